@@ -1531,6 +1531,7 @@ export type Traffic = {
   interval_seconds: number;
   /** Complete intervals of the last hour, oldest first. */
   data: TrafficInterval[];
+  upstream?: UpstreamFigures | undefined;
 };
 
 export type TrafficInterval = {
@@ -1548,6 +1549,26 @@ export type TrafficInterval = {
   p90: number | null;
   /** Milliseconds within which 99 % of the requests were completed; null without requests. */
   p99: number | null;
+};
+
+/** If there is an upstream: its requests since the start of this instance. */
+export type UpstreamFigures = {
+  /** Requests to `/v1/…` that this instance has responded to itself. */
+  served_here: number;
+  /** Requests that were passed on. */
+  passed_on: number;
+  /** Requests that were passed on because something is in doubt here. */
+  in_doubt: number;
+  /** Requests that were passed on and got no response. */
+  errors: number;
+  /** Milliseconds until a response of the upstream begins, on average; null without one. */
+  response_millis: number | null;
+  /** Objects in doubt; null if not known, or if the upstream does not own the data. */
+  doubts: number | null;
+  /** How far the follower is behind; null if nothing is followed. */
+  messages_lag_seconds: number | null;
+  /** The same for everything but messages. */
+  others_lag_seconds: number | null;
 };
 
 export type UserAction = {

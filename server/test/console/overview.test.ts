@@ -224,6 +224,21 @@ describe('Overview in the console', () => {
     await page.getByRole('alert').waitFor({ state: 'detached' });
   });
 
+  it('shows the figures of the upstream, if there is one', async () => {
+    assert.equal(await page.getByRole('heading', { name: 'Upstream' }).count(), 0);
+    const figures = {
+      ...{ served_here: 12_000, passed_on: 340, in_doubt: 5, errors: 2, response_millis: 81.4 },
+      ...{ doubts: 1, messages_lag_seconds: 3, others_lag_seconds: null },
+    };
+    await page.route('**/admin/traffic', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), upstream: figures } });
+    });
+    await page.clock.runFor(10_000);
+    const [, row] = await tableOf('Upstream');
+    assert.deepEqual(row, ['12,000', '340', '5', '2', '81.4 ms', '1', '3 s', '–']);
+  });
+
   it('axe finds nothing serious, in both themes and at every width', async () => {
     await page.goto('/console#/overview?days=7');
     await plot('Messages per day').getByText('As a table').click();

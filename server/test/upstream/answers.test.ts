@@ -218,6 +218,13 @@ onOneEngine('what a Dify installation owns', (engine) => {
     const { text } = await withKey.request('GET', '/metrics', { key: secrets.admin });
     assert.match(text, /backscroll_upstream_requests_total\{outcome="passed_on"\}/);
     assert.match(text, /backscroll_doubts 0/);
+    dify.upstream.script = (socket) => json(socket, {}, '404 Not Found');
+    assert.equal((await read(withKey, page(difyId(99)))).status, 404);
+    const { body: traffic } = await withKey.request('GET', '/admin/traffic', { key: secrets.admin });
+    const { served_here, response_millis, ...counted } = traffic.upstream;
+    for (const figure of [served_here, response_millis]) assert.ok(figure > 0);
+    const notFollowed = { messages_lag_seconds: null, others_lag_seconds: null };
+    assert.deepEqual(counted, { passed_on: 1, in_doubt: 0, errors: 0, doubts: 0, ...notFollowed });
   });
 
   it('is served here while its API is down, also what is partly constant', async (t) => {

@@ -7,7 +7,7 @@ import { ErrorNote, Time } from '../components/ui.ts';
 import { useResponse } from '../hooks/use-reading.ts';
 import { locale } from '../state/locale.ts';
 import { timeText, zone } from '../state/times.ts';
-import type { Failure, Failures, Traffic } from '../state/types.ts';
+import type { Failure, Failures, Traffic, UpstreamFigures } from '../state/types.ts';
 import { Plot } from './plot.ts';
 import { trafficPlots, trafficSummary } from './traffic.ts';
 
@@ -36,6 +36,7 @@ export function Health() {
     traffic.body === undefined
       ? error === undefined && h('p', { class: 'soft', role: 'status' }, 'Loading…')
       : h(TrafficPlots, { traffic: traffic.body }),
+    traffic.body?.upstream && h(UpstreamTable, { figures: traffic.body.upstream }),
     failures.body !== undefined && h(FailureTable, { failures: failures.body.data }),
   );
 }
@@ -58,6 +59,35 @@ function TrafficPlots({ traffic }: { traffic: Traffic }) {
     h(Plot, { ...common, ...counts, title: 'Errors', summary: summaries.errors }),
   );
 }
+
+const secondsText = (count: number | null) => (count === null ? '–' : `${whole(count)} s`);
+
+const UpstreamTable = ({ figures }: { figures: UpstreamFigures }) =>
+  h(
+    'div',
+    { class: 'card stack' },
+    h('h3', null, 'Upstream'),
+    h('p', { class: 'soft' }, 'Requests to /v1 since the start of this instance.'),
+    h(DataTable<UpstreamFigures>, {
+      label: 'Upstream',
+      rows: [figures],
+      modelKeyOf: () => '',
+      columns: [
+        { title: 'Served here', cell: ({ served_here }) => whole(served_here), isNumber: true },
+        { title: 'Passed on', cell: ({ passed_on }) => whole(passed_on), isNumber: true },
+        { title: 'In doubt', cell: ({ in_doubt }) => whole(in_doubt), isNumber: true },
+        { title: 'No response', cell: ({ errors }) => whole(errors), isNumber: true },
+        {
+          title: 'First byte',
+          cell: ({ response_millis: time }) => (time === null ? '–' : millis(time)),
+          isNumber: true,
+        },
+        { title: 'Objects in doubt', cell: ({ doubts }) => (doubts === null ? '–' : whole(doubts)), isNumber: true },
+        { title: 'Lag of messages', cell: (row) => secondsText(row.messages_lag_seconds), isNumber: true },
+        { title: 'Lag of others', cell: (row) => secondsText(row.others_lag_seconds), isNumber: true },
+      ],
+    }),
+  );
 
 const FailureTable = ({ failures }: { failures: readonly Failure[] }) =>
   h(

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { limits } from '../limits.ts';
-import { epochSeconds, integer, list, nullable, shape, text } from '../primitives.ts';
+import { epochSeconds, integer, list, nullable, number, shape, text } from '../primitives.ts';
 import { Type } from '../type.ts';
 
 const millis = (share: string) =>
@@ -9,6 +9,23 @@ const millis = (share: string) =>
       description: `Milliseconds within which ${share} of the requests were completed; null without requests.`,
     }),
   );
+
+const Upstream = shape(
+  {
+    served_here: integer('Requests to `/v1/…` that this instance has responded to itself.'),
+    passed_on: integer('Requests that were passed on.'),
+    in_doubt: integer('Requests that were passed on because something is in doubt here.'),
+    errors: integer('Requests that were passed on and got no response.'),
+    response_millis: nullable(
+      number('double', 'Milliseconds until a response of the upstream begins, on average; null without one.'),
+    ),
+    doubts: nullable(integer('Objects in doubt; null if not known, or if the upstream does not own the data.')),
+    messages_lag_seconds: nullable(integer('How far the follower is behind; null if nothing is followed.')),
+    others_lag_seconds: nullable(integer('The same for everything but messages.')),
+  },
+  { title: 'UpstreamFigures', description: 'If there is an upstream: its requests since the start of this instance.' },
+);
+export type UpstreamFigures = Static<typeof Upstream>;
 
 export const Traffic = shape(
   {
@@ -28,6 +45,7 @@ export const Traffic = shape(
       ),
       'Complete intervals of the last hour, oldest first.',
     ),
+    upstream: Type.Optional(Upstream),
   },
   { title: 'Traffic', description: 'Requests to this instance in the last hour.' },
 );

@@ -1,11 +1,26 @@
 import { Failures, Traffic } from '../../contract/console/traffic.ts';
 import { limits } from '../../contract/limits.ts';
+import { followLag } from '../../domain/store/import-sources.ts';
+import { inTime } from '../operations/health.ts';
 import type { Routes } from '../route-types.ts';
 import { adminGet } from './routes.ts';
 
 /** Requests of this instance in the last hour. */
 export const adminTrafficRoutes: Routes = (app, dependencies) => {
-  const { metrics, store } = dependencies;
+  const { metrics, store, upstream, owned } = dependencies;
+  const readUpstream = async () => {
+    const [lag, doubts] = await Promise.all([
+      inTime(followLag(store, Date.now())),
+      owned && inTime(store.doubts.count()),
+    ]);
+    return {
+      ...metrics.upstreamFigures(),
+      doubts: doubts ?? null,
+      messages_lag_seconds: lag?.messages_lag_seconds ?? null,
+      others_lag_seconds: lag?.others_lag_seconds ?? null,
+    };
+  };
+
   adminGet(app, dependencies, {
     url: '/admin/traffic',
     operationId: 'getTraffic',
@@ -14,7 +29,10 @@ export const adminTrafficRoutes: Routes = (app, dependencies) => {
       'Requests to `/v1/…` and `/admin/records`, and all requests that failed, that this instance responded to in the last ' +
       'hour, in intervals of ten seconds. Percentiles are accurate to about a tenth.',
     response: Traffic,
-    read: async () => metrics.traffic.lastHour(),
+    read: async () => ({
+      ...metrics.traffic.lastHour(),
+      ...(upstream && { upstream: await readUpstream() }),
+    }),
   });
 
   adminGet(app, dependencies, {

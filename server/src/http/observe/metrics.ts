@@ -29,6 +29,9 @@ const prefixes = {
   heldBack: 'held_back',
 };
 
+/** The outcome of a request to the upstream that got a response. */
+const responded = 'response';
+
 /** Values read for each request for metrics. Undefined values are left out of the text. */
 type ReadMetrics = {
   changes: ChangeCounts | undefined;
@@ -141,24 +144,12 @@ export class Metrics {
 
   /** Metrics of requests under `/v1`, if some of them are passed on. */
   addUpstream(): void {
-    const countOf = (label: string) => this.#series.total().get(label)?.count ?? 0;
-    this.#register('backscroll_upstream_requests_total', 'Requests under /v1, by who responded.', 'counter', () => {
-      const [passed, doubted] = [countOf(`${prefixes.responder}upstream`), countOf(`${prefixes.responder}doubt`)];
-      const all = this.#requests().reduce(
-        (sum, { labels, series }) => sum + (`${labels.route}`.startsWith('/v1/') ? series.count : 0),
-        0,
-      );
-      return [
-        { labels: { outcome: 'served_here' }, value: Math.max(0, all - passed) },
-        { labels: { outcome: 'passed_on' }, value: passed - doubted },
-        { labels: { outcome: 'in_doubt' }, value: doubted },
-      ];
-    });
+    this.#register('backscroll_upstream_requests_total', 'Requests under /v1, by who responded.', 'counter', () =>
+      Object.entries(this.#countByResponder()).map(([outcome, value]) => ({ labels: { outcome }, value })),
+    );
     const seconds = 'backscroll_upstream_response_seconds';
     this.#register(seconds, 'Time until the response of the upstream begins, or its error.', 'histogram', () =>
-      [...this.#series.total()]
-        .filter(([label]) => label.startsWith(prefixes.upstream))
-        .flatMap(([label, series]) => histogram(seconds, { outcome: label.slice(prefixes.upstream.length) }, series)),
+      this.#upstreamSeries().flatMap(({ outcome, series }) => histogram(seconds, { outcome }, series)),
     );
     const held = 'backscroll_upstream_held_back_seconds';
     this.#register(held, 'Time that the end of a response waited for its message.', 'histogram', () => {
@@ -168,6 +159,34 @@ export class Metrics {
     this.#register('backscroll_doubts', 'Objects in doubt, which the upstream serves.', 'gauge', () =>
       this.#read.doubts === undefined ? [] : [{ labels: {}, value: this.#read.doubts }],
     );
+  }
+
+  /** Requests under `/v1` since the start of the process, and how the upstream has responded. */
+  upstreamFigures() {
+    const all = this.#upstreamSeries();
+    const responses = all.find(({ outcome }) => outcome === responded)?.series ?? { count: 0, sum: 0 };
+    return {
+      ...this.#countByResponder(),
+      errors: all.reduce((sum, { series }) => sum + series.count, 0) - responses.count,
+      response_millis: responses.count === 0 ? null : (responses.sum / responses.count) * 1000,
+    };
+  }
+
+  #countByResponder() {
+    const total = this.#series.total();
+    const countOf = (responder: string) => total.get(prefixes.responder + responder)?.count ?? 0;
+    const [passed, doubted] = [countOf('upstream'), countOf('doubt')];
+    const all = this.#requests().reduce(
+      (sum, { labels, series }) => sum + (`${labels.route}`.startsWith('/v1/') ? series.count : 0),
+      0,
+    );
+    return { served_here: Math.max(0, all - passed), passed_on: passed - doubted, in_doubt: doubted };
+  }
+
+  #upstreamSeries(): { outcome: string; series: Series }[] {
+    return [...this.#series.total()]
+      .filter(([label]) => label.startsWith(prefixes.upstream))
+      .map(([label, series]) => ({ outcome: label.slice(prefixes.upstream.length), series }));
   }
 
   /** Those named `nodejs_` are of one thread, the others of the process. */
@@ -225,9 +244,9 @@ export class Metrics {
     this.#series.counter(prefixes.throttled + limit).add();
   }
 
-  /** Counts a request that was passed on when its response begins, or when it has failed. */
-  countUpstream(outcome: string, seconds: number): void {
-    this.#series.counter(prefixes.upstream + outcome).add(seconds);
+  /** Counts a request that was passed on when its response begins, or when it has failed with an error of this code. */
+  countUpstream(code: string | undefined, seconds: number): void {
+    this.#series.counter(prefixes.upstream + (code ?? responded)).add(seconds);
   }
 
   /** `doubt`: passed on because something is in doubt here. */

@@ -102,5 +102,5 @@ export const healthRoutes: Routes = (
 };
 
 /** Undefined if the database does not respond soon. Then the other metrics are needed most. */
-const inTime = <T>(read: Promise<T>): Promise<T | undefined> =>
+export const inTime = <T>(read: Promise<T>): Promise<T | undefined> =>
   Promise.race([read.catch(() => undefined), sleep(limits.metricsMillisMax, undefined, { ref: false })]);

@@ -71,7 +71,7 @@ export class Upstream {
       keep,
       onResponse: (error) => {
         this.isAvailable = error === undefined;
-        metrics.countUpstream(error?.code ?? 'response', (performance.now() - start) / 1000);
+        metrics.countUpstream(error?.code, (performance.now() - start) / 1000);
       },
       onEnd: (wasKept) => {
         if (wasKept) this.#kept -= 1;
