@@ -64,6 +64,17 @@ describe('an upstream', () => {
     }
   });
 
+  it('gets a body of any content type', async () => {
+    for (const type of ['application/json', 'application/x-ndjson', 'multipart/form-data; boundary=b', 'text/plain']) {
+      const body = Buffer.from('{"query":"How?"}');
+      const { status } = await send('POST', '/v1/chat-messages', { headers: { 'content-type': type }, body });
+      assert.equal(status, 200, type);
+      const [request] = upstream.requests.splice(0);
+      assert.equal(`${request?.body}`, `${body}`, type);
+      assert.equal(headersOf(request as never)['content-type'], type);
+    }
+  });
+
   it('never gets what is served here, what needs another key, or what is outside /v1', async () => {
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
     assert.equal((await send('GET', page)).status, 200);

@@ -6,7 +6,8 @@ import { otherUrl, prefix } from './operations.ts';
 export const upstreamRoutes: Routes = (app, { upstream, owned, bearer, inFlight }) => {
   if (upstream === undefined) return;
   app.register(async (scope) => {
-    // Bodies of any type are streamed.
+    // Bodies of any type are streamed, also JSON, which other routes read.
+    scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
     scope.route({
       method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
