@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createWriteStream, readFileSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,9 +7,9 @@ import { limits } from '../../src/contract/limits.ts';
 import { newFolder, newScope, run, serveWithWorkers } from '../support/cli-helpers.ts';
 import { type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
 import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
+import { judgeService, type Watched, watchService } from './support/watch.ts';
 
 const mebibyte = 2 ** 20;
-const healthMillisMax = 1_000;
 const memoryMebibytesMax = 512;
 /** Twice the time after which a reader counts as slow, and some more. */
 const disconnectMillisMax = 75_000;
@@ -93,29 +93,6 @@ async function readPage(target: string, headers: http.OutgoingHttpHeaders): Prom
   return { status: response.statusCode ?? 0, bytes, expected, retryAfter, error };
 }
 
-/** Health checks, one after another, and the private memory of the process, until it is ended. */
-export function watchService(base: string, pid: number) {
-  let isOver = false;
-  let [healthMillis, peakMebibytes] = [0, 0];
-  const statuses = new Set<number>();
-  const watching = (async () => {
-    for (; !isOver; await sleep(20)) {
-      const sentAt = performance.now();
-      statuses.add((await fetch(`${base}/health/ready`)).status);
-      healthMillis = Math.max(healthMillis, performance.now() - sentAt);
-      const kilobytes = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-      peakMebibytes = Math.max(peakMebibytes, Number(kilobytes) / 1024);
-    }
-  })();
-  return {
-    end: async () => {
-      isOver = true;
-      await watching;
-      return { healthMillis, peakMebibytes, statuses };
-    },
-  };
-}
-
 /** Time that the client that stops reading stayed connected, by the log; undefined if it still is. */
 async function disconnection(output: () => string): Promise<number | undefined> {
   const deadline = performance.now() + disconnectMillisMax;
@@ -127,28 +104,6 @@ async function disconnection(output: () => string): Promise<number | undefined> 
     }
   }
   return undefined;
-}
-
-type Watched = { healthMillis: number; peakMebibytes: number; statuses: ReadonlySet<number> };
-
-/** Health checks and memory of a service that was watched. */
-export function judgeService(
-  engine: Engine,
-  { healthMillis, peakMebibytes, statuses }: Watched,
-  mebibytesMax: number,
-): Finding[] {
-  return [
-    {
-      promise: `${engine}: health checks succeed meanwhile, within ${count(healthMillisMax)} ms`,
-      measured: `longest ${healthMillis.toFixed(0)} ms, statuses ${[...statuses].join(', ')}`,
-      holds: healthMillis <= healthMillisMax && statuses.size === 1 && statuses.has(200),
-    },
-    {
-      promise: `${engine}: private memory stays below ${mebibytesMax} MiB`,
-      measured: `at most ${peakMebibytes.toFixed(0)} MiB`,
-      holds: peakMebibytes < mebibytesMax,
-    },
-  ];
 }
 
 type Results = Watched & { reads: readonly Read[]; stalledSeconds: number | undefined };

@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { Engine } from '../../support/harness.ts';
+import { count, type Finding } from './experiment.ts';
+
+const healthMillisMax = 1_000;
+
+export type Watched = { healthMillis: number; peakMebibytes: number; statuses: ReadonlySet<number> };
+
+/**
+ * Health checks of a service, one after another, and the private memory of its process, until it is ended. In a thread:
+ * the clients of this process read hundreds of megabytes, and a check must not wait for them.
+ */
+export function watchService(base: string, pid: number): { end: () => Promise<Watched> } {
+  const thread = new Worker(new URL('./watch-thread.ts', import.meta.url), { workerData: { base, pid } });
+  const result = once(thread, 'message');
+  return {
+    end: async () => {
+      thread.postMessage('end');
+      const [watched] = await result;
+      return watched;
+    },
+  };
+}
+
+/** Health checks and memory of a service that was watched. */
+export function judgeService(
+  engine: Engine,
+  { healthMillis, peakMebibytes, statuses }: Watched,
+  mebibytesMax: number,
+): Finding[] {
+  return [
+    {
+      promise: `${engine}: health checks succeed meanwhile, within ${count(healthMillisMax)} ms`,
+      measured: `longest ${healthMillis.toFixed(0)} ms, statuses ${[...statuses].join(', ')}`,
+      holds: healthMillis <= healthMillisMax && statuses.size === 1 && statuses.has(200),
+    },
+    {
+      promise: `${engine}: private memory stays below ${mebibytesMax} MiB`,
+      measured: `at most ${peakMebibytes.toFixed(0)} MiB`,
+      holds: peakMebibytes < mebibytesMax,
+    },
+  ];
+}
