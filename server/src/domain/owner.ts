@@ -11,8 +11,10 @@ export type ChangedObject = {
 export interface Owner {
   /** Whether everything was copied once. */
   readonly isComplete: boolean;
-  /** Reads an object again and stores it here. False if that was not possible within `millis`. */
-  store(object: ChangedObject, millis: number): Promise<boolean>;
+  /** The end of a response waits this long for what it has changed. */
+  readonly heldMillisMax: number;
+  /** Reads an object again and stores it here. False if that was not possible within `heldMillisMax`. */
+  store(object: ChangedObject): Promise<boolean>;
   /** Whether a record comes from that system. */
   owns(kind: 'app' | 'dataset', id: string): Promise<boolean>;
   close(): Promise<void>;

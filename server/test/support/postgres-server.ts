@@ -35,7 +35,9 @@ export async function startPostgres(): Promise<PostgresServer> {
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     // Tests end processes, never the machine, so data in the operating system's cache is safe enough.
-    postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=400', '-c', 'listen_addresses=127.0.0.1'],
+    postgresFlags: ['fsync=off', 'full_page_writes=off', 'max_connections=400', 'listen_addresses=127.0.0.1'].flatMap(
+      (setting) => ['-c', setting],
+    ),
     initdbFlags: ['--encoding=UTF8', '--locale=C.UTF-8'],
     onLog: () => undefined,
     onError: () => undefined,

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
+import { limits } from '../../src/contract/limits.ts';
 import { type AnswerIds, holdBackBody, holdBackEnd } from '../../src/http/upstream/hold-back.ts';
 import { newFolder, serve } from '../support/cli-helpers.ts';
 import { difyId, ids, tokens } from '../support/dify-database.ts';
@@ -146,8 +147,9 @@ onOneEngine('an answer', (engine) => {
     assert.equal(dify.upstream.requests.length, 1);
   });
 
-  it('waits a second if the database of the Dify is down, which the client does not notice otherwise', async (t) => {
+  it('waits a second if the database of Dify is down, which the client does not notice otherwise', async (t) => {
     const dify = await FakeDify.start(t, engine);
+    dify.heldMillisMax = limits.heldMillisMax;
     const service = await dify.serveCopied();
     const id = difyId(142);
     await dify.message(id, ids.conversation);

@@ -14,6 +14,8 @@ export class FakeDify {
   readonly #engine: Engine;
   #database: { url: string; remove: () => Promise<void> } | undefined;
   database!: DifyDatabase;
+  /** Of the services that are started from now on. */
+  heldMillisMax: number | undefined;
 
   private constructor(engine: Engine) {
     this.#engine = engine;
@@ -38,7 +40,7 @@ export class FakeDify {
   async serve(settings: Record<string, string> = {}): Promise<Service> {
     this.#database ??= await newMigratedUrl(this.#engine);
     const env = { UPSTREAM_URL: this.upstream.url, DIFY_DATABASE_URL: this.database.url, ...settings };
-    const service = await startService(this.#engine, env, this.#database.url);
+    const service = await startService(this.#engine, env, this.#database.url, this.heldMillisMax);
     this.#ends.push(() => service.close());
     return service;
   }

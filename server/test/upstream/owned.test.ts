@@ -175,6 +175,7 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
 
   it('leaves in doubt what cannot be read in time, until the follower has stored it', async (t) => {
     const dify = await FakeDify.start(t, engine);
+    dify.heldMillisMax = limits.heldMillisMax;
     const service = await dify.serveCopied();
     const other = await dify.serve();
     await dify.untilServed(other);

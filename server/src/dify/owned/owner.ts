@@ -30,8 +30,10 @@ export class DifyOwner implements Owner {
   #waiting: Waiting[] = [];
   #isReading = false;
   isComplete = false;
+  readonly heldMillisMax: number;
 
-  constructor(url: string, store: Store, clock: () => number) {
+  constructor(url: string, store: Store, clock: () => number, heldMillisMax: number = limits.heldMillisMax) {
+    this.heldMillisMax = heldMillisMax;
     this.#url = url;
     this.#store = store;
     this.#clock = clock;
@@ -40,8 +42,8 @@ export class DifyOwner implements Owner {
     look();
   }
 
-  async store(object: ChangedObject, millis: number): Promise<boolean> {
-    const end = performance.now() + millis;
+  async store(object: ChangedObject): Promise<boolean> {
+    const end = performance.now() + this.heldMillisMax;
     for (;;) {
       const isStored = await new Promise<boolean>((resolve, reject) => {
         this.#waiting.push({ object, resolve, reject });

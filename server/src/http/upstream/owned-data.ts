@@ -218,8 +218,8 @@ export class OwnedData {
     const object = { ...given, id: canonicalId(given.id), conversation_id: canonicalId(given.conversation_id) };
     const isKnown = uuidPattern.test(object.id);
     if (!uuidPattern.test(object.conversation_id)) object.conversation_id = '';
-    const stored = isKnown && owner.store(object, limits.heldMillisMax).catch(() => false);
-    const isStored = await Promise.race([stored, sleep(limits.heldMillisMax, false, { ref: false })]);
+    const stored = isKnown && owner.store(object).catch(() => false);
+    const isStored = await Promise.race([stored, sleep(owner.heldMillisMax, false, { ref: false })]);
     if (!isStored) {
       const doubt = {
         ...object,
