@@ -8,6 +8,9 @@ import { limits } from '../contract/limits.ts';
  */
 export type LargeText = { bytes: number; chunks: AsyncIterable<Uint8Array>; close(): void };
 
+/** `includes`: whether one of its items has this text. It reads all of them. */
+export type LargeList = LargeText & { includes(text: string): Promise<boolean> };
+
 /** Parts of a JSON text. */
 export type TextParts = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 
@@ -26,13 +29,17 @@ export type LargeItems<I> = {
 };
 
 /** Closes the snapshot if it fails. */
-export async function openText<I>(list: LargeItems<I>): Promise<LargeText> {
+export async function openText<I>(list: LargeItems<I>): Promise<LargeList> {
   const { head, tail, items, itemBytes, close } = list;
   try {
     let bytes = 0;
     if (itemBytes === undefined) for await (const part of partsOf(list)) bytes += Buffer.byteLength(part);
     else bytes = Buffer.byteLength(head + tail) + itemBytes + Math.max(0, items.length - 1);
-    return { bytes, chunks: joinParts(partsOf(list)), close };
+    const includes = async (text: string) => {
+      for await (const part of partsOf(list)) if (Buffer.from(part).includes(text)) return true;
+      return false;
+    };
+    return { bytes, chunks: joinParts(partsOf(list)), includes, close };
   } catch (error) {
     close();
     throw error;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { it, mock } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
-import type { LargePage } from '../../src/domain/messages/list-messages.ts';
+import type { LargeText } from '../../src/domain/large-text.ts';
 import { SlowReaders } from '../../src/http/front/slow-readers.ts';
 import { readLargePage } from '../../src/http/operations/large-page.ts';
 import { createSharedState } from '../../src/http/shared-state.ts';
@@ -13,7 +13,7 @@ const chunk = new Uint8Array(limits.largePageWriteBytes);
 const windowBytes = (limits.slowReaderBytesPerSecond * limits.slowReaderMillis) / 1000;
 
 /** A page that never ends, and whether it is closed. */
-function endlessPage(): { page: LargePage; isClosed: () => boolean } {
+function endlessPage(): { page: LargeText; isClosed: () => boolean } {
   let isClosed = false;
   async function* text() {
     for (;;) yield chunk;
@@ -21,7 +21,7 @@ function endlessPage(): { page: LargePage; isClosed: () => boolean } {
   const close = () => {
     isClosed = true;
   };
-  return { page: { tag: 't', next: undefined, bytes: 0, chunks: text(), close }, isClosed: () => isClosed };
+  return { page: { bytes: 0, chunks: text(), close }, isClosed: () => isClosed };
 }
 
 /** Reads so many bytes, and then no more. */

@@ -36,11 +36,17 @@ export class FakeDify {
     return dify;
   }
 
-  /** One more instance in front of it, on the same database. */
-  async serve(settings: Record<string, string> = {}): Promise<Service> {
+  /** Of all instances in front of it, which have the same database. */
+  async settings(): Promise<Record<'DATABASE_URL' | 'UPSTREAM_URL' | 'DIFY_DATABASE_URL', string>> {
     this.#database ??= await newMigratedUrl(this.#engine);
-    const env = { UPSTREAM_URL: this.upstream.url, DIFY_DATABASE_URL: this.database.url, ...settings };
-    const service = await startService(this.#engine, env, this.#database.url, this.heldMillisMax);
+    const { url: DATABASE_URL } = this.#database;
+    return { DATABASE_URL, UPSTREAM_URL: this.upstream.url, DIFY_DATABASE_URL: this.database.url };
+  }
+
+  /** One more instance. */
+  async serve(settings: Record<string, string> = {}): Promise<Service> {
+    const env = await this.settings();
+    const service = await startService(this.#engine, { ...env, ...settings }, env.DATABASE_URL, this.heldMillisMax);
     this.#ends.push(() => service.close());
     return service;
   }

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import { whoResponds } from '../../src/http/upstream/who-responds.ts';
+import { newFolder, serveWithWorkers } from '../support/cli-helpers.ts';
 import { difyId, ids, tokens } from '../support/dify-database.ts';
 import { onEveryEngine } from '../support/harness.ts';
 import { until } from '../support/until.ts';
+import { connectToBothWorkers } from '../support/workers/connections.ts';
 import { chunked, eventOf, FakeDify, idsIn, json, page, read, send, streamHead } from './fake-dify.ts';
 import { exchange } from './scripted-upstream.ts';
 
@@ -122,6 +124,45 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     }
   });
 
+  it('serves pages with uploaded files, also large ones, since only it can sign their links', async (t) => {
+    const dify = await FakeDify.start(t, engine);
+    const answer = 'x'.repeat(limits.pageBytesMax / 2);
+    const [first, second] = [difyId(110), difyId(111)];
+    for (const id of [first, second]) await dify.message(id, ids.conversation, { answer });
+    const service = await dify.serveCopied();
+    dify.upstream.script = (socket) => json(socket, { from: 'Dify' });
+    // The second kind is not for the fast lane.
+    const readBoth = (path: string) =>
+      Promise.all(
+        ['keep-alive', 'Keep-Alive'].map((connection) =>
+          exchange(service.base, 'GET', path, { headers: { authorization: `Bearer ${tokens.app}`, connection } }),
+        ),
+      );
+    const large = `${page()}&limit=20`;
+    for (const { body } of await readBoth(large)) assert.ok(body.length > limits.pageBytesMax);
+    assert.equal(dify.upstream.requests.length, 0);
+    await dify.database.insert('message_files', {
+      ...{ id: difyId(112), message_id: second, type: 'document', transfer_method: 'local_file' },
+      ...{ belongs_to: 'user', upload_file_id: ids.upload },
+    });
+    await service.store.doubts.add([
+      { kind: 'message', id: second, scope: ids.app, conversation_id: ids.conversation, at: Date.now() },
+    ]);
+    // More often than large pages may be open.
+    for (let times = 0; times <= limits.largePagesMax; times += 1) {
+      for (const { body } of await readBoth(large)) assert.match(`${body}`, /Dify/);
+    }
+    const { stop } = dify.follow(service);
+    await until(async () => (await service.store.doubts.count()) === 0);
+    await stop();
+    for (let times = 0; times <= limits.largePagesMax; times += 1) {
+      for (const path of [large, `${page()}&limit=1`])
+        for (const { body } of await readBoth(path)) assert.match(`${body}`, /Dify/, path);
+    }
+    for (const { body } of await readBoth(`${page()}&limit=1&first_id=${second}`))
+      assert.doesNotMatch(`${body}`, /Dify/);
+  });
+
   it('gets renames, deletions, feedback and child chunks first, and they are here with the response', async (t) => {
     const dify = await FakeDify.start(t, engine);
     const service = await dify.serveCopied();
@@ -187,12 +228,13 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     // Its row is not there yet.
     const { body } = await send(service, 'POST', '/v1/chat-messages', {});
     assert.match(`${body}`, /message_end/);
+    // On a busy machine, after the response.
+    await until(async () => (await service.store.doubts.count()) === 1);
     dify.upstream.requests.length = 0;
     for (const instance of [service, other]) {
       for (const path of [page(), lists]) assert.deepEqual(idsIn((await read(instance, path)).text), [], path);
     }
     assert.equal(dify.upstream.requests.length, 4);
-    assert.equal(await service.store.doubts.count(), 1);
     await dify.message(id, ids.conversation);
     dify.follow(service);
     await until(async () => (await service.store.doubts.count()) === 0);
@@ -202,5 +244,49 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
       assert.equal((await read(instance, lists)).status, 200);
     }
     assert.equal(dify.upstream.requests.length, 0);
+  });
+});
+
+describe('two instances with two workers each, in front of a Dify installation', () => {
+  it('have a message before the client sees its end, whichever of them is read', async (t) => {
+    const dify = await FakeDify.start(t, 'postgres');
+    const { load } = await dify.serveCopied();
+    const admin = `admin-${'a'.repeat(43)}`;
+    await load([{ record: 'api_key', kind: 'admin', name: 'a', secret: admin }]);
+    const started = { cwd: await newFolder(t), env: await dify.settings() };
+    const instances = await Promise.all([1, 2].map(() => serveWithWorkers(t, started)));
+    const connections = await Promise.all(instances.map(({ base }) => connectToBothWorkers(base, admin)));
+    t.after(() => {
+      for (const connection of connections.flat(2)) connection.close();
+    });
+    const clients = connections.flat().map(([client]) => client ?? assert.fail());
+    for (const client of clients) {
+      await until(async () => {
+        const before = dify.upstream.requests.length;
+        const { status } = await client.request('GET', page(), tokens.app);
+        return status === 200 && dify.upstream.requests.length === before;
+      });
+    }
+    for (const [nth, sender] of clients.entries()) {
+      const [id, conversation] = [difyId(160 + nth), difyId(170 + nth)];
+      dify.upstream.script = async (socket, { head }) => {
+        // Where a busy machine has left the message in doubt.
+        if (head.startsWith('GET')) return json(socket, { data: [{ id }, { id: conversation }] });
+        const row = { id: conversation, app_id: ids.app, from_end_user_id: ids.user };
+        await dify.database.insert('conversations', row);
+        await dify.message(id, conversation);
+        socket.write(`${streamHead}${chunked(eventOf('message_end', id, conversation))}0\r\n\r\n`);
+      };
+      dify.upstream.requests.length = 0;
+      const start = performance.now();
+      const { text } = await sender.request('POST', '/v1/chat-messages', tokens.app, {});
+      assert.match(text, /message_end/);
+      const mayBeInDoubt = performance.now() - start > limits.heldMillisMax;
+      for (const reader of Array.from({ length: 3 }, () => clients).flat()) {
+        assert.ok(idsIn((await reader.request('GET', page(conversation), tokens.app)).text).includes(id));
+        assert.ok(idsIn((await reader.request('GET', lists, tokens.app)).text).includes(conversation));
+      }
+      if (!mayBeInDoubt) assert.equal(dify.upstream.requests.length, 1);
+    }
   });
 });

@@ -3,7 +3,7 @@ import { canonicalId } from '../../contract/primitives.ts';
 import { chatModes } from '../../contract/rules.ts';
 import type { App } from '../caller.ts';
 import { notFound, ServiceError } from '../errors.ts';
-import { joinTexts, type LargeText, openText } from '../large-text.ts';
+import { joinTexts, type LargeList, openText } from '../large-text.ts';
 import type { Messages, OpenPage, PagePosition, PageShape, Store } from '../store/store.ts';
 import type { MessagePage, PageCache, PageTag } from './page-cache.ts';
 
@@ -52,7 +52,7 @@ export function pageRequest(app_id: string, query: PageQuery): PageRequest {
 }
 
 /** A page that is too large for memory, so it is sent while it is read. */
-export type LargePage = LargeText & { tag: string; next: string | undefined };
+export type LargePage = LargeList & { tag: string; next: string | undefined };
 
 export type Page = MessagePage | PageTag | LargePage;
 

@@ -123,15 +123,15 @@ class FastLane {
     if (page === undefined || (page.docs === undefined && !matchesTag(plain.ifNoneMatch, page.tag))) {
       void this.#readPage(plain, requestedPage);
     } else {
-      this.#send(plain, page);
+      void this.#send(plain, page);
     }
   }
 
-  #send(plain: PlainRequest, page: Page): void {
-    const { owned } = this.#dependencies;
-    if (owned === undefined || owned.isServed(page)) return sendPage(plain, page);
-    if (isLarge(page)) page.close();
-    owned.passOn(plain.request, plain.response, plain.summary.id);
+  /** Not a promise unless the page is large. */
+  #send(plain: PlainRequest, page: Page, isServed = this.#dependencies.owned?.isServed(page)): void | Promise<void> {
+    if (isServed instanceof Promise) return isServed.then((value) => this.#send(plain, page, value));
+    if (isServed !== false) return sendPage(plain, page);
+    this.#dependencies.owned?.passOn(plain.request, plain.response, plain.summary.id);
   }
 
   async #readPage(plain: PlainRequest, requestedPage: PageRequest): Promise<void> {
@@ -140,7 +140,7 @@ class FastLane {
     try {
       const clientTags = parseIfNoneMatch(ifNoneMatch);
       const disconnected = () => onDisconnect(plain.response);
-      this.#send(plain, await listMessages(store, pages, requestedPage, clientTags, dataVersion, disconnected));
+      await this.#send(plain, await listMessages(store, pages, requestedPage, clientTags, dataVersion, disconnected));
     } catch (error) {
       this.#sendError(plain, error as Error);
     }

@@ -32,7 +32,7 @@ export const messageRoutes: Routes = (app, { store, pages, bearer, page_order, o
       const page = await listMessages(store, pages, requestedPage, clientTags, store.dataVersion(), () =>
         onDisconnect(reply.raw),
       );
-      if (owned?.isServed(page) === false) throw notFound('the conversation is not up to date here');
+      if ((await owned?.isServed(page)) === false) throw notFound('the conversation is not up to date here');
       return sendPage(reply, page, messagesPath);
     },
   });

@@ -7,12 +7,13 @@ import { canonicalId, uuidPattern } from '../../contract/primitives.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { locationOf } from '../../domain/knowledge/path.ts';
-import type { Page } from '../../domain/messages/list-messages.ts';
+import type { LargePage, Page } from '../../domain/messages/list-messages.ts';
 import type { ChangedObject, Owner } from '../../domain/owner.ts';
 import { type Doubt, isInDoubt } from '../../domain/store/doubts.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { type Bearer, bearerDigest } from '../auth/bearer.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { isLarge } from '../operations/message-page.ts';
 import type { ErrorSender } from '../request/errors.ts';
 import { parseIfMatch, requireMatch } from '../request/etag.ts';
 import { isEventStream, type PassedRequest } from './exchange.ts';
@@ -101,14 +102,17 @@ export class OwnedData {
     return true;
   }
 
-  /** Whether a page may be served here: links to uploaded files can only be signed by their owner. */
-  isServed(page: Page): boolean {
-    if (isInDoubt(page.tag)) {
-      this.#options.metrics.countResponder('doubt');
-      return false;
-    }
+  /**
+   * Whether a page may be served here: links to uploaded files can only be signed by their owner. Not a promise unless the page
+   * is large. A large page that is not served is closed.
+   */
+  isServed(page: Page): boolean | Promise<boolean> {
+    const inDoubt = isInDoubt(page.tag);
+    if (inDoubt) this.#options.metrics.countResponder('doubt');
+    if (isLarge(page)) return isServedLarge(page, inDoubt);
     const docs = 'docs' in page ? page.docs : undefined;
-    return docs === undefined || !Buffer.from(docs.buffer, docs.byteOffset, docs.byteLength).includes(unsignedLink);
+    if (inDoubt || docs === undefined) return !inDoubt;
+    return !Buffer.from(docs.buffer, docs.byteOffset, docs.byteLength).includes(unsignedLink);
   }
 
   /** For a read. Also sends the error if it cannot be passed on. */
@@ -246,6 +250,17 @@ export class OwnedData {
 export const isMissingError = (error: Error): boolean => error instanceof ServiceError && error.code === 'not_found';
 
 const unsignedLink = '"url":null';
+
+async function isServedLarge(page: LargePage, inDoubt: boolean): Promise<boolean> {
+  let isServed = false;
+  try {
+    isServed = !inDoubt && !(await page.includes(unsignedLink));
+  } finally {
+    if (!isServed) page.close();
+  }
+  return isServed;
+}
+
 const scopeOf = (caller: Caller | undefined | ''): string => (caller && caller.kind === 'app' ? caller.app.id : '');
 
 function keyOf({ kind, read_only }: Caller): Asked['key'] {
