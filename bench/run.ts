@@ -14,6 +14,7 @@ import { measureReadsDuringEdits } from './goals/reads-during-edits.ts';
 import { measureSearch } from './goals/search.ts';
 import { measureSize } from './goals/size.ts';
 import { measureStart } from './goals/starts.ts';
+import { measureUpstream } from './goals/upstream.ts';
 import { measureWorkers } from './goals/workers.ts';
 import { describeMachine } from './support/machine.ts';
 import { help, type Options, readOptions, UsageError } from './support/options.ts';
@@ -35,6 +36,7 @@ const measurements: readonly Measurement[] = [
   { goals: [11], measure: measureStart },
   { goals: [22, 23, 24], measure: measureChanges },
   { goals: [25, 26, 27], measure: measureSearch },
+  { goals: [28, 29], measure: measureUpstream },
 ];
 
 const goals = measurements.flatMap((one) => one.goals).sort((a, b) => a - b);
