@@ -1531,7 +1531,7 @@ export type Traffic = {
   interval_seconds: number;
   /** Complete intervals of the last hour, oldest first. */
   data: TrafficInterval[];
-  upstream?: UpstreamFigures | undefined;
+  upstream?: UpstreamStatistics | undefined;
 };
 
 export type TrafficInterval = {
@@ -1552,7 +1552,7 @@ export type TrafficInterval = {
 };
 
 /** If there is an upstream: its requests since the start of this instance. */
-export type UpstreamFigures = {
+export type UpstreamStatistics = {
   /** Requests to `/v1/…` that this instance has responded to itself. */
   served_here: number;
   /** Requests that were passed on. */

@@ -36,7 +36,13 @@ export async function openText<I>(list: LargeItems<I>): Promise<LargeList> {
     if (itemBytes === undefined) for await (const part of partsOf(list)) bytes += Buffer.byteLength(part);
     else bytes = Buffer.byteLength(head + tail) + itemBytes + Math.max(0, items.length - 1);
     const includes = async (text: string) => {
-      for await (const part of partsOf(list)) if (Buffer.from(part).includes(text)) return true;
+      // A large item comes in several parts, and the text may be in two of them.
+      let end = Buffer.alloc(0);
+      for await (const part of partsOf(list)) {
+        const bytes = Buffer.concat([end, Buffer.from(part)]);
+        if (bytes.includes(text)) return true;
+        end = bytes.subarray(1 - Buffer.byteLength(text));
+      }
       return false;
     };
     return { bytes, chunks: joinParts(partsOf(list)), includes, close };

@@ -224,7 +224,7 @@ describe('Overview in the console', () => {
     await page.getByRole('alert').waitFor({ state: 'detached' });
   });
 
-  it('shows the figures of the upstream, if there is one', async () => {
+  it('shows statistics of the upstream, if there is one', async () => {
     assert.equal(await page.getByRole('heading', { name: 'Upstream' }).count(), 0);
     const figures = {
       ...{ served_here: 12_000, passed_on: 340, in_doubt: 5, errors: 2, response_millis: 81.4 },

@@ -61,6 +61,7 @@ onOneEngine('backscroll import --from-dify', (engine) => {
       position: 1,
       tool_labels_str: '{broken',
     });
+    await dify.settle();
     const second = await importDify();
     assert.equal(second.code, 3);
     assert.match(second.stdout, /: importing changes\n/);

@@ -5,7 +5,8 @@ import { currentVersion } from '../experiments/support/added-step.ts';
 import { execute, newDatabase, schemaOf, versionOf } from '../experiments/support/schema-databases.ts';
 import { killMigrations, type UpgradeOptions } from '../experiments/upgrade.ts';
 import { newFolder, oneLine, runMany } from '../support/cli-helpers.ts';
-import { type Engine, onEveryEngine, shortOrLong } from '../support/harness.ts';
+import { type Engine, itOnOneEngine, onEveryEngine, shortOrLong } from '../support/harness.ts';
+import { itLong } from '../support/long.ts';
 
 async function assertComplete(t: TestContext, engine: Engine, options: UpgradeOptions): Promise<void> {
   const findings = await killMigrations(engine, options);
@@ -26,8 +27,11 @@ const options = {
 };
 
 onEveryEngine('a migration', (engine) => {
-  it('is applied completely or not at all, wherever processes are killed, and the next start completes it', (t) =>
-    assertComplete(t, engine, options));
+  itOnOneEngine(
+    engine,
+    'is applied completely or not at all, wherever processes are killed, and the next start completes it',
+    (t) => assertComplete(t, engine, options),
+  );
 
   it('rejects a database of an unreleased schema with one line that says how to move it, and does not change it', async (t) => {
     const cwd = await newFolder(t);
@@ -59,6 +63,6 @@ onEveryEngine('a migration', (engine) => {
   });
 });
 
-it('a migration on Citus is applied completely or not at all, and the next start completes it', (t) =>
+itLong('a migration on Citus is applied completely or not at all, and the next start completes it', (t) =>
   // Two processes never distribute tables at once: the second one waits for the lease.
-  assertComplete(t, 'postgres', { ...options, points: shortOrLong(3, 30), rounds: 0, install: installFakeCitus }));
+  assertComplete(t, 'postgres', { ...options, points: 30, rounds: 0, install: installFakeCitus }));

@@ -7,7 +7,7 @@ import { ErrorNote, Time } from '../components/ui.ts';
 import { useResponse } from '../hooks/use-reading.ts';
 import { locale } from '../state/locale.ts';
 import { timeText, zone } from '../state/times.ts';
-import type { Failure, Failures, Traffic, UpstreamFigures } from '../state/types.ts';
+import type { Failure, Failures, Traffic, UpstreamStatistics } from '../state/types.ts';
 import { Plot } from './plot.ts';
 import { trafficPlots, trafficSummary } from './traffic.ts';
 
@@ -36,7 +36,7 @@ export function Health() {
     traffic.body === undefined
       ? error === undefined && h('p', { class: 'soft', role: 'status' }, 'Loading…')
       : h(TrafficPlots, { traffic: traffic.body }),
-    traffic.body?.upstream && h(UpstreamTable, { figures: traffic.body.upstream }),
+    traffic.body?.upstream && h(UpstreamTable, { statistics: traffic.body.upstream }),
     failures.body !== undefined && h(FailureTable, { failures: failures.body.data }),
   );
 }
@@ -62,15 +62,15 @@ function TrafficPlots({ traffic }: { traffic: Traffic }) {
 
 const secondsText = (count: number | null) => (count === null ? '–' : `${whole(count)} s`);
 
-const UpstreamTable = ({ figures }: { figures: UpstreamFigures }) =>
+const UpstreamTable = ({ statistics }: { statistics: UpstreamStatistics }) =>
   h(
     'div',
     { class: 'card stack' },
     h('h3', null, 'Upstream'),
     h('p', { class: 'soft' }, 'Requests to /v1 since the start of this instance.'),
-    h(DataTable<UpstreamFigures>, {
+    h(DataTable<UpstreamStatistics>, {
       label: 'Upstream',
-      rows: [figures],
+      rows: [statistics],
       modelKeyOf: () => '',
       columns: [
         { title: 'Served here', cell: ({ served_here }) => whole(served_here), isNumber: true },

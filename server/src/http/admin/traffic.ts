@@ -14,7 +14,7 @@ export const adminTrafficRoutes: Routes = (app, dependencies) => {
       owned && inTime(store.doubts.count()),
     ]);
     return {
-      ...metrics.upstreamFigures(),
+      ...metrics.upstreamStatistics(),
       doubts: doubts ?? null,
       messages_lag_seconds: lag?.messages_lag_seconds ?? null,
       others_lag_seconds: lag?.others_lag_seconds ?? null,

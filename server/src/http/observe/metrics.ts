@@ -162,7 +162,7 @@ export class Metrics {
   }
 
   /** Requests under `/v1` since the start of the process, and how the upstream has responded. */
-  upstreamFigures() {
+  upstreamStatistics() {
     const all = this.#upstreamSeries();
     const responses = all.find(({ outcome }) => outcome === responded)?.series ?? { count: 0, sum: 0 };
     return {
