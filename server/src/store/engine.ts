@@ -126,6 +126,8 @@ export type WriteContext<T> = {
   writesOutbox: boolean;
   /** If this is a retry: the result of an attempt that may have been committed. */
   earlier: T | undefined;
+  /** Ids of audit entries of this write and its earlier attempts. One that is stored shows which attempt was committed. */
+  attempts: string[];
   progress: (applied: number) => void;
 };
 

@@ -2,29 +2,31 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { exportOf } from '../dify/runs.ts';
 import { makeTwoTenants, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
 
-/** Forwards connections to PostgreSQL. It can close the next one whose COMMIT has succeeded, without the response. */
+/** Forwards connections to PostgreSQL. It can close the next one that has sent some text, without the response. */
 class DatabaseProxy {
   readonly #server: net.Server;
-  #losesNext = false;
+  #next: { text: string; onLoss: () => Promise<unknown> } | undefined;
   losses = 0;
 
   constructor(port: number, host: string) {
     this.#server = net.createServer((client) => {
       const database = net.connect(port, host);
-      let isLosing = false;
+      let onLoss: (() => Promise<unknown>) | undefined;
       client.on('data', (bytes) => {
-        if (this.#losesNext && bytes.includes('COMMIT\0')) {
-          isLosing = true;
-          this.#losesNext = false;
+        if (this.#next !== undefined && bytes.includes(this.#next.text)) {
+          onLoss = this.#next.onLoss;
+          this.#next = undefined;
         }
         database.write(bytes);
       });
       database.on('data', (bytes) => {
-        if (!isLosing) return void client.write(bytes);
+        if (onLoss === undefined) return void client.write(bytes);
         this.losses += 1;
-        client.destroy();
+        database.removeAllListeners('data').resume();
+        void onLoss().finally(() => client.destroy());
       });
       for (const [one, other] of [[client, database] as const, [database, client] as const]) {
         one.on('error', () => other.destroy()).on('close', () => other.destroy());
@@ -38,8 +40,9 @@ class DatabaseProxy {
     return (this.#server.address() as net.AddressInfo).port;
   }
 
-  loseNext(): void {
-    this.#losesNext = true;
+  /** `onLoss` runs before the connection is closed. */
+  loseNext(text: string, onLoss: () => Promise<unknown> = async () => undefined): void {
+    this.#next = { text, onLoss };
   }
 
   close(): void {
@@ -74,7 +77,7 @@ describe('a write whose COMMIT succeeds, but whose response from PostgreSQL is l
 
   async function write(method: string, path: string, key: string, body?: object): Promise<number> {
     const losses = proxy.losses;
-    proxy.loseNext();
+    proxy.loseNext('COMMIT\0');
     const { status } = await service.request(method, path, { key, ...(body && { body }) });
     assert.equal(proxy.losses, losses + 1, 'a response was lost');
     return status;
@@ -92,5 +95,30 @@ describe('a write whose COMMIT succeeds, but whose response from PostgreSQL is l
     assert.equal(await write('POST', chunks, keys.knowledge, { content: 'new' }), 200);
     assert.equal((await service.request('GET', chunks, { key: keys.knowledge })).body.total, 2);
     assert.equal(await write('DELETE', one.chunkPath, keys.knowledge), 204);
+  });
+
+  it('is not repeated over a later edit', async (t) => {
+    const { chunkPath, keys, ids, records } = makeTwoTenants().one;
+    await service.load(records);
+    const other = await startService('postgres', {}, database.url);
+    t.after(() => other.close());
+    const read = () => other.request('GET', chunkPath, { key: keys.knowledge });
+    const edit = ({ request }: Service, content: string, headers = {}) =>
+      request('PATCH', chunkPath, { key: keys.knowledge, body: { content }, headers });
+    const texts = [(await read()).body.data.content];
+    for (const precondition of ['', 'if-match']) {
+      const [lost, later] = [`lost ${precondition}`, `later ${precondition}`];
+      texts.push(lost, later);
+      const headers = precondition === '' ? {} : { [precondition]: `${(await read()).headers.etag}` };
+      const { losses } = proxy;
+      proxy.loseNext(lost, () => edit(other, later));
+      const { status, body } = await edit(service, lost, headers);
+      assert.deepEqual([proxy.losses - losses, status, body.data?.content], [1, 200, lost]);
+      assert.equal((await read()).body.data.content, later);
+    }
+    const stored = (await exportOf(other.store)).filter(({ id, child_chunk_id }) =>
+      [id, child_chunk_id].includes(ids.chunk),
+    );
+    assert.deepEqual(stored.map(({ content }) => content).sort(), texts.sort());
   });
 });

@@ -23,7 +23,10 @@ const Upstream = shape(
     messages_lag_seconds: nullable(integer('How far the follower is behind; null if nothing is followed.')),
     others_lag_seconds: nullable(integer('The same for everything but messages.')),
   },
-  { title: 'UpstreamStatistics', description: 'If there is an upstream: its requests since the start of this instance.' },
+  {
+    title: 'UpstreamStatistics',
+    description: 'If there is an upstream: its requests since the start of this instance.',
+  },
 );
 export type UpstreamStatistics = Static<typeof Upstream>;
 

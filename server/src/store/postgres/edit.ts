@@ -14,12 +14,15 @@ export function* updateAtOnce(
   edit: ChildChunkEdit,
   context: WriteContext<ChildChunkOutcome>,
 ): Write<ChildChunkOutcome> {
+  const committed = yield* shared.findCommitted(edit, context);
+  if (committed !== undefined) return committed;
   const { dataset_id, workspace_id, document_id, segment_id, child_chunk_id, precondition } = edit;
   const path = [dataset_id, workspace_id, document_id, segment_id, child_chunk_id];
   const tags = precondition === undefined || precondition === 'any' ? null : precondition;
   const { content, now, version, key_id } = edit;
   const word_count = countWords(content);
   const entry = chunkEntry('update', edit);
+  context.attempts.push(entry.id);
   const [outbox_id, , , outbox] = outboxValues([outboxEntryOfChunk(dataset_id, child_chunk_id)], now);
   const values = [...path, content, word_count, now, version, key_id, tags, entry.id, JSON.stringify(entry.ids)];
   const rows = yield* query(postgres.editChunk, ...values, context.writesOutbox ? outbox_id : '', outbox);
@@ -28,5 +31,5 @@ export function* updateAtOnce(
   if (updated_at !== null && 'chunk' in stored) {
     return { chunk: { ...stored.chunk, content, word_count, type: 'customized', updated_at }, version };
   }
-  return decideEdit(stored, edit) ?? (yield* shared.updateChildChunk(edit, context));
+  return decideEdit(stored, edit) ?? (yield* shared.updateStored(edit, context));
 }

@@ -200,7 +200,8 @@ type Progress = (applied: number) => void;
 
 function perform<N extends WriteName>(name: N, input: WriteInput<N>, progress: Progress): WriteResult<N> {
   const { writesOutbox } = db;
-  return runWrite(db, writes[name](input, { dialect, index, messages, writesOutbox, earlier: undefined, progress }));
+  const context = { dialect, index, messages, writesOutbox, earlier: undefined, attempts: [], progress };
+  return runWrite(db, writes[name](input, context));
 }
 
 function failureOf(error: unknown): ErrorMessage {
