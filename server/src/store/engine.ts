@@ -118,16 +118,12 @@ export type WriteInput<N extends WriteName> = Writes[N]['input'];
 export type WriteResult<N extends WriteName> = Writes[N]['result'];
 
 /** The engine's part of a write. */
-export type WriteContext<T> = {
+export type WriteContext = {
   dialect: Dialect;
   index: IndexTables;
   messages: MessageTables;
   /** Whether writes add outbox entries for the change feed. */
   writesOutbox: boolean;
-  /** If this is a retry: the result of an attempt that may have been committed. */
-  earlier: T | undefined;
-  /** Ids of audit entries of this write and its earlier attempts. One that is stored shows which attempt was committed. */
-  attempts: string[];
   progress: (applied: number) => void;
 };
 

@@ -12,10 +12,7 @@ import { applyToIndex, resetIndex } from './search/index-writes.ts';
 import { takeIndexLease } from './search/statements.ts';
 import type { Write } from './statement.ts';
 
-export type WriteOf<N extends WriteName> = (
-  input: WriteInput<N>,
-  context: WriteContext<WriteResult<N>>,
-) => Write<WriteResult<N>>;
+export type WriteOf<N extends WriteName> = (input: WriteInput<N>, context: WriteContext) => Write<WriteResult<N>>;
 
 /** The writes, each for both engines. */
 export const writes: { readonly [N in WriteName]: WriteOf<N> } = {

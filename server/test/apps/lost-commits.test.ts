@@ -121,4 +121,31 @@ describe('a write whose COMMIT succeeds, but whose response from PostgreSQL is l
     );
     assert.deepEqual(stored.map(({ content }) => content).sort(), texts.sort());
   });
+
+  it('is not repeated over a later name or rating', async (t) => {
+    const { ids, keys, records } = makeTwoTenants().one;
+    await service.load([
+      ...records,
+      { record: 'conversation', id: ids.conversation, app_id: ids.app, user: 'u' },
+      { record: 'message', id: ids.dataset, conversation_id: ids.conversation, query: 'q', answer: 'a' },
+    ]);
+    const other = await startService('postgres', {}, database.url);
+    t.after(() => other.close());
+    const post = ({ request }: Service, path: string, body: object) =>
+      request('POST', path, { key: keys.app, body: { user: 'u', ...body } });
+    for (const [path, lost, later] of [
+      [`/v1/conversations/${ids.conversation}/name`, { name: 'lost' }, { name: 'later' }],
+      [`/v1/messages/${ids.dataset}/feedbacks`, { rating: 'like' }, { rating: 'dislike' }],
+    ] as const) {
+      const { losses } = proxy;
+      proxy.loseNext('COMMIT\0', () => post(other, path, later));
+      assert.equal((await post(service, path, lost)).status, 200);
+      assert.equal(proxy.losses, losses + 1);
+    }
+    const stored = (await exportOf(other.store)).filter(({ id }) => id === ids.conversation || id === ids.dataset);
+    const [conversation, message] = ['conversation', 'message'].map((kind) =>
+      stored.find(({ record }) => record === kind),
+    );
+    assert.deepEqual([conversation?.name, message?.feedback], ['later', { rating: 'dislike' }]);
+  });
 });

@@ -27,6 +27,12 @@ export function entryValues(entry: AuditEntry, scope = entry.id, document_id: st
   return [id, scope, at, key_id, action, record, count, JSON.stringify(ids), document_id];
 }
 
+/** Parameters: those of `entryKeyOf`. */
+export const findEntry = 'SELECT 1 FROM audit_entries WHERE id = ? AND scope = ?';
+
+/** The key of a row of `writeEntries`. */
+export const entryKeyOf = (row: readonly Scalar[] = []): readonly Scalar[] => row.slice(0, 2);
+
 type ChunkWrite = { now: number; key_id: string; child_chunk_id: string };
 
 export function chunkEntry(action: 'create' | 'update' | 'delete', write: ChunkWrite): AuditEntry {

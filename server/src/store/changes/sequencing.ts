@@ -68,10 +68,7 @@ function expandOutbox(rows: readonly OutboxRow[]): { records: OutboxRecord[]; ex
 }
 
 /** Only one reader at a time sequences changes, since the head stays locked until the end; writers do not use the head. */
-export function* sequenceChanges(
-  _: undefined,
-  { dialect }: WriteContext<WriteResult<'sequenceChanges'>>,
-): Write<WriteResult<'sequenceChanges'>> {
+export function* sequenceChanges(_: undefined, { dialect }: WriteContext): Write<WriteResult<'sequenceChanges'>> {
   yield* begin();
   const lockHead: typeof findHead = dialect.lockRows('epoch, position', 'changes_head', `name = 'head'`, 'epoch');
   const { epoch, position } = (yield* first(lockHead)) ?? noHead();

@@ -2,7 +2,6 @@ import type { ChildChunk } from '../../contract/child-chunk.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { decideCreation, decideDeletion, decideEdit } from '../../domain/knowledge/update-child-chunk.ts';
 import { countWords } from '../../domain/records/count-words.ts';
-import type { AuditEntry } from '../../domain/store/audit.ts';
 import type { ChunkLocation } from '../../domain/store/knowledge-path.ts';
 import type {
   ChildChunkDeletion,
@@ -58,34 +57,9 @@ const addChunk = `
 const deleteChunk = `
   UPDATE child_chunks SET deleted = 1, version = ? WHERE dataset_id = ? AND id = ? AND version = ? AND deleted = 0`;
 
-/** Parameters: id, scope. */
-const findEntry = 'SELECT 1 FROM audit_entries WHERE id = ? AND scope = ?';
-
 export function* updateChildChunk(
   edit: ChildChunkEdit,
-  context: WriteContext<ChildChunkOutcome>,
-): Write<ChildChunkOutcome> {
-  return (yield* findCommitted(edit, context)) ?? (yield* updateStored(edit, context));
-}
-
-/** The outcome of an earlier attempt that was committed. Others may have edited the chunk since: it must not be written again. */
-export function* findCommitted(
-  edit: ChildChunkEdit,
-  { attempts, earlier }: WriteContext<ChildChunkOutcome>,
-): Write<ChildChunkOutcome | undefined> {
-  for (const id of attempts) {
-    if ((yield* first(findEntry, id, edit.dataset_id)) === undefined) continue;
-    const stored = yield* findChunk(edit);
-    if (earlier !== undefined || 'missing' in stored) return earlier ?? stored;
-    const { content, version } = edit;
-    return { chunk: { ...stored.chunk, content, word_count: countWords(content), type: 'customized' }, version };
-  }
-  return undefined;
-}
-
-export function* updateStored(
-  edit: ChildChunkEdit,
-  { dialect, attempts }: WriteContext<ChildChunkOutcome>,
+  { dialect }: Pick<WriteContext, 'dialect'>,
 ): Write<ChildChunkOutcome> {
   const { dataset_id, child_chunk_id, content, now, key_id, version } = edit;
   const word_count = countWords(content);
@@ -111,9 +85,7 @@ export function* updateStored(
   const { chunk } = decided.written;
   const path = [dataset_id, child_chunk_id] as const;
   if (chunk.content !== content) yield* addRevision(dialect, path, chunk.content, now, key_id);
-  const entry = chunkEntry('update', edit);
-  attempts.push(entry.id);
-  yield* chunkChanged(entry, edit);
+  yield* chunkChanged('update', edit);
   return { chunk: { ...chunk, content, word_count, type: 'customized', updated_at }, version };
 }
 
@@ -133,7 +105,6 @@ function* addRevision(
 
 export function* createChildChunk(newChunk: NewChildChunk): Write<ChildChunkOutcome> {
   const { dataset_id, segment_id, document_id, child_chunk_id: id, content, now, version } = newChunk;
-  // If this is a retry after a COMMIT whose response was lost, the chunk exists.
   const outcome = decideCreation(yield* findChunk(newChunk));
   if (outcome !== undefined) return outcome;
   yield* begin();
@@ -143,26 +114,23 @@ export function* createChildChunk(newChunk: NewChildChunk): Write<ChildChunkOutc
   const word_count = countWords(content);
   const type = 'customized';
   yield* execute(addChunk, dataset_id, id, segment_id, content, position, word_count, type, now, now, version);
-  yield* chunkChanged(chunkEntry('create', newChunk), newChunk);
+  yield* chunkChanged('create', newChunk);
   return { chunk: { id, segment_id, content, position, word_count, type, created_at: now, updated_at: now }, version };
 }
 
-export function* deleteChildChunk(
-  deletion: ChildChunkDeletion,
-  { earlier }: WriteContext<ChildChunkOutcome>,
-): Write<ChildChunkOutcome> {
+export function* deleteChildChunk(deletion: ChildChunkDeletion): Write<ChildChunkOutcome> {
   const { dataset_id, child_chunk_id, version } = deletion;
   const decided = yield* changeChunk(
     deletion,
     (stored) => decideDeletion(stored, deletion),
     (stored) => execute(deleteChunk, version, dataset_id, child_chunk_id, stored.version),
   );
-  if ('outcome' in decided) return 'missing' in decided.outcome ? (earlier ?? decided.outcome) : decided.outcome;
-  yield* chunkChanged(chunkEntry('delete', deletion), deletion);
+  if ('outcome' in decided) return decided.outcome;
+  yield* chunkChanged('delete', deletion);
   return { chunk: decided.written.chunk, version };
 }
 
-function* findChunk(location: ChunkLocation): Write<FoundChunk> {
+export function* findChunk(location: ChunkLocation): Write<FoundChunk> {
   return chunkOf(yield* query(findChunkPath, ...chunkPathValues(location)));
 }
 
@@ -187,12 +155,15 @@ function* changeChunk(
   throw unavailable('too many concurrent edits of the child chunk');
 }
 
-function chunkChanged(entry: AuditEntry, location: ChunkLocation): Write<void> {
-  const { dataset_id, document_id, child_chunk_id } = location;
+function chunkChanged(
+  action: 'create' | 'update' | 'delete',
+  write: ChunkLocation & { now: number; key_id: string },
+): Write<void> {
+  const { dataset_id, document_id, child_chunk_id, now } = write;
   return changed({
-    audit: [entry],
+    audit: [chunkEntry(action, write)],
     outbox: [outboxEntryOfChunk(dataset_id, child_chunk_id)],
-    at: entry.at,
+    at: now,
     shard: dataset_id,
     document_id,
   });

@@ -10,15 +10,11 @@ import { deleteConversations, purgeBy } from '../statements.ts';
 import { contentOf, rate } from './rating.ts';
 import * as sql from './statements.ts';
 
-export function* changeConversation(
-  change: ConversationChange,
-  { earlier }: WriteContext<ConversationRow | undefined>,
-): Write<ConversationRow | undefined> {
+export function* changeConversation(change: ConversationChange): Write<ConversationRow | undefined> {
   const { app_id, conversation_id, now } = change;
   yield* begin();
   const row = yield* first(...sql.changeConversation(change, newVersion()));
-  // A retry finds no conversation if an earlier attempt has deleted it.
-  if (row === undefined) return earlier;
+  if (row === undefined) return undefined;
   yield* changed({
     audit: [conversationEntry(change)],
     outbox: [outboxEntryOfConversation(app_id, conversation_id)],
@@ -31,7 +27,7 @@ export function* changeConversation(
 type Rated = 'rated' | 'unrated' | 'missing';
 
 /** The conversation is found before the transaction, which then uses one shard of a distributed database. */
-export function* rateMessage(rating: MessageRating, { earlier }: WriteContext<Rated>): Write<Rated> {
+export function* rateMessage(rating: MessageRating): Write<Rated> {
   const { message_id, app_id, user, now } = rating;
   const [found, another] = yield* query(sql.findMessageById, message_id, app_id, user);
   if (found === undefined || another !== undefined) return 'missing';
@@ -39,15 +35,14 @@ export function* rateMessage(rating: MessageRating, { earlier }: WriteContext<Ra
   if (rating.rating === null) {
     // The transaction would replace the version of the conversation, although nothing changes.
     const message = yield* first(sql.findDoc, conversation_id, message_id);
-    // A retry finds no feedback if an earlier attempt has removed it.
-    if (message !== undefined && rate(message.doc, rating) === 'unrated') return earlier ?? 'unrated';
+    if (message !== undefined && rate(message.doc, rating) === 'unrated') return 'unrated';
   }
   yield* begin();
   const locked = yield* execute(sql.touchConversation, newVersion(), conversation_id);
   const message = yield* first(sql.findDoc, conversation_id, message_id);
   if (locked === 0 || message === undefined) return 'missing';
   const rated = rate(message.doc, rating);
-  if (rated === 'unrated') return earlier ?? rated;
+  if (rated === 'unrated') return rated;
   yield* execute(sql.rateMessage, rated.doc, contentOf(rating), now, conversation_id, message_id);
   yield* changed({
     audit: [ratingEntry(rating, conversation_id)],
@@ -62,7 +57,7 @@ export function* rateMessage(rating: MessageRating, { earlier }: WriteContext<Ra
 /** Conversations first: this waits for the locks of appends in flight, so their messages are deleted too. */
 export function* purge(
   { selection, now }: WriteInput<'purge'>,
-  { dialect, index }: WriteContext<WriteResult<'purge'>>,
+  { dialect, index }: WriteContext,
 ): Write<WriteResult<'purge'>> {
   const [by, values] = purgeBy(selection);
   yield* begin();

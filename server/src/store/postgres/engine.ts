@@ -101,8 +101,8 @@ export class PostgresEngine implements Engine {
     const { writesOutbox } = this.#pool;
     const { progress = () => undefined } = options;
     const write: WriteOf<N> = this.#layout.writes[name] ?? writes[name];
-    const context = { dialect, index, messages, writesOutbox, progress, attempts: [] };
-    return runWrite(this.#pool, (earlier) => write(input, { ...context, earlier }), { singleRowsMax, statementMillis });
+    const context = { dialect, index, messages, writesOutbox, progress };
+    return runWrite(this.#pool, () => write(input, context), { singleRowsMax, statementMillis });
   }
 
   readonly #writers: {

@@ -1,3 +1,4 @@
+import { entryKeyOf, findEntry, writeEntries } from '../accounting/audit.ts';
 import { insertOutbox, outboxValues } from '../changes/outbox.ts';
 import type { Command, Scalar, Value, Write } from '../statement.ts';
 import type { PostgresPool, Session } from './pool.ts';
@@ -10,25 +11,28 @@ export type RunOptions = {
 };
 
 /**
- * Runs a write. After a transient error it starts again. `earlier` is the result of an attempt that was ready to commit: it
- * may have been committed, and only the response to COMMIT was lost.
+ * Runs a write. After a transient error it starts again, unless the attempt before was committed and only the response was
+ * lost: others may have written since, and theirs is the last write then. Its audit entry shows that.
  */
 export function runWrite<T>(
   pool: PostgresPool,
-  start: (earlier: T | undefined) => Write<T>,
+  start: () => Write<T>,
   { singleRowsMax, statementMillis }: RunOptions,
 ): Promise<T> {
-  let earlier: T | undefined;
+  let earlier: { result: T; entry: readonly Scalar[] } | undefined;
   return pool.session(async (session) => {
-    earlier = await runIn(session, start(earlier), singleRowsMax);
-    return earlier;
+    if (earlier !== undefined && (await session.query(findEntry, ...earlier.entry)).length > 0) return earlier.result;
+    earlier = undefined;
+    let entry: readonly Scalar[] | undefined;
+    const write = start();
+    let step = write.next();
+    while (step.done !== true) {
+      if (step.value.kind === 'rows' && step.value.statements === writeEntries) entry = entryKeyOf(step.value.rows[0]);
+      step = write.next(await run(session, step.value, singleRowsMax));
+    }
+    if (entry !== undefined) earlier = { result: step.value, entry };
+    return step.value;
   }, statementMillis);
-}
-
-async function runIn<T>(session: Session, write: Write<T>, singleRowsMax: number): Promise<T> {
-  let step = write.next();
-  while (step.done !== true) step = write.next(await run(session, step.value, singleRowsMax));
-  return step.value;
 }
 
 async function run(session: Session, command: Command, singleRowsMax: number): Promise<unknown> {

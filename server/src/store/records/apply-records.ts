@@ -20,7 +20,7 @@ export function isAppend(spool: SpoolHandle): boolean {
 /** Writes an import. Returns the number of records. */
 export function* applyRecords(
   { spool, author }: WriteInput<'applyRecords'>,
-  { dialect, messages, progress }: WriteContext<number>,
+  { dialect, messages, progress }: WriteContext,
 ): Write<number> {
   const tally = new AuditTally();
   const outbox = new OutboxTally();

@@ -148,10 +148,7 @@ export class SqlImportSources implements ImportSources {
   }
 }
 
-export function* changeImportSource(
-  change: ImportSourceChange,
-  { dialect }: WriteContext<undefined>,
-): Write<undefined> {
+export function* changeImportSource(change: ImportSourceChange, { dialect }: WriteContext): Write<undefined> {
   yield* begin();
   for (const statement of changeStatements(change, dialect)) yield* execute(...statement);
   return undefined;

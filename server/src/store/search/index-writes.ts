@@ -17,7 +17,7 @@ const chunkTables: Record<ChunkKind, Statement<{ content: string; deleted: numbe
   child_chunk: 'SELECT content, deleted FROM child_chunks WHERE dataset_id = ? AND id = ?',
 };
 
-export function* resetIndex({ rules }: WriteInput<'resetIndex'>, { index }: WriteContext<undefined>): Write<undefined> {
+export function* resetIndex({ rules }: WriteInput<'resetIndex'>, { index }: WriteContext): Write<undefined> {
   yield* begin();
   yield* emptyIndex(index, rules);
   return undefined;
@@ -30,7 +30,7 @@ export function* emptyIndex({ empty }: IndexTables, rules: string): Write<void> 
 
 export function* applyToIndex(
   { from, changes, millis }: WriteInput<'applyToIndex'>,
-  { dialect, index }: WriteContext<string | undefined>,
+  { dialect, index }: WriteContext,
 ): Write<string | undefined> {
   yield* begin();
   const lockState: typeof sql.findState = dialect.lockRows('cursor, rules', 'search_state', `name = 'state'`, 'rules');

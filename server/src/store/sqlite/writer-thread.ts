@@ -200,8 +200,7 @@ type Progress = (applied: number) => void;
 
 function perform<N extends WriteName>(name: N, input: WriteInput<N>, progress: Progress): WriteResult<N> {
   const { writesOutbox } = db;
-  const context = { dialect, index, messages, writesOutbox, earlier: undefined, attempts: [], progress };
-  return runWrite(db, writes[name](input, context));
+  return runWrite(db, writes[name](input, { dialect, index, messages, writesOutbox, progress }));
 }
 
 function failureOf(error: unknown): ErrorMessage {
