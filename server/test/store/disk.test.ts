@@ -59,9 +59,12 @@ describe('disk failures', { concurrency: 2 }, () => {
     }
   });
 
-  itLong('rejects writes with 503 and serves reads while the database is read-only, and recovers by itself', async () => {
-    assertHolds(await serveReadOnly({ starts: 3, requests: 300 }));
-  });
+  itLong(
+    'rejects writes with 503 and serves reads while the database is read-only, and recovers by itself',
+    async () => {
+      assertHolds(await serveReadOnly({ starts: 3, requests: 300 }));
+    },
+  );
 
   it('keeps running while the log cannot be written, and logs again as soon as it can', async (t) => {
     const cwd = await newFolder(t);

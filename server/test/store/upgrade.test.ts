@@ -65,4 +65,5 @@ onEveryEngine('a migration', (engine) => {
 
 itLong('a migration on Citus is applied completely or not at all, and the next start completes it', (t) =>
   // Two processes never distribute tables at once: the second one waits for the lease.
-  assertComplete(t, 'postgres', { ...options, points: 30, rounds: 0, install: installFakeCitus }));
+  assertComplete(t, 'postgres', { ...options, points: 30, rounds: 0, install: installFakeCitus }),
+);
