@@ -45,12 +45,12 @@ export async function readLargePages(options: LargePagesOptions, log: Log): Prom
     });
     const reads = await Promise.all(Array.from({ length: readers }, () => readPage(target, headers)));
     await Promise.all(leaving);
-    const { healthMillis, peakMebibytes, statuses } = await watch.end();
+    const watched = await watch.end();
     log(`${engine}: ${count(reads.filter(({ status }) => status === 200).length)} of ${readers} pages`);
 
     const stalledSeconds = await disconnection(output);
     stalled.destroy();
-    return judge(engine, { reads, healthMillis, peakMebibytes, statuses, stalledSeconds });
+    return judge(engine, { ...watched, reads, stalledSeconds });
   } finally {
     await scope.end();
   }

@@ -5,7 +5,13 @@ import { count, type Finding } from './experiment.ts';
 
 const healthMillisMax = 1_000;
 
-export type Watched = { healthMillis: number; peakMebibytes: number; statuses: ReadonlySet<number> };
+export type Watched = {
+  /** The longest check, without the time in which the machine stood still. */
+  healthMillis: number;
+  stalledMillis: number;
+  peakMebibytes: number;
+  statuses: ReadonlySet<number>;
+};
 
 /**
  * Health checks of a service, one after another, and the private memory of its process, until it is ended. In a thread:
@@ -26,13 +32,15 @@ export function watchService(base: string, pid: number): { end: () => Promise<Wa
 /** Health checks and memory of a service that was watched. */
 export function judgeService(
   engine: Engine,
-  { healthMillis, peakMebibytes, statuses }: Watched,
+  { healthMillis, stalledMillis, peakMebibytes, statuses }: Watched,
   mebibytesMax: number,
 ): Finding[] {
   return [
     {
       promise: `${engine}: health checks succeed meanwhile, within ${count(healthMillisMax)} ms`,
-      measured: `longest ${healthMillis.toFixed(0)} ms, statuses ${[...statuses].join(', ')}`,
+      measured:
+        `longest ${healthMillis.toFixed(0)} ms, statuses ${[...statuses].join(', ')}; ` +
+        `the machine stood still for ${stalledMillis.toFixed(0)} ms in all`,
       holds: healthMillis <= healthMillisMax && statuses.size === 1 && statuses.has(200),
     },
     {
