@@ -25,7 +25,7 @@ const concurrency = 3;
 const groupMillisMax = process.env.TEST_LONG ? 3_600_000 : 1_200_000;
 const slowestShown = 10;
 /** Files of one process, in which the program is loaded and compiled once. */
-const groupSize = 10;
+const groupSize = 6;
 
 /** Seconds of processor time per file: twice what a file takes beside other work, which is more than it takes alone. */
 const budget = 60;
