@@ -26,6 +26,25 @@ export const listParameters = {
 
 export const ListQuery = Type.Object(listParameters);
 
+/** Filters of conversations and their messages, the same for lists and exports. */
+export const conversationFilters = {
+  app_id: Type.Optional(Type.String({ description: 'Only this app.' })),
+  user: Type.Optional(
+    Type.String({ pattern: noNul.source, description: 'Only conversations of this end user; the exact name.' }),
+  ),
+};
+
+/** Filters by a time. `what` is the time that is compared. */
+export const periodFilters = (what: string) => {
+  const seconds = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+  return {
+    from: Type.Optional(Type.Integer({ ...seconds, description: `Earliest ${what}. Unix epoch seconds.` })),
+    to: Type.Optional(
+      Type.Integer({ ...seconds, description: `End of the time range of ${what}, exclusive. Unix epoch seconds.` }),
+    ),
+  };
+};
+
 /** One page of a list. */
 export const listOf = <S extends TSchema>(row: S) =>
   shape(

@@ -103,6 +103,38 @@ onEveryEngine('conversations of all apps', (engine) => {
     assert.equal((await service.request('GET', path, { key: one.keys.app })).status, 401);
   });
 
+  it('200: only a user, in one app or all, and only those whose last activity is in a period', async () => {
+    const expected: Record<string, number[]> = {
+      'user=ann': [3, 2, 5],
+      [`user=ann&app_id=${other.ids.app}`]: [2, 5],
+      'user=ANN': [],
+      'user=an': [],
+      'from=6000': [3, 2, 1],
+      'from=6001': [3],
+      'from=5000&to=6000': [5],
+      'user=ann&to=9000': [2, 5],
+      [`user=ann&app_id=${one.ids.app}&from=9000&to=9001`]: [3],
+      [`user=ann&id=${idAt(1)}&id=${idAt(2)}`]: [2],
+      [`to=6000&id=${idAt(1)}&id=${idAt(5)}`]: [5],
+    };
+    for (const [query, ids] of Object.entries(expected)) {
+      const { status, body, text } = await get(`?${query}&limit=100`);
+      assert.equal(status, 200, text);
+      assert.deepEqual(numbers(body.data), ids, query);
+      assert.equal(body.has_more, false, query);
+    }
+    const rows: Row[] = [];
+    for (let cursor = ''; ; ) {
+      const { body } = await get(`?user=ann&from=5000&limit=1${cursor}`);
+      rows.push(...body.data);
+      if (!body.has_more) break;
+      cursor = `&cursor=${body.next_cursor}`;
+    }
+    assert.deepEqual(numbers(rows), [3, 2, 5]);
+    for (const query of ['user=%00', 'from=x', 'to=1.5', 'user=a&user=b'])
+      assert.equal((await get(`?${query}`)).status, 400);
+  });
+
   it('200: a rating changes the count of disliked messages', async () => {
     const countOf = async () => (await get(`?id=${idAt(1)}`)).body.data[0].disliked_count;
     const rate = async (rating: string | null, expected: number) => {

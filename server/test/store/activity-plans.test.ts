@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
+import type { ListRange } from '../../src/domain/store/admin-reads.ts';
+import type { Selection } from '../../src/domain/store/selection.ts';
 import * as activity from '../../src/store/console/activity-statements.ts';
 import { listPage } from '../../src/store/console/admin-statements.ts';
 import * as overview from '../../src/store/console/overview-statements.ts';
 import * as summary from '../../src/store/console/summary-statements.ts';
 import type { Dialect, Value } from '../../src/store/engine.ts';
 import * as postgres from '../../src/store/postgres/statements.ts';
+import { split } from '../../src/store/selection.ts';
 import { updateActivity } from '../../src/store/sqlite/messages.ts';
 import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
 import * as sql from '../../src/store/statements.ts';
@@ -52,14 +55,24 @@ function planCases(dialect: Dialect): PlanCase[] {
   const period = { first: 3, last: 4, app_id: undefined };
   // Two thousand rows of each day.
   const perDays = 2 * 2_000;
-  const ofApp = summary.summaries('c.app_id = ?');
-  const page = (...[conversations, values, range]: Parameters<typeof listPage>) =>
-    listPage(conversations, values, range, 'small');
+  const page = (selection: Selection, range: ListRange) => {
+    const conditions = summary.selected(selection);
+    return listPage(summary.summaries(conditions), split(conditions).values, range, 'small');
+  };
+  const first = { after: undefined, count };
+  const ofUser = { app_id: 'a1', user: 'u101' };
+  const months = { from: 10_000, to: 15_000 };
   return [
-    planCase('newest conversations', page(ofApp, ['a1'], { after: undefined, count }), count),
-    planCase('conversations from the middle', page(ofApp, ['a1'], middle), count),
-    planCase('newest conversations of all apps', page(summary.summaries(), [], { after: undefined, count }), count),
-    planCase('conversations of all apps from the middle', page(summary.summaries(), [], middle), count),
+    planCase('newest conversations', page({ app_id: 'a1' }, first), count),
+    planCase('conversations from the middle', page({ app_id: 'a1' }, middle), count),
+    planCase('newest conversations of all apps', page({}, first), count),
+    planCase('conversations of all apps from the middle', page({}, middle), count),
+    planCase('conversations of a period', page(months, first), count),
+    planCase('conversations of an app and a period', page({ app_id: 'a1', ...months }, first), count),
+    // The user has twenty conversations, two of them deleted.
+    planCase('conversations of a user', page(ofUser, first), 18),
+    planCase('conversations of a user and a period', page({ ...ofUser, ...months }, first), 18),
+    planCase('positions of conversations of a user', summary.positions(summary.selected(ofUser), middle), 18),
     planCase('sums of a page', [summary.sums(isIn('d.conversation_id')), list(ids)], ids.length * 2),
     planCase('texts of a page', [summary.texts(dialect), list(ids), list(ids), list(ids)], ids.length * 3),
     planCase('overview by day', overview.sumDays(period), perDays),
@@ -74,8 +87,9 @@ function planCases(dialect: Dialect): PlanCase[] {
 const fill = (series: (count: number) => string): string[] => [
   `INSERT INTO workspaces (id, name) VALUES ('w', 'w')`,
   `INSERT INTO apps (id, workspace_id, name, mode) SELECT 'a' || i, 'w', 'a', 'chat' FROM ${series(apps)}`,
-  `INSERT INTO conversations (conversation_id, app_id, "user", created_at, deleted, version, next_sequence, last_message_at)
-   SELECT 'c' || i, 'a' || (i % ${apps}), 'u' || (i % 1000), 1, CASE WHEN i % 7 = 0 THEN 1 ELSE 0 END, 'v', 1, i
+  `INSERT INTO conversations
+     (conversation_id, app_id, "user", created_at, updated_at, deleted, version, next_sequence, last_message_at)
+   SELECT 'c' || i, 'a' || (i % ${apps}), 'u' || (i % 1000), 1, i, CASE WHEN i % 7 = 0 THEN 1 ELSE 0 END, 'v', 1, i
    FROM ${series(conversations)}`,
   `INSERT INTO messages (conversation_id, created_at, sequence, id, doc)
    SELECT 'c' || i, i, 1, 'm' || i, '{"query":"q","answer":"a"}' FROM ${series(conversations)}`,

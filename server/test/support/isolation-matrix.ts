@@ -30,8 +30,8 @@ export type Row = {
 
 export type Rows = Record<string, Row | undefined>;
 
-type Operation = { name: string; method: string; path: string; allowedKinds: readonly KeyKind[] };
-type DescribedOperation = { security?: Record<string, unknown>[] };
+type Operation = { name: string; method: string; path: string; hasQuery: boolean; allowedKinds: readonly KeyKind[] };
+type DescribedOperation = { security?: Record<string, unknown>[]; parameters?: { in: string }[] };
 
 /**
  * Every operation, with the kinds of key it allows; none if it requires no key. Operations on console sessions are left
@@ -41,10 +41,11 @@ export const operations: readonly Operation[] = Object.entries(
   (JSON.parse(readFileSync(openapiFile, 'utf8')) as { paths: Record<string, Record<string, DescribedOperation>> })
     .paths,
 ).flatMap(([path, methods]) =>
-  Object.entries(path === '/console/session' ? {} : methods).map(([method, { security = [] }]) => ({
+  Object.entries(path === '/console/session' ? {} : methods).map(([method, { security = [], parameters = [] }]) => ({
     name: `${method.toUpperCase()} ${path}`,
     method: method.toUpperCase(),
     path,
+    hasQuery: parameters.some((parameter) => parameter.in === 'query'),
     allowedKinds: security
       .flatMap((scheme) => Object.keys(scheme))
       .filter((scheme) => scheme !== 'consoleSession')

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { listParameters } from '../admin.ts';
+import { conversationFilters, listParameters, periodFilters } from '../admin.ts';
 import { limits } from '../limits.ts';
 import { MessageQuery } from '../message.ts';
 import { day, epochSeconds, id, integer, list, nullable, number, shape, text } from '../primitives.ts';
@@ -51,7 +51,8 @@ export type ConversationSummary = Static<typeof ConversationSummary>;
 
 export const SummaryQuery = Type.Object({
   ...listParameters,
-  app_id: Type.Optional(Type.String({ description: 'Only this app.' })),
+  ...conversationFilters,
+  ...periodFilters('last activity (`updated_at`)'),
   id: Type.Optional(
     Type.Array(Type.String(), {
       minItems: 1,

@@ -1,5 +1,6 @@
 import type { ConversationListed, ConversationSummary, FeedbackText } from '../../contract/console/activity.ts';
 import type { ListRange, ListRows } from './admin-reads.ts';
+import type { Selection } from './selection.ts';
 
 /** Days are counted from 1970-01-01; both are included. */
 export type DayRange = { first: number; last: number };
@@ -26,10 +27,15 @@ export type PeriodSums = { days: DaySum[]; apps: AppSum[]; users: number; usersB
 /** Conversations and usage of apps, for the console. Ids are canonical; callers check that the app exists. */
 export interface ActivityReads {
   findConversation(app_id: string, id: string): Promise<ConversationListed | undefined>;
-  /** Conversations of all apps or of one: latest update first, then by id, descending. The sort key is updated_at and id. */
-  listSummaries(app_id: string | undefined, range: ListRange): Promise<ListRows<ConversationSummary>>;
-  /** Those of these conversations that exist and are not deleted, in the same order. */
-  findSummaries(ids: readonly string[], range: ListRange): Promise<ListRows<ConversationSummary>>;
+  /**
+   * Conversations: latest update first, then by id, descending. The sort key is updated_at and id. The period of the
+   * selection is that of updated_at. `ids`: only those of these conversations that exist and are not deleted.
+   */
+  listSummaries(
+    selection: Selection,
+    ids: readonly string[] | undefined,
+    range: ListRange,
+  ): Promise<ListRows<ConversationSummary>>;
   /**
    * The id of the message that is this many messages newer than another, or than the beginning of the conversation; null if
    * there are not so many. Undefined if the conversation or the other message does not exist.

@@ -14,6 +14,7 @@ import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { notFound } from '../../domain/errors.ts';
 import { listMessages, pageRequest } from '../../domain/messages/list-messages.ts';
+import { selectionOf } from '../../domain/store/selection.ts';
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';
 import { onDisconnect, pageQuery, sendPage } from '../operations/message-page.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';
@@ -38,21 +39,19 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
     operationId: 'listAllConversations',
     summary: 'List conversations of all apps',
     description:
-      'Latest update first, then by id, descending. With `id`: those of these conversations that exist, on one page unless they are large. Deleted ' +
-      'conversations are not listed.',
+      'Latest update first, then by id, descending. `from` and `to` select by the last activity. With `id`: those of these ' +
+      'conversations that exist, on one page unless they are large. Deleted conversations are not listed.',
     querystring: SummaryQuery,
     row: ConversationSummary,
     errors: [404],
     read: ({ query }) => {
-      const { id: ids, cursor } = query;
-      if (ids !== undefined) {
-        return latestFirst.read({ limit: limits.listRowsMax, ...(cursor && { cursor }) }, (range) =>
-          activity.findSummaries(ids.map(canonicalId), range),
-        );
-      }
-      return latestFirst.read(query, async (range) => {
-        const app_id = query.app_id === undefined ? undefined : (await requireApp(store, query.app_id)).id;
-        return activity.listSummaries(app_id, range);
+      const { id, cursor } = query;
+      const ids = id?.map(canonicalId);
+      const page = ids === undefined ? query : { limit: limits.listRowsMax, ...(cursor && { cursor }) };
+      return latestFirst.read(page, async (range) => {
+        const { app_id } = query;
+        if (app_id !== undefined) await requireApp(store, app_id);
+        return activity.listSummaries(selectionOf(query), ids, range);
       });
     },
   });

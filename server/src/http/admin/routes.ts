@@ -1,5 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import { ListQuery, listOf } from '../../contract/admin.ts';
+import { Type } from '../../contract/type.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import type { App, Dependencies } from '../route-types.ts';
 import type { CursorPage } from './paging.ts';
@@ -27,6 +28,9 @@ type ListRoute<P extends TObject, Q extends TObject> = Description & {
   read: (request: { params: Static<P>; query: Static<Q> }) => Promise<CursorPage<unknown>>;
 };
 
+/** A parameter is rejected rather than ignored. */
+const noParameters = Type.Object({});
+
 /**
  * Adds a route that returns one object. Its `read` throws `notFound` if there is none.
  *
@@ -49,7 +53,12 @@ export function adminGet<P extends TObject>(
   app.route({
     method: 'GET',
     url,
-    schema: { ...aboutAdmin, ...schema, response: responses({ 200: response }, [401, ...errors]) },
+    schema: {
+      ...aboutAdmin,
+      ...schema,
+      querystring: noParameters,
+      response: responses({ 200: response }, [400, 401, ...errors]),
+    },
     onRequest: bearer.requireAdmin(),
     handler: (request) => read(request as never),
   });

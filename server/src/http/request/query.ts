@@ -7,9 +7,10 @@ import { invalidParam, type ServiceError } from '../../domain/errors.ts';
 type ObjectSchema = TSchema & { properties: Record<string, { type?: string }>; required?: string[] };
 
 /** Validates against the route's schema. The error message names the field. */
-export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart, url }) => {
   let validator: Validator | undefined;
-  const read = httpPart === 'querystring' ? queryReader(schema as ObjectSchema) : (value: unknown) => value;
+  const read =
+    httpPart === 'querystring' ? queryReader(schema as ObjectSchema, isStrict(url)) : (value: unknown) => value;
   return (raw: unknown) => {
     const value = read(raw);
     validator ??= compile(schema);
@@ -37,11 +38,14 @@ function rejected(validator: Validator, value: unknown, schema: TSchema): Servic
 const wholeOf = (schema: TSchema): string =>
   `the body (fields: ${Object.keys((schema as ObjectSchema).properties ?? {}).join(', ')})`;
 
+/** Clients of `/v1` send parameters of other servers too. Under `/admin` a filter that is ignored would show wrong data. */
+const isStrict = (url: string | undefined): boolean => url?.startsWith('/admin/') ?? false;
+
 /**
  * Query parameters are text: digits become integers if the schema requires an integer. An empty parameter counts as absent,
- * a repeated one is rejected unless the schema requires a list, and an unknown one is ignored.
+ * a repeated one is rejected unless the schema requires a list, and an unknown one is ignored, or rejected if `strict`.
  */
-function queryReader({ properties }: ObjectSchema) {
+function queryReader({ properties }: ObjectSchema, strict: boolean) {
   const parameters = Object.entries(properties).map(([name, { type }]) => ({
     name,
     isInteger: type === 'integer',
@@ -49,6 +53,7 @@ function queryReader({ properties }: ObjectSchema) {
   }));
   return (raw: unknown): Record<string, unknown> => {
     const rawQuery = raw as Record<string, string | string[]>;
+    if (strict) rejectUnknown(rawQuery, properties);
     const value: Record<string, unknown> = {};
     for (const { name, isInteger, isList } of parameters) {
       const text = rawQuery[name];
@@ -63,4 +68,11 @@ function queryReader({ properties }: ObjectSchema) {
     }
     return value;
   };
+}
+
+function rejectUnknown(rawQuery: Record<string, string | string[]>, properties: object): void {
+  for (const name of Object.keys(rawQuery)) {
+    if (Object.hasOwn(properties, name) || rawQuery[name] === '') continue;
+    throw invalidParam(`${name} is not a known parameter`, 'a parameter is not known');
+  }
 }

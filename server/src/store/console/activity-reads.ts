@@ -2,11 +2,11 @@ import type { ConversationListed, ConversationSummary, FeedbackText } from '../.
 import { derivedName } from '../../domain/records/conversation-name.ts';
 import type { ActivityReads, DayRange, DaySelection, PeriodSums } from '../../domain/store/activity-reads.ts';
 import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
+import type { Selection } from '../../domain/store/selection.ts';
 import type { OpenScan, ReadEngine } from '../engine.ts';
 import * as sql from './activity-statements.ts';
 import { querySums, scanSums } from './period-sums.ts';
 import { readSummaries } from './summaries.ts';
-import { summaries } from './summary-statements.ts';
 
 /** Reads conversations and usage of apps, on either engine. */
 export class SqlActivityReads implements ActivityReads {
@@ -23,14 +23,12 @@ export class SqlActivityReads implements ActivityReads {
     return (await this.#engine.read(sql.findListedConversation, id, app_id, id)).map(conversationOf)[0];
   }
 
-  listSummaries(app_id: string | undefined, range: ListRange): Promise<ListRows<ConversationSummary>> {
-    if (app_id === undefined) return readSummaries(this.#engine, summaries(), [], range);
-    return readSummaries(this.#engine, summaries('c.app_id = ?'), [app_id], range);
-  }
-
-  findSummaries(ids: readonly string[], range: ListRange): Promise<ListRows<ConversationSummary>> {
-    const { isIn, list } = this.#engine.dialect;
-    return readSummaries(this.#engine, summaries(isIn('c.conversation_id')), [list(ids)], range);
+  listSummaries(
+    selection: Selection,
+    ids: readonly string[] | undefined,
+    range: ListRange,
+  ): Promise<ListRows<ConversationSummary>> {
+    return readSummaries(this.#engine, selection, ids, range);
   }
 
   async findNewer(

@@ -1,8 +1,10 @@
 import type { ConversationSummary } from '../../contract/console/activity.ts';
 import { derivedName } from '../../domain/records/conversation-name.ts';
 import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
-import type { ReadEngine, Value } from '../engine.ts';
-import { type List, readList } from './admin-statements.ts';
+import type { Selection } from '../../domain/store/selection.ts';
+import type { ReadEngine } from '../engine.ts';
+import { type Condition, split } from '../selection.ts';
+import { readList } from './admin-statements.ts';
 import * as sql from './summary-statements.ts';
 
 type Selected = Pick<ConversationSummary, 'id' | 'app_id' | 'app_name' | 'user' | 'created_at' | 'updated_at'> & {
@@ -14,11 +16,51 @@ type Selected = Pick<ConversationSummary, 'id' | 'app_id' | 'app_name' | 'user' 
 /** Reads a page of conversations, then the totals of their messages, then their first and newest texts: three statements. */
 export async function readSummaries(
   engine: ReadEngine,
-  conversations: List,
-  values: readonly Value[],
+  selection: Selection,
+  ids: readonly string[] | undefined,
   range: ListRange,
 ): Promise<ListRows<ConversationSummary>> {
-  const { rows, has_more } = await readList<Selected>(engine, conversations, values, range);
+  const { app_id, user } = selection;
+  const isOfAnyApp = user !== undefined && app_id === undefined;
+  if (!isOfAnyApp || ids !== undefined)
+    return readPage(engine, [...isListed(engine, ids), ...sql.selected(selection)], range);
+  const found = await findOfUser(engine, selection, range);
+  // These are in the range already.
+  return readPage(engine, isListed(engine, found), { after: undefined, count: range.count });
+}
+
+function isListed({ dialect }: ReadEngine, ids: readonly string[] | undefined): Condition[] {
+  return ids === undefined ? [] : [[dialect.isIn('c.conversation_id'), dialect.list(ids)]];
+}
+
+/**
+ * The ids of a page of a user's conversations in all apps, and one more. Indexes of users begin with the app, so each app is
+ * read for itself, a page at most: the cost grows with the number of apps, not with that of conversations.
+ */
+async function findOfUser(
+  engine: ReadEngine,
+  selection: Selection,
+  { after, count }: ListRange,
+): Promise<readonly string[]> {
+  const found: sql.Position[] = [];
+  for (const { id: app_id } of await engine.read(sql.appIds)) {
+    const conditions = sql.selected({ ...selection, app_id });
+    found.push(...(await engine.read(...sql.positions(conditions, { after, count: count + 1 }))));
+  }
+  const isBefore = (one: sql.Position, other: sql.Position) => (one.id < other.id ? 1 : -1);
+  return found
+    .sort((one, other) => other.updated_at - one.updated_at || isBefore(one, other))
+    .slice(0, count + 1)
+    .map(({ id }) => id);
+}
+
+async function readPage(
+  engine: ReadEngine,
+  conditions: readonly Condition[],
+  range: ListRange,
+): Promise<ListRows<ConversationSummary>> {
+  const conversations = sql.summaries(conditions);
+  const { rows, has_more } = await readList<Selected>(engine, conversations, split(conditions).values, range);
   if (rows.length === 0) return { rows: [], has_more };
   const { isIn, list } = engine.dialect;
   const ids = list(rows.map(({ id }) => id));

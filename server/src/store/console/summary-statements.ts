@@ -1,12 +1,22 @@
 import { limits } from '../../contract/limits.ts';
+import type { ListRange } from '../../domain/store/admin-reads.ts';
+import type { Selection } from '../../domain/store/selection.ts';
 import type { Dialect } from '../engine.ts';
-import type { Statement } from '../statement.ts';
-import type { List } from './admin-statements.ts';
+import { type Condition, inPeriod, ofConversation, split } from '../selection.ts';
+import type { Bound, Statement } from '../statement.ts';
+import { type List, listPage } from './admin-statements.ts';
 
 /** The SQL of conversations of all apps, in the subset that both engines understand. */
 
-/** Conversations for which these conditions hold. */
-export const summaries = (...conditions: string[]): List => ({
+/** Conversations that are not deleted, for which these conditions hold, latest update first. */
+const latest = (conditions: readonly Condition[]) => ({
+  from: 'conversations c',
+  where: [...split(conditions).texts, 'c.deleted = 0'],
+  by: ['c.updated_at', 'c.conversation_id'],
+  descending: true,
+});
+
+export const summaries = (conditions: readonly Condition[]): List => ({
   columns: 'c.conversation_id AS id, c.app_id, c.created_at, c.updated_at, c.last_message_at',
   texts: {
     app_name: '(SELECT a.name FROM apps a WHERE a.id = c.app_id)',
@@ -14,11 +24,24 @@ export const summaries = (...conditions: string[]): List => ({
     derived_name: 'c.derived_name',
     '"user"': 'c."user"',
   },
-  from: 'conversations c',
-  where: [...conditions, 'c.deleted = 0'],
-  by: ['c.updated_at', 'c.conversation_id'],
-  descending: true,
+  ...latest(conditions),
 });
+
+export type Position = { id: string; updated_at: number };
+
+/** Only the sort keys. */
+export const positions = (conditions: readonly Condition[], range: ListRange): Bound<Position> => {
+  const list = { columns: 'c.conversation_id AS id, c.updated_at', texts: {}, ...latest(conditions) };
+  return listPage(list, split(conditions).values, range);
+};
+
+export const appIds: Statement<{ id: string }> = 'SELECT id FROM apps';
+
+/** Conditions of a selection. */
+export const selected = (selection: Selection): Condition[] => [
+  ...ofConversation('c.', selection),
+  ...inPeriod('c.updated_at', selection),
+];
 
 export type ConversationSums = {
   conversation_id: string;

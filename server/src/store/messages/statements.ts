@@ -6,7 +6,7 @@ import type {
   ConversationRow,
   ConversationScope,
 } from '../../domain/store/app-store.ts';
-import { sorted } from '../console/admin-statements.ts';
+import { isUser } from '../selection.ts';
 import type { Bound, Statement, Value } from '../statement.ts';
 
 /** The SQL of what app keys allow besides messages, in the subset that both engines understand. */
@@ -38,12 +38,11 @@ const columns = (which: Texts): string =>
   ].join(', ');
 
 /** A condition that both indexes and distributed databases support, and its parameters. */
-function inScope(table: string, { app_id, user }: ConversationScope): [string, ...string[]] {
+function inScope(table: string, { app_id, user }: ConversationScope): [string, ...Value[]] {
   const ofApp = `${table}.app_id = ? AND ${table}.deleted = 0`;
   if (user === undefined) return [ofApp, app_id];
-  // Indexes have only the beginning of a user.
-  const ofUser = `${sorted(`${table}."user"`)} = ${sorted('CAST(? AS TEXT)')} AND ${table}."user" = ?`;
-  return [`${ofApp} AND ${ofUser}`, app_id, user, user];
+  const [ofUser, ...values] = isUser(`${table}."user"`, user);
+  return [`${ofApp} AND ${ofUser}`, app_id, ...values];
 }
 
 const columnOf = (order: ConversationOrder): string => order.replace('-', '');
