@@ -479,6 +479,8 @@ export type ConsoleSession = {
   name: string;
   /** End of the session. Unix epoch seconds. */
   expires_at: number;
+  /** Whether the key, and so the session, allows only reads. */
+  read_only: boolean;
 };
 
 /** A conversation of an app. */
@@ -788,7 +790,7 @@ export type Key = {
 
 /** A change of a key. */
 export type KeyChange = {
-  /** Whether the key allows only reads. Only for kind app or knowledge. */
+  /** Whether the key allows only reads. Only for kind app or knowledge or admin. */
   read_only: boolean;
 };
 
@@ -1209,7 +1211,7 @@ export type NewKey = {
   dataset_ids?: string[] | null | undefined;
   /** Time of expiry, in the future; null if the key does not expire. Unix epoch seconds. */
   expires_at?: number | null | undefined;
-  /** Whether the key allows only reads. Only for kind app or knowledge. */
+  /** Whether the key allows only reads. Only for kind app or knowledge or admin. */
   read_only?: boolean | undefined;
 };
 

@@ -38,7 +38,7 @@ ${keyKinds.map(describeKind).join('\n')}
 Options of create:
   --name NAME      a name for the key
   --expires TIME   lifetime: a number and s, m, h, d or w, such as 90d (default: no expiry)
-  --read-only      the key allows no writes (kinds app and knowledge)
+  --read-only      the key allows no writes (kinds app, knowledge and admin)
   --json           print one JSON object with id and secret
 
 The secret is shown once, when the key is created; only its digest is stored.

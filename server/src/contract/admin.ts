@@ -66,6 +66,7 @@ export const ConsoleSession = shape(
     key_id: id('Admin key of the session. The session ends when the key is revoked or expires.'),
     name: text('Name of that key.'),
     expires_at: epochSeconds('End of the session.'),
+    read_only: flag('Whether the key, and so the session, allows only reads.'),
   },
   { title: 'ConsoleSession', description: 'A session of the console. Its secret is only in the cookie.' },
 );

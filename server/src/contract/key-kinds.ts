@@ -53,7 +53,7 @@ type KeyKindRules = {
 export type KeyKind = keyof typeof keyKindTable;
 export const keyKinds = Object.keys(keyKindTable) as KeyKind[];
 /** Kinds that allow reads and writes. A key of such a kind can be read-only. */
-export const readOnlyKinds: readonly KeyKind[] = ['app', 'knowledge'];
+export const readOnlyKinds: readonly KeyKind[] = ['app', 'knowledge', 'admin'];
 const rulesOf = (kind: KeyKind): KeyKindRules => keyKindTable[kind];
 
 /** The fields that a stored key of a kind must have, including the workspace of its app. */

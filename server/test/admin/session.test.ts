@@ -91,7 +91,7 @@ onEveryEngine('sessions of the console', (engine) => {
     const response = await signIn(admin);
     assert.equal(response.status, 200);
     const { expires_at, ...rest } = response.body;
-    assert.deepEqual(rest, { key_id: adminId, name: 'admin' });
+    assert.deepEqual(rest, { key_id: adminId, name: 'admin', read_only: false });
     assert.ok(expires_at >= startedAt + hours12 && expires_at <= startedAt + hours12 + 60);
     const [cookie = '', ...more] = response.headers['set-cookie'] ?? [];
     assert.deepEqual(more, []);
@@ -140,6 +140,19 @@ onEveryEngine('sessions of the console', (engine) => {
     const secret = secretOf(cookie);
     assert.equal((await service.request('GET', '/admin/keys', { key: secret })).status, 401, 'it is not a key');
     assert.equal((await signIn(secret)).status, 401);
+  });
+
+  it('403: the session of a read-only key only reads, and can be ended', async () => {
+    const { id, secret } = await newKey({ read_only: true });
+    const cookie = await newSession(secret);
+    assert.equal((await service.request('GET', path, withSession(cookie))).body.read_only, true);
+    assert.equal(await statusOf(cookie), 200);
+    const write = () => service.request('POST', '/admin/keys', { ...withSession(cookie), body: { kind: 'admin' } });
+    assert.deepEqual((await write()).body, { status: 403, code: 'forbidden', message: 'this key is read-only' });
+    await service.request('PATCH', `/admin/keys/${id}`, { key: admin, body: { read_only: false } });
+    assert.equal((await write()).status, 201);
+    assert.equal((await service.request('DELETE', path, withSession(cookie))).status, 204);
+    assert.equal(await statusOf(cookie), 401);
   });
 
   it('401: the cookie is ignored without the header, and in requests from another site', async () => {

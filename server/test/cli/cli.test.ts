@@ -163,7 +163,6 @@ describe('wrong usage exits with 2 and one line on standard error', parallel, ()
       ['keys', 'create', '--kind', 'writer', '--app', id, '--read-only'],
       /--read-only is not allowed for --kind writer/,
     ],
-    [['keys', 'create', '--kind', 'admin', '--read-only'], /--read-only is not allowed for --kind admin/],
     [['keys', 'create', '--kind', 'admin', 'more'], /unexpected argument 'more'/],
     [['keys', 'create', '--kind', 'knowledge', '--workspace', id, '--app', id], /--app/],
     [['keys', 'create', '--kind', 'admin', '--workspace', id], /--workspace/],

@@ -43,6 +43,7 @@ onEveryEngine('isolation', (engine) => {
     sibling,
     restricted,
     admin,
+    readOnlyAdmin,
     messages,
     inactiveKeys,
   } = fixture;
@@ -132,6 +133,20 @@ onEveryEngine('isolation', (engine) => {
         });
       }
     }
+
+    it('403: a read-only admin key reads what an admin key reads, and writes nothing', async () => {
+      const forbidden = { status: 403, code: 'forbidden', message: 'this key is read-only' };
+      const ofAdmins = operations.filter(({ allowedKinds }) => allowedKinds.includes('admin'));
+      assert.ok(ofAdmins.length > 20);
+      for (const { name } of ofAdmins) {
+        for (const target of requireRow(rows, name).targets) {
+          const { method, path, ...rest } = target.request();
+          const response = await service.request(method, path, { ...rest, key: readOnlyAdmin });
+          if (method === 'GET') assert.notEqual(response.status, 403, name);
+          else assert.deepEqual(response.body, forbidden, name);
+        }
+      }
+    });
 
     it('none of these requests has written anything', async () => assert.equal(await exportAll(), untouched));
 

@@ -63,6 +63,7 @@ export function makeIsolationFixture() {
   );
   const restricted = makeSecret('knowledge');
   const admin = makeSecret('admin');
+  const readOnlyAdmin = makeSecret('admin');
   const messages = {
     one: [message(one.ids.conversation, 1), message(one.ids.conversation, 2), message(one.ids.conversation, 3)],
     bob: message(ownConversations.bob, 2),
@@ -97,6 +98,7 @@ export function makeIsolationFixture() {
     ...sibling.records.slice(1).map((line) => ('dataset_id' in line ? { ...line, dataset_id: one.ids.dataset } : line)),
     { ...key, kind: 'knowledge', name: 'restricted', dataset_ids: [one.ids.dataset], secret: restricted },
     { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
+    { record: 'api_key', kind: 'admin', name: 'reader', secret: readOnlyAdmin, read_only: true },
     provider(workspace_id, 'of one'),
     provider(other.ids.workspace, 'of other'),
   ];
@@ -124,6 +126,7 @@ export function makeIsolationFixture() {
     spareChunks,
     restricted,
     admin,
+    readOnlyAdmin,
     messages,
     inactiveKeys,
     records: lines,

@@ -9,8 +9,11 @@ export type Session = {
   expires_at: number;
 };
 
-/** `name` is the key's name; `expires_at` is the time at which the session or the key expires, whichever is earlier. */
-export type StoredSession = { key_id: string; name: string; expires_at: number };
+/**
+ * `name` and `read_only` are the key's; `expires_at` is the time at which the session or the key expires, whichever is
+ * earlier.
+ */
+export type StoredSession = { key_id: string; name: string; expires_at: number; read_only: boolean };
 
 /** Sessions in the database, for all instances. They are not cached: a session that has ended is rejected immediately. */
 export interface Sessions {

@@ -37,7 +37,7 @@ export const adminKeyRoutes: Routes = (app, dependencies) => {
       summary: 'Create a key',
       description: 'Creates a key. Its secret is only in this response, and cannot be read again.',
       body: DescribedNewKey,
-      response: responses({ 201: CreatedKey }, [400, 401, 408, 413, 415]),
+      response: responses({ 201: CreatedKey }, [400, 401, 403, 408, 413, 415]),
     },
     validatorCompiler: (part) => validatorCompiler({ ...part, schema: NewKey }),
     onRequest: [requireAdmin, requireContentType('application/json')],
@@ -54,10 +54,10 @@ export const adminKeyRoutes: Routes = (app, dependencies) => {
       ...aboutAdmin,
       operationId: 'updateKey',
       summary: 'Change a key',
-      description: 'Makes a key of kind app or knowledge read-only, or allows it to write again.',
+      description: 'Makes a key of kind app, knowledge or admin read-only, or allows it to write again.',
       params: Type.Object({ key_id: Type.String({ description: 'Key ID.' }) }),
       body: KeyChange,
-      response: responses({ 200: ListedKey }, [400, 401, 404, 408, 413, 415]),
+      response: responses({ 200: ListedKey }, [400, 401, 403, 404, 408, 413, 415]),
     },
     onRequest: [requireAdmin, requireContentType('application/json')],
     handler: async (request) => {
@@ -76,7 +76,7 @@ export const adminKeyRoutes: Routes = (app, dependencies) => {
       description:
         'Revokes a key and ends the console sessions that were created with it. Revoking it again changes nothing.',
       params: Type.Object({ key_id: Type.String({ description: 'Key ID.' }) }),
-      response: responses({ 200: ListedKey }, [401, 404]),
+      response: responses({ 200: ListedKey }, [401, 403, 404]),
     },
     onRequest: requireAdmin,
     handler: async (request) => {

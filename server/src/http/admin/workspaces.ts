@@ -65,7 +65,7 @@ export const adminWorkspaceRoutes: Routes = (app, dependencies) => {
       summary: 'Create an app',
       description: 'Creates an app, and a workspace of the same name if there is none.',
       body: NewApp,
-      response: responses({ 201: AppListed }, [400, 401, 408, 413, 415]),
+      response: responses({ 201: AppListed }, [400, 401, 403, 408, 413, 415]),
     },
     onRequest: [bearer.requireAdmin(), requireContentType('application/json')],
     handler: async (request, reply) => {

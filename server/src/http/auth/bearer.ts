@@ -75,9 +75,7 @@ export class Bearer {
     const allow = (request: FastifyRequest, reply: FastifyReply, caller: Caller | undefined): void => {
       if (caller === undefined) return this.reject(request.ip, 'unknown');
       if (!kinds.includes(caller.kind)) return this.reject(request.ip, 'wrong_kind', caller.key_id);
-      request.caller = caller;
-      this.countRequest(caller, request.method, reply.raw);
-      if (caller.read_only && isWrite(request.method)) throw new ServiceError('forbidden', 'this key is read-only');
+      this.#admit(request, reply, caller);
     };
     return (request, reply, done) => {
       try {
@@ -118,10 +116,15 @@ export class Bearer {
     if (digest === undefined) return this.reject(request.ip, 'missing');
     const session = await this.#store.sessions.find(digest, this.#seconds());
     if (session === undefined) return this.reject(request.ip, 'unknown');
-    const caller: Caller = { kind: 'admin', key_id: session.key_id, read_only: false };
+    this.#admit(request, reply, { kind: 'admin', key_id: session.key_id, read_only: session.read_only });
+    return session;
+  }
+
+  /** The one place where a read-only key is kept from writing. */
+  #admit(request: FastifyRequest, reply: FastifyReply, caller: Caller): void {
     request.caller = caller;
     this.countRequest(caller, request.method, reply.raw);
-    return session;
+    if (caller.read_only && isWrite(request.method)) throw readOnlyKey();
   }
 
   /** The caller of a long request as it is now: what its key allows may have changed. Undefined if it is no longer valid. */
@@ -198,6 +201,7 @@ export class Bearer {
   }
 }
 
+const readOnlyKey = () => new ServiceError('forbidden', 'this key is read-only');
 const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 
 /** The digest of the secret in an Authorization header; undefined if there is none. */

@@ -5,8 +5,10 @@ import { type Bound, execute, type Statement, type Write } from '../statement.ts
 /** The SQL about sessions, which both engines share. */
 
 /** Parameters: digest, now, now. */
-export const findSession: Statement<StoredSession & { key_expires_at: number | null }> = `
-  SELECT s.key_id, k.name, s.expires_at, k.expires_at AS key_expires_at
+export const findSession: Statement<
+  Omit<StoredSession, 'read_only'> & { key_expires_at: number | null; read_only: number }
+> = `
+  SELECT s.key_id, k.name, s.expires_at, k.expires_at AS key_expires_at, k.read_only
   FROM console_sessions s JOIN api_keys k ON k.id = s.key_id
   WHERE s.digest = ? AND s.expires_at > ? AND k.digest = s.key_digest AND k.kind = 'admin'
     AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
