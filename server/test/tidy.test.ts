@@ -441,9 +441,15 @@ describe('the documentation', () => {
     );
   });
 
-  it('has one version, which the changelog describes first', () => {
-    const release = /^## (\S+)/m.exec(read(join(repository, 'CHANGELOG.md')))?.[1];
-    for (const path of ['server/package.json', 'client/package.json'])
-      assert.equal(JSON.parse(read(join(repository, path))).version, release, path);
+  it('has one version: the newest of the changelog, or the one that will be the first', () => {
+    const [newest, ...others] = [...read(join(repository, 'CHANGELOG.md')).matchAll(/^## (.+)$/gm)].map(
+      ([, name]) => name,
+    );
+    const [server, client] = ['server', 'client'].map(
+      (name) => JSON.parse(read(join(repository, name, 'package.json'))).version,
+    );
+    assert.equal(server, client);
+    assert.equal(newest === 'Unreleased' ? (others[0] ?? server) : newest, server);
+    assert.ok(read(join(repository, 'README.md')).includes(`/backscroll-${server}.tgz`));
   });
 });

@@ -48,7 +48,7 @@ export async function main(argv: string[]): Promise<number> {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;
   });
-  if (name === '--help' || name === '-h' || name === 'help') {
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     print(help);
     return 0;
   }
@@ -57,7 +57,6 @@ export async function main(argv: string[]): Promise<number> {
     return 0;
   }
   try {
-    if (name === undefined) throw new Usage('a command is required');
     const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (load === undefined) throw new Usage(`unknown command '${name}'`);
     commandName = `${name} `;

@@ -102,7 +102,7 @@ function addresses(base: string): string {
 Backscroll is running at ${base}/v1
 
 ${pages(base)}
-Create an admin key: npx backscroll keys create --kind admin
+Create an admin key: npx backscroll keys create --kind admin --name NAME
 Import records:      npx backscroll import --help
 `;
 }

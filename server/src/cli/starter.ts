@@ -53,13 +53,13 @@ Its keys, shown only once (more: npx backscroll keys --help):
 ${keyKinds.map((kind) => `  ${kind.padEnd(9)}  ${secrets[kind]}`).join('\n')}
 
 The newest messages of a conversation:
-curl -s '${base}/v1/messages?conversation_id=${ids.conversation}&limit=3' ${bearer('app')}
+curl -sS '${base}/v1/messages?conversation_id=${ids.conversation}&limit=3' ${bearer('app')}
 
 Replace the text of a child chunk:
-curl -s -X PATCH '${base}/v1/${ids.chunkPath}' ${bearer('knowledge')} ${edit}
+curl -sS -X PATCH '${base}/v1/${ids.chunkPath}' ${bearer('knowledge')} ${edit}
 
 The embedding models:
-curl -s '${base}/v1/workspaces/current/models/model-types/text-embedding' ${bearer('app')}
+curl -sS '${base}/v1/workspaces/current/models/model-types/text-embedding' ${bearer('app')}
 
 ${pages(base)}${signInToken === undefined ? '' : `\nOpen the console without a key (once, within 10 minutes):\n${base}/console#sign-in=${signInToken}\n`}`;
 }

@@ -50,7 +50,7 @@ async function curl(command: string): Promise<Response> {
   let [url, method, body]: (string | undefined)[] = [];
   while (words.length > 0) {
     const word = words.shift();
-    if (word === '-s') continue;
+    if (word === '-sS') continue;
     if (word === '-X') method = words.shift();
     else if (word === '--data-raw') body = words.shift();
     else if (word === '-H') {

@@ -60,7 +60,7 @@ export function curlOf(operation: Operation, filled: Filled, base: string): stri
   const open = opening(operation);
   const plain = method === 'GET' || (method === 'POST' && filled.body !== '');
   const parts = [
-    `curl -s ${plain ? '' : `-X ${method} `}${shellText(base + targetOf(operation, filled))}`,
+    `curl -sS ${plain ? '' : `-X ${method} `}${shellText(base + targetOf(operation, filled))}`,
     ...(open === undefined ? [] : [`-H "${open.header}: ${open.before}$${open.variable}"`]),
     ...headersOf(operation, filled).map(([name, value]) => `-H ${shellText(`${name}: ${value}`)}`),
     ...(filled.body === '' ? [] : [`--data-raw ${shellText(filled.body)}`]),
