@@ -93,6 +93,11 @@ export const settings = {
     'order of messages in a page when the request gives none (`oldest_first` if a Dify installation owns the data)',
   ),
   log_level: choice('info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'log level'),
+  log_format: choice(
+    'auto',
+    ['auto', 'json', 'text'],
+    'format of the log (`auto` is `text` on a terminal, else `json`)',
+  ),
   rate_limit: integer(0, 0, 1_000_000, 'requests per second for one key; 0 for no limit'),
   write_limit: integer(0, 0, 1_000_000, 'writes (PATCH, POST, DELETE) per second for one key; 0 for no separate limit'),
   in_flight_max: integer(

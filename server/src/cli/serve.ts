@@ -1,3 +1,5 @@
+import { resolve } from 'node:path';
+import type { Logger } from 'pino';
 import { type Config, difyOwnsData } from '../config.ts';
 import { limits } from '../contract/limits.ts';
 import { switchFeed } from '../domain/changes/changes.ts';
@@ -12,8 +14,9 @@ import { indexRegularly, sequenceRegularly, trimRegularly } from '../service/mai
 import { ServiceWorker } from '../service/worker.ts';
 import { tryListening, workerCount } from '../service/worker-count.ts';
 import { WorkerPool } from '../service/worker-pool.ts';
-import { createStoreMemory, databaseOf } from '../store/open.ts';
+import { createStoreMemory, type Database, databaseOf } from '../store/open.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
+import { logText } from './log-text.ts';
 import { loadStarter, pages, type Secrets, welcome } from './starter.ts';
 
 export const serveCommand: Command = {
@@ -28,12 +31,14 @@ Options:
 
   run: async (argv, config) => {
     const { values } = parse(argv, { starter: { type: 'boolean' } }, { max: 0 });
-    const output = new StandardOutput();
+    const isTerminal = process.stdout.isTTY;
+    const isText = config.log_format === 'text' || (config.log_format === 'auto' && isTerminal);
+    const output = new StandardOutput(isText ? logText : undefined);
     const lines = new BufferedLog(output.write);
     const logger = loggerOf(config, lines);
     const database = databaseOf(config);
     const workers = await workerCount(config, database, logger);
-    for (const { version, name } of await database.migrate(epochSeconds())) logger.info({ version, name }, 'migrated');
+    await migrate(database, logger);
     const writer = database.startWriter();
     const follows = difyOwnsData(config);
     const storeMemory = createStoreMemory(follows ? workers + 1 : workers);
@@ -57,11 +62,14 @@ Options:
       const indexing = config.search && config.changes ? indexRegularly({ store, logger }) : undefined;
       const data = { config, shared, storeMemory, port };
       const pool = new WorkerPool({ data, follows, writer, logger, log: output.write });
+      const stopped = stopSignal();
+      // The greeting comes after the lines of all workers, so that its end, the keys, is in sight.
+      await Promise.race([pool.started, stopped]);
       lines.flush();
       const base = addressOf(config.host, port);
       if (secrets !== undefined) print(welcome(base, secrets, await signInToken(store, secrets)));
-      else if (values.starter || process.stdout.isTTY) print(addresses(base));
-      const signal = await stopSignal();
+      else if (values.starter || isTerminal) print(addresses(base));
+      const signal = await stopped;
       logger.info({ signal }, 'shutting down');
       // The exit also ends the threads: a large import that is still being applied is rolled back.
       const giveUp = () => {
@@ -80,6 +88,15 @@ Options:
     }
   },
 };
+
+/** Logs one line if there was something to do: a mistake in DATABASE_URL shows as a database that should not be new. */
+async function migrate(database: Database, logger: Logger): Promise<void> {
+  const isNew = !database.exists();
+  const steps = await database.migrate(epochSeconds());
+  const version = steps.at(-1)?.version;
+  if (isNew) logger.info({ version }, `created a new database at ${resolve(database.location)}`);
+  else if (version !== undefined) logger.info({ version, steps: steps.length }, 'migrated');
+}
 
 function closing(service: ServiceWorker): (error: Error) => Promise<never> {
   return async (error) => {

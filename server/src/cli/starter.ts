@@ -49,9 +49,6 @@ export function welcome(base: string, secrets: Secrets, signInToken?: string): s
   return `
 Backscroll is running at ${base}/v1 with starter records.
 
-Its keys, shown only once (more: npx backscroll keys --help):
-${keyKinds.map((kind) => `  ${kind.padEnd(9)}  ${secrets[kind]}`).join('\n')}
-
 The newest messages of a conversation:
 curl -sS '${base}/v1/messages?conversation_id=${ids.conversation}&limit=3' ${bearer('app')}
 
@@ -61,7 +58,10 @@ curl -sS -X PATCH '${base}/v1/${ids.chunkPath}' ${bearer('knowledge')} ${edit}
 The embedding models:
 curl -sS '${base}/v1/workspaces/current/models/model-types/text-embedding' ${bearer('app')}
 
-${pages(base)}${signInToken === undefined ? '' : `\nOpen the console without a key (once, within 10 minutes):\n${base}/console#sign-in=${signInToken}\n`}`;
+${pages(base)}${signInToken === undefined ? '' : `\nOpen the console without a key (once, within 10 minutes):\n${base}/console#sign-in=${signInToken}\n`}
+Its keys, shown only once (more: npx backscroll keys --help):
+${keyKinds.map((kind) => `  ${kind.padEnd(9)}  ${secrets[kind]}`).join('\n')}
+`;
 }
 
 export const pages = (base: string): string => `\

@@ -18,19 +18,22 @@ export class StandardOutput {
   #reportedDrops = 0;
   #buffered: Buffer[] = [];
   #bufferedBytes = 0;
+  readonly #format: (lines: string) => string;
   #retryMillis: number = limits.logRetryMillisMin;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor() {
+  /** `format` gets lines of JSON and returns what is written. */
+  constructor(format: (lines: string) => string = (lines) => lines) {
+    this.#format = format;
     // Node.js makes a pipe or socket non-blocking when it creates this stream: `writeSync` then fails if it is full.
     void process.stdout;
     process.on('exit', () => this.#finish());
   }
 
-  readonly write = (text: string): void => {
-    const bytes = Buffer.from(text);
+  readonly write = (lines: string): void => {
+    const bytes = Buffer.from(this.#format(lines));
     if (this.#bufferedBytes + bytes.length > limits.logBufferBytesMax) {
-      Atomics.add(this.#dropped, 0, text.split('\n').length - 1);
+      Atomics.add(this.#dropped, 0, lines.split('\n').length - 1);
       return;
     }
     this.#add(bytes);
@@ -78,7 +81,8 @@ export class StandardOutput {
     if (dropped === this.#reportedDrops) return;
     const line = { level: 40, time: new Date().toISOString(), dropped: dropped - this.#reportedDrops };
     this.#reportedDrops = dropped;
-    this.#add(Buffer.from(`${JSON.stringify({ ...line, msg: 'log lines were dropped: the log was not read' })}\n`));
+    const report = JSON.stringify({ ...line, msg: 'log lines were dropped: the log was not read' });
+    this.#add(Buffer.from(this.#format(`${report}\n`)));
     this.#tryWriting();
   }
 

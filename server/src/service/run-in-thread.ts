@@ -18,7 +18,7 @@ export type ThreadData = {
 };
 
 export type MessageToThread = { writer: WriterLink } | 'close';
-export type MessageFromThread = { log: string };
+export type MessageFromThread = { log: string } | 'started';
 
 type Thread = ThreadData & { writer: WriterLinks; logger: FastifyBaseLogger; lines: BufferedLog };
 
@@ -42,6 +42,11 @@ export function runInThread(start: (thread: Thread) => Promise<{ close: () => Pr
     },
   };
   const started = start({ ...data, writer, logger, lines });
+  // A failure ends the thread.
+  void started.then(() => {
+    lines.flush();
+    parent.postMessage('started' satisfies MessageFromThread);
+  });
   parent.on('message', async (message: MessageToThread) => {
     if (message !== 'close') return writer.use(message.writer);
     await (await started).close();

@@ -25,11 +25,13 @@ export class WorkerPool {
   readonly #running = new Map<Worker, Promise<void>>();
   readonly #restarts = new Set<NodeJS.Timeout>();
   #isClosing = false;
+  /** When each thread has started once, or has failed to. */
+  readonly started: Promise<unknown>;
 
   constructor(options: Options) {
     this.#options = options;
     const threads = options.data.shared.workers + (options.follows ? 1 : 0);
-    for (let worker = 1; worker < threads; worker += 1) this.#start(worker);
+    this.started = Promise.all(Array.from({ length: threads - 1 }, (_, at) => this.#start(at + 1)));
   }
 
   /** Finishes requests in flight. */
@@ -40,7 +42,8 @@ export class WorkerPool {
     await Promise.all(this.#running.values());
   }
 
-  #start(worker: number): void {
+  /** Waits until it has started or failed. */
+  #start(worker: number): Promise<void> {
     const { data, writer, logger, log } = this.#options;
     const name = worker < data.shared.workers ? 'worker-thread' : 'follow-thread';
     const file = `./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`;
@@ -51,7 +54,11 @@ export class WorkerPool {
     const unsubscribe = writer?.subscribe((link) =>
       thread.postMessage({ writer: link } satisfies MessageToThread, [link.port]),
     );
-    thread.on('message', (message: MessageFromThread) => log(message.log));
+    const started = Promise.withResolvers<void>();
+    thread.on('message', (message: MessageFromThread) => {
+      if (message === 'started') started.resolve();
+      else log(message.log);
+    });
     let cause: object = {};
     thread.on('error', ({ message, stack }: Error) => {
       cause = { err: { message, stack } };
@@ -61,18 +68,20 @@ export class WorkerPool {
         unsubscribe?.();
         this.#running.delete(thread);
         resolve();
+        started.resolve();
         if (this.#isClosing) return;
         logger.error({ worker, code, ...cause }, 'a worker has died');
         this.#startAgain(worker);
       });
     });
     this.#running.set(thread, exited);
+    return started.promise;
   }
 
   #startAgain(worker: number): void {
     const timer = setTimeout(() => {
       this.#restarts.delete(timer);
-      this.#start(worker);
+      void this.#start(worker);
     }, restartMillis);
     this.#restarts.add(timer);
   }

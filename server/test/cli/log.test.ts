@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { withClients } from '../../../bench/support/load.ts';
 import { limits } from '../../src/contract/limits.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { call, command, freePort, newFolder, sendRequest, serve } from '../support/cli-helpers.ts';
+import { call, command, freePort, newFolder, onTerminal, sendRequest, serve } from '../support/cli-helpers.ts';
 import { ndjson } from '../support/harness.ts';
 import { firstOrAll } from '../support/long.ts';
 import { until } from '../support/until.ts';
@@ -91,4 +91,39 @@ describe('a log that no one reads', () => {
       assert.ok(logged.length < requests && logged.length + reported >= requests, `${logged.length} and ${reported}`);
       assert.equal(parsed.filter(({ req_id }) => req_id !== 'r'.repeat(128)).at(-1)?.msg, 'stopped');
     });
+});
+
+describe('the format of the log', () => {
+  it('is text with LOG_FORMAT=text: one line for a request, with its error', async (t) => {
+    const serving = await serve(t, { cwd: await newFolder(t), env: { LOG_FORMAT: 'text' } });
+    await sendRequest(serving.base, '/v1/messages?conversation_id=1', 'none');
+    await serving.end('SIGTERM');
+    const [created, opened, ...others] = serving.output().trimEnd().split('\n');
+    assert.match(created ?? '', /^\d\d:\d\d:\d\d created a new database at \/.+\/data\/backscroll\.db version=\d+$/);
+    assert.match(opened ?? '', /^\d\d:\d\d:\d\d opened database=data\/backscroll\.db$/);
+    const request = /^\d\d:\d\d:\d\d GET \/v1\/messages 401 \d+(\.\d)? ms unauthorized: \S.+$/;
+    assert.equal(others.filter((line) => request.test(line)).length, 1, others.join('\n'));
+    assert.ok(others.some((line) => /^[\d:]{8} GET \/health\/ready 200 \d+(\.\d)? ms$/.test(line)));
+    assert.match(others.at(-1) ?? '', /^[\d:]{8} stopped$/);
+  });
+
+  it('is text on a terminal, where the greeting of the first start comes after it and ends with the keys', async (t) => {
+    const cwd = await newFolder(t);
+    const options = { cwd, env: { WORKERS: '2' }, args: ['--starter'] };
+    const serving = await serve(t, { ...options, ...(await onTerminal(cwd)) });
+    await until(() => /^ {2}admin {6}admin-.+$/m.test(serving.output()), serving.output);
+    const [log = '', greeting = ''] = serving.output().split(/^(?=Backscroll is running)/m);
+    assert.equal(log.match(/^[\d:]{8} listening at http/gm)?.length, 2, log);
+    assert.match(greeting, /^http.+\/console#sign-in=\S+$/m);
+    assert.match(greeting, /^ {2}feed {7}feed-\S+\n {2}admin {6}admin-\S+\n\n(?![\s\S]*\b(?:curl|app-))/m);
+    for (const line of log.trim().split('\n')) assert.match(line, /^\d\d:\d\d:\d\d \S/);
+  });
+
+  it('is JSON on a terminal with LOG_FORMAT=json; a database that exists is not created', async (t) => {
+    const cwd = await newFolder(t);
+    assert.equal((await call(['migrate'], { cwd })).code, 0);
+    const serving = await serve(t, { cwd, env: { LOG_FORMAT: 'json' }, ...(await onTerminal(cwd)) });
+    const [line = ''] = serving.output().split('\n');
+    assert.equal(JSON.parse(line).msg, 'opened');
+  });
 });

@@ -9,9 +9,9 @@ import { promisify } from 'node:util';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   call,
-  launcher,
   newFolder,
   newScope,
+  onTerminal,
   run,
   type ServerProcess,
   sendRequest,
@@ -29,7 +29,7 @@ const curlLines = (output: string) => output.split('\n').filter((line) => /\bcur
 
 /** The output with the welcome text, which is printed shortly after the service is ready. */
 async function outputWithWelcome(serving: ServerProcess): Promise<string> {
-  await until(() => curlLines(serving.output()).length >= 3, serving.output);
+  await until(() => secretOf(serving.output(), 'admin') !== '', serving.output);
   return serving.output();
 }
 
@@ -213,7 +213,7 @@ describe('serve --starter on a new database', () => {
     assert.doesNotMatch(second.output(), anySecret);
     assert.deepEqual(curlLines(second.output()), []);
     for (const page of ['console', 'docs']) assert.ok(second.output().includes(`${second.base}/${page}`));
-    assert.match(second.output(), /: npx backscroll keys create --kind admin$/m);
+    assert.match(second.output(), /: npx backscroll keys create --kind admin --name NAME$/m);
   });
 });
 
@@ -245,12 +245,10 @@ describe('serve --starter', () => {
 
   it('is not needed for the URLs of the console and the reference: serve alone prints them on a terminal', async (t) => {
     const cwd = await newFolder(t);
-    const preload = join(cwd, 'terminal.cjs');
-    await writeFile(preload, 'process.stdout.isTTY = true;');
-    const serving = await serve(t, { cwd, command: process.execPath, before: ['-r', preload, launcher] });
+    const serving = await serve(t, { cwd, ...(await onTerminal(cwd)) });
     await serving.end('SIGTERM');
     for (const page of ['console', 'docs']) assert.match(serving.output(), new RegExp(`${serving.base}/${page}\\b`));
-    assert.match(serving.output(), /: npx backscroll keys create --kind admin$/m);
+    assert.match(serving.output(), /: npx backscroll keys create --kind admin --name NAME$/m);
     assert.equal(await exportAll(cwd), '');
     assert.doesNotMatch(serving.output(), anySecret);
   });

@@ -2,7 +2,7 @@ import { type ChildProcess, type ChildProcessByStdio, fork, spawn } from 'node:c
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,6 +72,13 @@ export const withFileSizeLimit = (blocks: number) => ({
   command: '/bin/sh',
   before: ['-c', `ulimit -S -f ${blocks}; exec "$0" "$@"`, command],
 });
+
+/** Runs the command as on a terminal. */
+export async function onTerminal(cwd: string): Promise<{ command: string; before: string[] }> {
+  const preload = join(cwd, 'terminal.cjs');
+  await writeFile(preload, 'process.stdout.isTTY = true;');
+  return { command: process.execPath, before: ['-r', preload, launcher] };
+}
 
 export type CommandResult = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
 
