@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import {
@@ -167,4 +168,32 @@ onEveryEngine('large pages', (engine) => {
       }
     }
   });
+
+  /** Otherwise a page is read as a whole to find out that it is too large. */
+  if (engine === 'sqlite')
+    it('a conversation is marked by its first large message, in whatever way it is stored', async () => {
+      const [small, imported, appended, replaced] = Array.from({ length: 4 }, () => randomUUID()) as [
+        string,
+        ...string[],
+      ];
+      const large = { answer: 'x'.repeat(limits.joinedDocBytesMax) };
+      const first = (id: string) => message(id, 0);
+      const stored = [small, appended, replaced].map((id) => first(id as string));
+      const conversations = [small, imported, appended, replaced].map((id) => ({
+        ...{ record: 'conversation', id, app_id: one.ids.app },
+      }));
+      await service.load([...conversations, ...stored, message(imported as string, 0, large)]);
+      const db = new DatabaseSync(service.config.database_url.slice('sqlite:'.length), { readOnly: true });
+      try {
+        const marked = () =>
+          db.prepare('SELECT conversation_id AS id FROM conversations WHERE has_large_messages = 1').all();
+        const isMarked = (id: string | undefined) => marked().some((row) => row.id === id);
+        assert.deepEqual([small, imported, appended, replaced].map(isMarked), [false, true, false, false]);
+        await service.load([message(appended as string, 1, large)]);
+        await service.load([{ ...stored[2], ...large }]);
+        assert.deepEqual([small, imported, appended, replaced].map(isMarked), [false, true, true, true]);
+      } finally {
+        db.close();
+      }
+    });
 });

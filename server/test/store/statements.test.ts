@@ -795,7 +795,7 @@ describe('query plans on SQLite', () => {
   });
 
   it('of pages find the conversation by its key, and its messages by theirs', (t) => {
-    const { conversation, messages } = embedded.pageStatements;
+    const { conversation, messages, positions } = embedded.pageStatements;
     for (const form of ['anyUser', 'user'] as const) {
       assertSearch(conversation.newest[form], byConversation);
       assertSearch(conversation.older[form], byConversation, byId);
@@ -805,6 +805,9 @@ describe('query plans on SQLite', () => {
     assertSearch(messages.newest.newest_first, latest);
     assertSearch(messages.older.newest_first, range);
     t.diagnostic(planOf(db, messages.older.newest_first).join(' / '));
+    // Without a lower bound, which would make SQLite read each row as a whole.
+    assertSearch(positions.newest, /^SEARCH messages USING PRIMARY KEY \(conversation_id<\?\)/);
+    assertSearch(positions.older, /^SEARCH messages USING PRIMARY KEY \(\(conversation_id,created_at,sequence\)</);
     // Reversing a page sorts the page, and nothing else.
     for (const [from, pattern] of [
       ['newest', latest],
@@ -825,7 +828,8 @@ describe('query plans on SQLite', () => {
 
   it('are not computed again for each page', () => {
     // SQLite plans a statement with a bare `LIMIT ?` again for every bound value.
-    for (const form of Object.values(embedded.pageStatements.messages).flatMap((forms) => Object.values(forms)))
+    const { messages, positions } = embedded.pageStatements;
+    for (const form of [messages.newest, messages.older, positions].flatMap((forms) => Object.values(forms)))
       assert.match(form, /LIMIT \+\?/);
   });
 

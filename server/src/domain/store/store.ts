@@ -53,8 +53,11 @@ export type PagePosition = {
 /** Largest number of messages of a page, and their order. */
 export type PageShape = { limit: number; page_order: PageOrder };
 
+/** Between the texts of two messages. No text contains it, since JSON has no raw newline. */
+export const messageSeparator = ',\n';
+
 /**
- * Messages as they are stored: their JSON texts joined by commas, with their own ArrayBuffer. `next` is the id of the
+ * Messages as they are stored: their JSON texts joined by the separator, with their own ArrayBuffer. `next` is the id of the
  * oldest of them, if older messages exist.
  */
 export type Messages = { docs: Uint8Array; next: string | undefined };

@@ -1,11 +1,12 @@
 import { limits } from '../../contract/limits.ts';
-import type {
-  FoundPage,
-  MessagePosition,
-  Messages,
-  OpenPage,
-  PagePosition,
-  PageShape,
+import {
+  type FoundPage,
+  type MessagePosition,
+  type Messages,
+  messageSeparator,
+  type OpenPage,
+  type PagePosition,
+  type PageShape,
 } from '../../domain/store/store.ts';
 import type { Reader, Snapshot, Value } from '../engine.ts';
 import { pageOfRows } from '../large-responses.ts';
@@ -79,11 +80,14 @@ export function joinMessages(rows: readonly PageRow[], { limit, page_order }: Pa
   const page = rows.slice(0, limit);
   const next = rows.length > limit ? (page.at(-1)?.id ?? undefined) : undefined;
   const texts = (page_order === 'newest_first' ? page : page.reverse()).flatMap(({ doc }) => doc ?? []);
-  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), Math.max(0, texts.length - 1));
+  const bytes = texts.reduce(
+    (sum, text) => sum + Buffer.byteLength(text),
+    messageSeparator.length * Math.max(0, texts.length - 1),
+  );
   const docs = Buffer.allocUnsafeSlow(bytes);
   let offset = 0;
   for (const text of texts) {
-    if (offset > 0) offset += docs.write(',', offset);
+    if (offset > 0) offset += docs.write(messageSeparator, offset);
     offset += docs.write(text, offset);
   }
   return { docs, next };

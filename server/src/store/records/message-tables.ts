@@ -2,8 +2,8 @@ import type { KeptMessage, StoredUsage } from '../../domain/records/prepared-rec
 import type { Scalar, Statement, Value, Write } from '../statement.ts';
 import type { SpooledOf } from './spooled-record.ts';
 
-/** New messages of one conversation: the time of the newest, and the oldest. */
-export type NewMessages = { newest: number; oldest: SpooledOf<'message'> };
+/** New messages of one conversation: the time of the newest, the oldest, and whether one is large. */
+export type NewMessages = { newest: number; oldest: SpooledOf<'message'>; hasLarge: 0 | 1 };
 /** `first_message_at` is the time of its first message, new or stored. */
 export type OpenedConversation = {
   conversation_id: string;
@@ -46,17 +46,18 @@ export function messageValues({ message, sequence }: WrittenMessage, doc: string
   return [conversation_id, created_at, sequence, id, doc, feedback_content, rated_at];
 }
 
-type AddedName = 'newest' | 'created_at' | 'derived_name' | 'derived_inputs';
+type AddedName = 'newest' | 'has_large_messages' | 'created_at' | 'derived_name' | 'derived_inputs';
 export const addedTypes: Record<AddedName, 'BIGINT' | 'TEXT'> = {
   newest: 'BIGINT',
+  has_large_messages: 'BIGINT',
   created_at: 'BIGINT',
   derived_name: 'TEXT',
   derived_inputs: 'TEXT',
 };
 
-export function addedValues({ newest, oldest }: NewMessages): Record<AddedName, string | number | null> {
+export function addedValues({ newest, oldest, hasLarge }: NewMessages): Record<AddedName, string | number | null> {
   const { created_at, derived_name, derived_inputs } = oldest;
-  return { newest, created_at, derived_name, derived_inputs };
+  return { newest, has_large_messages: hasLarge, created_at, derived_name, derived_inputs };
 }
 
 /**
@@ -72,6 +73,7 @@ export function addedMessages(value: (name: AddedName) => string): string {
   return [
     later('last_message_at', 'next_sequence = 1 OR'),
     later('updated_at'),
+    `has_large_messages = CASE WHEN ${value('has_large_messages')} = 1 THEN 1 ELSE has_large_messages END`,
     ofFirst('first_message_at', 'created_at'),
     ofFirst('derived_name', 'derived_name'),
     ofFirst('derived_inputs', 'derived_inputs'),

@@ -1,3 +1,4 @@
+import { limits } from '../../contract/limits.ts';
 import { recheckReferences } from '../../domain/import/check-references.ts';
 import { keepStored, storedUsage } from '../../domain/records/prepared-record.ts';
 import type { ReferenceTarget } from '../../domain/store/store.ts';
@@ -68,10 +69,12 @@ export class MessageWriter {
     const added = new Map<string, NewMessages>();
     for (const message of messages) {
       const { conversation_id, created_at } = message;
-      const { newest, oldest } = added.get(conversation_id) ?? { newest: created_at, oldest: message };
+      const before = added.get(conversation_id);
+      const { newest, oldest } = before ?? { newest: created_at, oldest: message };
       added.set(conversation_id, {
         newest: Math.max(newest, created_at),
         oldest: created_at < oldest.created_at ? message : oldest,
+        hasLarge: before?.hasLarge === 1 || message.doc.length > limits.joinedDocBytesMax ? 1 : 0,
       });
     }
     const sorted = new Map([...added].sort(([one], [other]) => (one < other ? -1 : 1)));

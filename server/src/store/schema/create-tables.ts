@@ -75,6 +75,7 @@ const messages: readonly string[] = [
      deleted BIGINT NOT NULL,
      version TEXT NOT NULL,
      next_sequence BIGINT NOT NULL,
+     has_large_messages BIGINT NOT NULL DEFAULT 0,
      first_message_at BIGINT,
      last_message_at BIGINT NOT NULL DEFAULT 0,
      name TEXT,

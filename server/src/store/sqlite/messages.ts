@@ -33,9 +33,10 @@ export const findConversation: Statement<{
 const advance = (more: string): string => `
   UPDATE conversations SET next_sequence = ?, version = ?,
     last_message_at = CASE WHEN first_message_at IS NULL THEN ? ELSE MAX(last_message_at, ?) END,
-    updated_at = MAX(updated_at, ?) ${more}
+    updated_at = MAX(updated_at, ?), has_large_messages = MAX(has_large_messages, ?) ${more}
   WHERE conversation_id = ?`;
-/** After new messages, none of them the first. Parameters: next_sequence, version, newest time three times, conversation_id. */
+/** After new messages, none of them the first. Parameters: next_sequence, version, newest time three times,
+ * whether one is large, conversation_id. */
 export const advanceConversation = advance('');
 /** If one of them is the first: its time, derived_name and derived_inputs are parameters before conversation_id. */
 const beginConversation = advance(', first_message_at = ?, derived_name = ?, derived_inputs = ?');
@@ -50,11 +51,11 @@ export const updateActivity = updateActivityWhere('sqlite', 'conversation_id = ?
 export const messages: MessageTables = {
   *open(added, count) {
     const opened: OpenedConversation[] = [];
-    for (const [id, { newest, oldest }] of added) {
+    for (const [id, { newest, oldest, hasLarge }] of added) {
       const row = yield* first(findConversation, id);
       if (row === undefined) continue;
       const { app_id, next_sequence, first_message_at } = row;
-      const values = [next_sequence + count, newVersion(), newest, newest, newest];
+      const values = [next_sequence + count, newVersion(), newest, newest, newest, hasLarge];
       if (first_message_at !== null && first_message_at <= oldest.created_at) {
         yield* execute(advanceConversation, ...values, id);
         opened.push({ conversation_id: id, app_id, first_sequence: next_sequence, first_message_at });

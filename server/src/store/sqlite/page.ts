@@ -1,13 +1,20 @@
 import { limits } from '../../contract/limits.ts';
-import type { FoundPage, Messages, OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
+import {
+  type FoundPage,
+  type Messages,
+  messageSeparator,
+  type OpenPage,
+  type PagePosition,
+  type PageShape,
+} from '../../domain/store/store.ts';
 import type { Value } from '../engine.ts';
 import { pageOfRows } from '../large-responses.ts';
 import type { Connection } from './connection.ts';
 import { pageStatements } from './statements.ts';
 
 /** The start of a page's messages, as parameters of the statements that read them. */
-type Start = { from: 'newest' | 'older'; values: Value[] };
-type FoundConversation = { version: string; start: Start | undefined };
+type Start = { from: 'newest' | 'older'; conversation_id: string; before: Value[] };
+type FoundConversation = { version: string; has_large_messages: boolean; start: Start | undefined };
 
 /** Reads a page inside the caller's snapshot: the version first, and messages only if it is not the cached version. */
 export function findPage(
@@ -18,10 +25,12 @@ export function findPage(
 ): FoundPage | undefined {
   const conversation = findConversation(db, position);
   if (conversation === undefined) return undefined;
-  const { version, start } = conversation;
+  const { version, start, has_large_messages } = conversation;
   if (start === undefined) return { version, first_message_exists: false, messages: undefined };
-  const messages = version === cachedVersion ? undefined : joinMessages(db, start, shape);
-  return { version, first_message_exists: true, messages };
+  if (version === cachedVersion) return { version, first_message_exists: true, messages: undefined };
+  // Reading all texts of a page only to find out that it is too large for memory would hold up other requests.
+  const isTooLarge = has_large_messages && pageBytes(findPositions(db, start, shape), shape) > limits.pageBytesMax;
+  return { version, first_message_exists: true, messages: isTooLarge ? 'too_large' : joinMessages(db, start, shape) };
 }
 
 /** `start` is undefined if the message `first_id` does not exist. */
@@ -34,42 +43,46 @@ function findConversation(db: Connection, position: PagePosition): FoundConversa
       ? db.first(pageStatements.conversation[from].anyUser, ...first, conversation_id, app_id)
       : db.first(pageStatements.conversation[from].user, ...first, conversation_id, app_id, user);
   if (row === undefined) return undefined;
-  const [version, created_at, sequence] = row as [string, Value | undefined, Value | undefined];
-  if (created_at === null) return { version, start: undefined };
-  const bounds = created_at === undefined || sequence === undefined ? [] : [created_at, sequence];
-  return { version, start: { from, values: [conversation_id, ...bounds] } };
+  const [version, hasLarge, created_at, sequence] = row as [string, number, Value | undefined, Value | undefined];
+  const has_large_messages = hasLarge === 1;
+  if (created_at === null) return { version, has_large_messages, start: undefined };
+  const before = created_at === undefined || sequence === undefined ? [] : [created_at, sequence];
+  return { version, has_large_messages, start: { from, conversation_id, before } };
 }
 
-type JoinedRow = [count: number, joined: number, docs: Uint8Array | null, parts: string | null];
-
-/** Reads one message more than the page has, to detect whether there are older ones. `cutPage` removes it. */
-function joinMessages(db: Connection, start: Start, shape: PageShape): Messages | 'too_large' {
-  const read = (statements: typeof pageStatements.messages) =>
-    db.first(statements[start.from][shape.page_order], ...start.values, shape.limit + 1) as JoinedRow;
-  const row = read(pageStatements.messages);
-  const [count, joined] = row;
-  if (joined === count) return cutPage(row, shape);
-  return pageBytes(row, shape) > limits.pageBytesMax ? 'too_large' : cutPage(read(pageStatements.allMessages), shape);
-}
-
-function cutPage([count, , docs, parts]: JoinedRow, { limit, page_order }: PageShape): Messages | 'too_large' {
-  let page = docs ?? new Uint8Array();
-  let next: string | undefined;
+/** Reads one message more than the page has, to detect whether there are older ones, and removes it. */
+function joinMessages(
+  db: Connection,
+  { from, conversation_id, before }: Start,
+  { limit, page_order }: PageShape,
+): Messages | 'too_large' {
+  const statement = pageStatements.messages[from][page_order];
+  const row = db.first(statement, conversation_id, ...before, limit + 1) as [number, Uint8Array | null];
+  const [count, docs] = row;
+  if (docs === null) return { docs: new Uint8Array(), next: undefined };
+  const text = Buffer.from(docs.buffer, docs.byteOffset, docs.length);
+  let [page, next]: [Buffer, string | undefined] = [text, undefined];
   if (count > limit) {
-    const list = (parts ?? '').split(' ');
     const isNewestFirst = page_order === 'newest_first';
-    page = isNewestFirst ? page.subarray(0, -Number(list.at(-1)) - 1) : page.subarray(Number(list[1]) + 1);
-    next = isNewestFirst ? list.at(-4) : list[2];
+    page = isNewestFirst
+      ? text.subarray(0, text.lastIndexOf(messageSeparator))
+      : text.subarray(text.indexOf(messageSeparator) + messageSeparator.length);
+    const oldestAt = isNewestFirst && limit > 1 ? page.lastIndexOf(messageSeparator) + messageSeparator.length : 0;
+    next = page.toString('latin1', oldestAt + idAt, oldestAt + idAt + idLength);
   }
   return page.length > limits.pageBytesMax ? 'too_large' : { docs: page, next };
 }
 
-/** The size of a page whose texts were not all read. */
-function pageBytes([count, , , parts]: JoinedRow, { limit, page_order }: PageShape): number {
-  const lengths = (parts ?? '').split(' ').flatMap((part, index) => (index % 2 === 1 ? [Number(part)] : []));
-  if (count > limit) lengths.splice(page_order === 'newest_first' ? -1 : 0, 1);
-  return lengths.reduce((sum, length) => sum + length + 1, 0);
-}
+/** The text of a message starts with its id. */
+const idAt = '{"id":"'.length;
+const idLength = 36;
+
+/** Newest first, with one message more than the page has. */
+const findPositions = (db: Connection, { from, conversation_id, before }: Start, { limit }: PageShape) =>
+  db.all(pageStatements.positions[from], conversation_id, ...before, limit + 1, conversation_id);
+
+const pageBytes = (rows: readonly { bytes: number }[], { limit }: PageShape): number =>
+  rows.slice(0, limit).reduce((sum, { bytes }) => sum + bytes + messageSeparator.length, 0);
 
 /** A page that uses `db` alone, in one transaction. Closing the page closes the connection. */
 export function openPage(db: Connection, position: PagePosition, shape: PageShape): OpenPage | undefined {
@@ -77,8 +90,7 @@ export function openPage(db: Connection, position: PagePosition, shape: PageShap
   const conversation = findConversation(db, position);
   if (conversation === undefined) return undefined;
   const { version, start } = conversation;
-  const rows =
-    start === undefined ? [] : db.all(pageStatements.positions[start.from], ...start.values, shape.limit + 1);
+  const rows = start === undefined ? [] : findPositions(db, start, shape);
   const readDoc = ({ created_at, sequence }: { created_at: number; sequence: number }) =>
     db.first(pageStatements.doc, position.conversation_id, created_at, sequence)?.[0] as Uint8Array;
   const readDocs: OpenPage['readDocs'] = async (batch) => batch.map(readDoc);

@@ -1,6 +1,5 @@
-import { limits } from '../../contract/limits.ts';
 import type { PageOrder } from '../../contract/message.ts';
-import type { MessagePosition } from '../../domain/store/store.ts';
+import { type MessagePosition, messageSeparator } from '../../domain/store/store.ts';
 import type { Dialect, SearchDialect } from '../engine.ts';
 import type { Statement } from '../statement.ts';
 
@@ -53,50 +52,53 @@ export const dialect: Dialect = {
 };
 
 /**
- * The version of a conversation and, if `hasFirst`, the position of the first message: null if that message does not exist.
+ * The version of a conversation, whether it has large messages and, if `hasFirst`, the position of the first message: null
+ * if that message does not exist.
  * Parameters: [first_id,] conversation_id, app_id[, user].
  */
 function findConversation(hasFirst: boolean, hasUser: boolean): string {
   return `
-    SELECT c.version ${hasFirst ? ', f.created_at, f.sequence' : ''}
+    SELECT c.version, c.has_large_messages ${hasFirst ? ', f.created_at, f.sequence' : ''}
     FROM conversations c
     ${hasFirst ? 'LEFT JOIN messages f ON f.conversation_id = c.conversation_id AND f.id = ?' : ''}
     WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 ${hasUser ? 'AND c."user" = ?' : ''}`;
 }
 
-/** Rows of the newest messages, or of those before a position. Parameters: conversation_id[, created_at, sequence], count. */
-function newestMessages(columns: string, hasFirst: boolean): string {
-  // The unary plus hides the bound LIMIT from the planner: SQLite would prepare the statement again for each bound value
-  // (https://sqlite.org/c3ref/prepare.html).
-  return `
-    SELECT ${columns}, created_at, sequence FROM messages
+// The unary plus hides a bound LIMIT from the planner: SQLite would prepare the statement again for each bound value
+// (https://sqlite.org/c3ref/prepare.html).
+
+/**
+ * The newest messages, or those before a position, joined into one text: returning one row per message costs twice as much.
+ * Parameters: conversation_id[, created_at, sequence], count.
+ */
+function joinMessages(hasFirst: boolean, page_order: PageOrder): string {
+  const newest = `
+    SELECT doc, created_at, sequence FROM messages
     WHERE conversation_id = ? ${hasFirst ? 'AND (created_at, sequence) < (?, ?)' : ''}
     ORDER BY created_at DESC, sequence DESC LIMIT +?`;
+  const ordered = page_order === 'newest_first' ? newest : `SELECT doc FROM (${newest}) ORDER BY created_at, sequence`;
+  return `
+    SELECT COUNT(*) AS count, CAST(group_concat(doc, '${messageSeparator}') AS BLOB) AS docs FROM (${ordered})`;
 }
 
 /**
- * The messages of a page joined into one text: returning one row per message costs twice as much. `parts` lists their ids
- * and lengths in bytes. Texts over `docBytesMax` are not read: SQLite gets the length of a column without loading it.
+ * Positions and lengths of the same messages, newest first, without reading their texts. The inner statement has no lower
+ * bound, since SQLite would read each row as a whole to compare it with the bound. So it may return messages of another
+ * conversation, too. Parameters: conversation_id[, created_at, sequence], count, conversation_id.
  */
-function joinMessages(hasFirst: boolean, page_order: PageOrder, docBytesMax: number): string {
-  const doc = `CASE WHEN octet_length(doc) <= ${docBytesMax} THEN doc END AS doc`;
-  const newest = newestMessages(`id, ${doc}, octet_length(doc) AS bytes`, hasFirst);
-  const ordered = page_order === 'newest_first' ? newest : `SELECT * FROM (${newest}) ORDER BY created_at, sequence`;
+function findPositions(hasFirst: boolean): Statement<MessagePosition> {
   return `
-    SELECT COUNT(*) AS count, COUNT(doc) AS joined, CAST(group_concat(doc, ',') AS BLOB) AS docs,
-      group_concat(id || ' ' || bytes, ' ') AS parts
-    FROM (${ordered})`;
+    SELECT id, bytes, created_at, sequence FROM (
+      SELECT conversation_id, id, octet_length(doc) AS bytes, created_at, sequence FROM messages
+      WHERE ${hasFirst ? '(conversation_id, created_at, sequence) < (?, ?, ?)' : 'conversation_id <= ?'}
+      ORDER BY conversation_id DESC, created_at DESC, sequence DESC LIMIT +?
+    ) WHERE conversation_id = ?`;
 }
 
-const inBothOrders = (hasFirst: boolean, docBytesMax: number) => ({
-  newest_first: joinMessages(hasFirst, 'newest_first', docBytesMax),
-  oldest_first: joinMessages(hasFirst, 'oldest_first', docBytesMax),
+const inBothOrders = (hasFirst: boolean) => ({
+  newest_first: joinMessages(hasFirst, 'newest_first'),
+  oldest_first: joinMessages(hasFirst, 'oldest_first'),
 });
-
-const positionStatements: Record<'newest' | 'older', Statement<MessagePosition>> = {
-  newest: newestMessages('id, octet_length(doc) AS bytes', false),
-  older: newestMessages('id, octet_length(doc) AS bytes', true),
-};
 
 /** The statements that read a page, in each form. */
 export const pageStatements = {
@@ -104,18 +106,10 @@ export const pageStatements = {
     newest: { anyUser: findConversation(false, false), user: findConversation(false, true) },
     older: { anyUser: findConversation(true, false), user: findConversation(true, true) },
   },
-  /** Without large texts: the page may be too large for memory. */
-  messages: {
-    newest: inBothOrders(false, limits.joinedDocBytesMax),
-    older: inBothOrders(true, limits.joinedDocBytesMax),
-  },
   /** For a page that fits into memory. */
-  allMessages: {
-    newest: inBothOrders(false, Number.MAX_SAFE_INTEGER),
-    older: inBothOrders(true, Number.MAX_SAFE_INTEGER),
-  },
-  /** Positions and lengths, for a page that does not fit into memory. */
-  positions: positionStatements,
+  messages: { newest: inBothOrders(false), older: inBothOrders(true) },
+  /** For a page that may not. */
+  positions: { newest: findPositions(false), older: findPositions(true) },
   /** One text. Parameters: conversation_id, created_at, sequence. */
   doc: 'SELECT CAST(doc AS BLOB) FROM messages WHERE conversation_id = ? AND created_at = ? AND sequence = ?',
 };
