@@ -13,7 +13,7 @@ import { limits, waitBefore } from './retry.ts';
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export type TransportOptions = {
-  /** Base address of the API with its version: `https://backscroll.example.com/v1`. */
+  /** Base address of the API: `https://backscroll.example.com/v1`. Without a path, `/v1` is added. */
   baseUrl: string;
   /** The secret of a key. It is sent to `baseUrl` and shown nowhere. */
   key: string;
@@ -191,7 +191,9 @@ function checkBaseUrl(baseUrl: string): string {
     url && /^https?:$/.test(url.protocol) && `${url.username}${url.password}${url.search}${url.hash}` === '';
   // Not quoted: it may contain a password.
   if (!isPlain) throw new TypeError('baseUrl must be an http or https address without user, query and fragment');
-  return baseUrl.trim().replace(/\/+$/, '');
+  const path = url.pathname.replace(/\/+$/, '');
+  if (path !== '' && !path.endsWith('/v1')) throw new TypeError('baseUrl must end in /v1, the path of the API');
+  return url.origin + (path || '/v1');
 }
 
 function checkKey(key: string): string {

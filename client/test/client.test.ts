@@ -89,9 +89,11 @@ describe('against a running service', () => {
     assert.deepEqual([older.limit, older.has_more, older.data[0]?.query], [20, false, 'question 1']);
   });
 
-  it('a baseUrl may end in slashes', async () => {
-    const client = new Backscroll({ baseUrl: `${service.base}/v1//`, key: one.keys.app });
-    assert.equal((await client.listMessages({ conversation_id })).data.length, 3);
+  it('a baseUrl may end in slashes, and may lack its path', async () => {
+    for (const end of ['/v1//', '', '/']) {
+      const client = new Backscroll({ baseUrl: service.base + end, key: one.keys.app });
+      assert.equal((await client.listMessages({ conversation_id })).data.length, 3);
+    }
   });
 
   it('updateChildChunk replaces the text, and with ifMatch only the text that was read', async () => {
@@ -224,6 +226,7 @@ describe('invalid options', () => {
     ['no address', { baseUrl: 'backscroll' }, address],
     ['another scheme', { baseUrl: 'ftp://127.0.0.1/v1' }, address],
     ['an address with a password', { baseUrl: 'http://ann:secret@127.0.0.1/v1' }, address],
+    ['another path', { baseUrl: 'http://127.0.0.1/api' }, 'baseUrl must end in /v1, the path of the API'],
     ['an address with a query', { baseUrl: 'http://127.0.0.1/v1?a=secret' }, address],
     ['no key', { key: '' }, secret],
     ['a key with a line break', { key: 'app-secret\n' }, secret],

@@ -135,7 +135,11 @@ describe('writes', () => {
       const { conversation_id } = await newConversation();
       const denied = withKey(readOnly, losing().fetch).deleteConversation({ conversation_id });
       await assert.rejects(denied, { name: 'Forbidden' });
-      const elsewhere = new Backscroll({ baseUrl: service.base, key: tenant.keys.app, fetch: losing().fetch });
+      const elsewhere = new Backscroll({
+        baseUrl: `${service.base}/other/v1`,
+        key: tenant.keys.app,
+        fetch: losing().fetch,
+      });
       await assert.rejects(elsewhere.deleteConversation({ conversation_id }), { name: 'NotFound' });
       assert.equal((await app().listMessages({ conversation_id })).data.length, 1);
     });

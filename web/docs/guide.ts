@@ -44,7 +44,7 @@ function Keys({ document }: Props) {
   return [
     paragraph(
       'Send a key with every request, as `Authorization: Bearer KEY`. Keys are for servers: do not send one to a ' +
-        "visitor's browser. A key that is missing, unknown, expired, revoked or of another kind gets the same 401. " +
+        "visitor's browser. A key that is missing, unknown, expired or revoked gets the same 401; a key of another kind is told which kind is needed. " +
         'For records outside its scope, the response is as if they did not exist. Create a key with ' +
         '`npx backscroll keys create`; its secret is shown once. Each operation has a request to copy, for curl, Python and ' +
         'TypeScript.',

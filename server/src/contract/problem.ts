@@ -44,7 +44,12 @@ const join = (path: string, name: string): string => (path === '' ? name : `${pa
 /** Names one field and its problem. `whole`: the subject if the problem is not that of a field. */
 export function describeProblem(problems: readonly SchemaProblem[], whole = 'the record'): Problem {
   // An unknown field is reported twice, once for the schema `false`; a nullable object once for each branch.
-  const problem = problems.find(({ keyword }) => keyword !== 'boolean' && keyword !== 'anyOf') ?? problems[0];
+  const first = problems.find(({ keyword }) => keyword !== 'boolean' && keyword !== 'anyOf') ?? problems[0];
+  // A field with a misspelled name is both missing and unknown: the name that was sent says more.
+  const misspelled = problems.find(
+    ({ keyword, instancePath }) => keyword === 'additionalProperties' && instancePath === first?.instancePath,
+  );
+  const problem = first?.keyword === 'required' ? (misspelled ?? first) : first;
   if (problem === undefined) return plainProblem([], `${whole} does not match its schema`);
   const { keyword, params } = problem;
   const path = pathOf(problem.instancePath);

@@ -13,7 +13,7 @@ export class ServiceError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** The message for the log. */
   readonly logged: string;
-  /** Set if a valid key is not allowed because of its kind. It is logged; the client is not told. */
+  /** The id of a valid key that is not allowed because of its kind. It is logged. */
   wrongKindKey?: string;
 
   constructor(code: ErrorCode, message: string, { retryAfterSeconds, logged = message }: Details = {}) {

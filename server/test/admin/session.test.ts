@@ -186,14 +186,13 @@ onEveryEngine('sessions of the console', (engine) => {
       assert.equal((await service.request('GET', '/admin/keys', withSession(other))).status, 200, other);
   });
 
-  it('401: only a valid admin key creates a session, and the response is the same for all others', async () => {
+  it('401: only a valid admin key creates a session, and the response is the same for all others, except a key of another kind', async () => {
     const keys = {
       'not a key': 'x',
       empty: '',
       'not ASCII': 'admin-é',
       'a lone surrogate': 'admin-\ud800',
       unknown: makeSecret('admin'),
-      'of another kind': one.keys.knowledge,
       expired: (await newKey({ expires_at: 1 })).secret,
       revoked: (await newKey({ revoked_at: 1 })).secret,
       'in upper case': admin.toUpperCase(),
@@ -205,6 +204,9 @@ onEveryEngine('sessions of the console', (engine) => {
       assert.deepEqual([response.status, response.body], [401, unauthorized], name);
       assert.equal(response.headers['set-cookie'], undefined, name);
     }
+    const { status, body, headers } = await signIn(one.keys.knowledge);
+    const message = 'a key of kind admin is required; this key is of kind knowledge';
+    assert.deepEqual([status, body.message, headers['set-cookie']], [401, message, undefined]);
   });
 
   it('400 and 415: an invalid body is rejected with the name of the field', async () => {

@@ -121,7 +121,9 @@ onEveryEngine('keys', (engine) => {
         const status = allowedKinds.includes(kind) ? 200 : 401;
         it(`${status}: ${method} ${name} with a key of kind ${kind}`, async () => {
           const response = await service.request(method, path, { ...options, key: keys[kind] });
+          const message = `a key of kind ${allowedKinds.join(' or ')} is required; this key is of kind ${kind}`;
           if (status === 401) assertUnauthorized(response);
+          if (status === 401) assert.equal(response.body?.message, method === 'HEAD' ? undefined : message);
           else assert.equal(response.status, 200, response.text);
         });
       }
@@ -177,7 +179,7 @@ onEveryEngine('keys', (engine) => {
       assert.match(await rawResponse(service.port, page, `AUTHORIZATION: Bearer ${keys.app}`), /^HTTP\/1\.1 200 /);
     });
 
-    it('401: the response is the same, byte for byte, for every kind of invalid key', async () => {
+    it('401: the response is the same, byte for byte, for every invalid key', async () => {
       const changedSecret = `${keys.app.slice(0, -1)}${keys.app.endsWith('A') ? 'B' : 'A'}`;
       const invalidHeaders = {
         missing: [],
@@ -203,9 +205,6 @@ onEveryEngine('keys', (engine) => {
         unknown: [`Authorization: Bearer ${makeSecret('app')}`],
         expired: [`Authorization: Bearer ${extraKeys.expired}`],
         revoked: [`Authorization: Bearer ${extraKeys.revoked}`],
-        'kind knowledge': [`Authorization: Bearer ${keys.knowledge}`],
-        'kind writer': [`Authorization: Bearer ${keys.writer}`],
-        'kind admin': [`Authorization: Bearer ${keys.admin}`],
         'another header': [`X-Api-Key: ${keys.app}`, `Proxy-Authorization: Bearer ${keys.app}`],
         'a cookie': [`Cookie: authorization=Bearer ${keys.app}`],
         SQL: [`Authorization: Bearer ' OR 1=1 --`],

@@ -542,6 +542,26 @@ onEveryEngine('records', (engine) => {
   });
 
   describeOnOneEngine(engine, 'the first invalid line', () => {
+    const notJson: [text: string, column: number][] = [
+      ['nonsense', 1],
+      ['{', 2],
+      ['{"a":1,}', 8],
+      ['{a:1}', 2],
+      ["{'a':1}", 2],
+      ['{"a" 1}', 6],
+      ['{"a":tru}', 6],
+      ['{"a":01}', 6],
+      ['{"a":-}', 6],
+      ['{"a":"b}', 9],
+      ['{"a":"\\x"}', 7],
+      ['{"a":"b\tc"}', 8],
+      ['{"a":[1,2}', 10],
+      ['{"a":[1 2]}', 9],
+      ['{"a":{}}}', 9],
+      ['{"a":1} x', 9],
+      [`${'['.repeat(100_000)}}`, 100_001],
+      [`{"a":"${'é\\n'.repeat(100_000)}`, 300_007],
+    ];
     const good = () => JSON.stringify({ record: 'workspace', id: randomUUID(), name: 'w' });
     const dangling = () => JSON.stringify(message(randomUUID(), 1));
     const cases: [string, () => string | Uint8Array, RegExp][] = [
@@ -568,8 +588,18 @@ onEveryEngine('records', (engine) => {
       ['blank lines are counted', () => `\n  \n${good()}\n\n\t\n${dangling()}\n`, /^line 6: message: conversation_id/],
       ['lines may end in CRLF', () => `${good()}\r\n\r\n${dangling()}\r\n`, /^line 3: message: conversation_id/],
       ['the last line may lack its newline', () => `${good()}\n${dangling()}`, /^line 2: message: conversation_id/],
-      ['a truncated last line', () => `${good()}\n${good().slice(0, -5)}`, /^line 2: /],
-      ['two records in one line', () => `${good()}\n${good()}${good()}\n`, /^line 2: /],
+      ['a truncated last line', () => `${good()}\n${good().slice(0, -5)}`, /^line 2: not JSON at column 73$/],
+      ...notJson.map(([text, column]): [string, () => string, RegExp] => [
+        `the column of ${text.slice(0, 20)}`,
+        () => `${good()}\n${text}\n`,
+        new RegExp(`^line 2: not JSON at column ${column}$`),
+      ]),
+      ['two records in one line', () => `${good()}\n${good()}${good()}\n`, /^line 2: not JSON at column 78$/],
+      [
+        'the name of a misspelled field',
+        () => '{"record":"workspace","id":"7d9f5c1e-8f9e-4f0e-9f43-6a2f2b6f3a10","nmae":"w"}',
+        /^line 1: workspace: nmae is not a known field$/,
+      ],
       [
         'bytes that are not UTF-8',
         () =>

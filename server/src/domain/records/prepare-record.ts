@@ -16,6 +16,7 @@ import { BadRecord, type Line } from '../errors.ts';
 import { digestOf } from '../secret.ts';
 import { deriveName } from './conversation-name.ts';
 import { countWords } from './count-words.ts';
+import { jsonErrorColumn } from './json-column.ts';
 import type { Prepared, PreparedRecord } from './prepared-record.ts';
 import { keptFields } from './record-kinds.ts';
 import { usageOf } from './usage.ts';
@@ -29,7 +30,7 @@ export function prepareRecord(line: Line, json: string, now: number, texts: stri
   try {
     input = JSON.parse(json);
   } catch {
-    return rejectAs(undefined, 'not JSON');
+    return rejectAs(undefined, `not JSON at column ${jsonErrorColumn(json)}`);
   }
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     return rejectAs(undefined, 'not a JSON object');

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
-import type { KeyKind } from '../../contract/key-kinds.ts';
+import { type KeyKind, keyKinds } from '../../contract/key-kinds.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
 import { ServiceError } from '../../domain/errors.ts';
@@ -49,7 +49,7 @@ export type BearerOptions = {
   rejectedKeys: SharedArrayBuffer;
 };
 
-/** Authenticates requests by API key or console session. The response is the same for all invalid keys. */
+/** Authenticates requests by API key or console session. The response is the same for all unknown, expired and revoked keys. */
 export class Bearer {
   readonly #store: Store;
   readonly #clock: () => number;
@@ -74,7 +74,7 @@ export class Bearer {
     const tokenDigest = token === undefined ? undefined : digestOf(token);
     const allow = (request: FastifyRequest, reply: FastifyReply, caller: Caller | undefined): void => {
       if (caller === undefined) return this.reject(request.ip, 'unknown');
-      if (!kinds.includes(caller.kind)) return this.reject(request.ip, 'wrong_kind', caller.key_id);
+      if (!kinds.includes(caller.kind)) return this.reject(request.ip, 'wrong_kind', { caller, kinds });
       this.#admit(request, reply, caller);
     };
     return (request, reply, done) => {
@@ -147,7 +147,7 @@ export class Bearer {
     const digest = digestOf(secret);
     const caller = await this.authenticate(digest, this.#store.dataVersion());
     if (caller === undefined) return this.reject(request.ip, 'unknown');
-    if (caller.kind !== 'admin') return this.reject(request.ip, 'wrong_kind');
+    if (caller.kind !== 'admin') return this.reject(request.ip, 'wrong_kind', { caller, kinds: ['admin'] });
     request.caller = caller;
     this.#uses.add(caller.key_id, this.#seconds());
     return { caller, digest };
@@ -169,7 +169,7 @@ export class Bearer {
   }
 
   /** Only unknown keys count towards the limit. Once it is reached, the response to all invalid keys is 429. */
-  reject(address: string, reason: FailedKeyReason, wrongKindKey?: string): never {
+  reject(address: string, reason: FailedKeyReason, wrong?: WrongKind): never {
     this.#metrics.countFailedKey(reason);
     const now = this.#clock();
     const isCounted = reason === 'unknown';
@@ -177,8 +177,9 @@ export class Bearer {
     if (window.count + (isCounted ? 0 : 1) > limits.failedKeysPerMinuteMax) {
       this.#throttle('too many failed keys from this address', window, now);
     }
-    const error = new ServiceError('unauthorized', 'the API key is missing or invalid');
-    throw Object.assign(error, { wrongKindKey });
+    throw wrong === undefined
+      ? new ServiceError('unauthorized', 'the API key is missing or invalid')
+      : wrongKind(wrong);
   }
 
   /** By key, not by address: all clients behind a proxy have the same one. */
@@ -199,6 +200,19 @@ export class Bearer {
     this.#metrics.countThrottled('failed_keys');
     throw tooMany(message, secondsLeft(window, now));
   }
+}
+
+/** A valid key, and the kinds that the route requires. */
+type WrongKind = { caller: Caller; kinds: readonly KeyKind[] };
+
+/** The prefix of a secret says its kind anyway, and only the owner of a valid key gets this message. */
+function wrongKind({ caller, kinds }: WrongKind): ServiceError {
+  const names = keyKinds.filter((kind) => kinds.includes(kind)).join(' or ');
+  const error = new ServiceError(
+    'unauthorized',
+    `a key of kind ${names} is required; this key is of kind ${caller.kind}`,
+  );
+  return Object.assign(error, { wrongKindKey: caller.key_id });
 }
 
 const readOnlyKey = () => new ServiceError('forbidden', 'this key is read-only');

@@ -14,8 +14,7 @@ export function causeOf(response: ServerResponse): { code?: string; message: str
   const error = errors.get(response);
   if (error === undefined) return { message: '' };
   const { code, wrongKindKey: key_id } = error;
-  const message = key_id === undefined ? error.logged : 'the key is of the wrong kind';
-  return { code, message: safeText(message), key_id };
+  return { code, message: safeText(error.logged), key_id };
 }
 
 /** Bounded, in printable ASCII, and without anything that looks like a secret. */
