@@ -199,6 +199,11 @@ export type Dialect = {
   /** A text in the JSON object of a column. */
   jsonField(column: string, name: string): string;
   search: SearchDialect;
+  /**
+   * For a database that commits on several nodes, in two phases. `find`: the transactions that some node has prepared and not
+   * finished yet, and something for each node that cannot be asked.
+   */
+  unfinished?: { find: Statement<{ id: string }>; pause: Statement };
   /** Whether the row after which a page begins is read by a statement of its own. */
   readsCursorFirst: boolean;
 };

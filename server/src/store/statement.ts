@@ -37,7 +37,7 @@ export type Command =
   | { kind: 'lock'; statement: string; values: readonly Value[] }
   /** The statements before it are no part of the transaction, unless the engine runs all writes inside one. */
   | { kind: 'begin' }
-  | { kind: 'outbox'; entries: readonly OutboxEntry[]; at: number; shard: string | undefined; isLarge: boolean };
+  | { kind: 'outbox'; entries: readonly OutboxEntry[]; at: number; isLarge: boolean };
 
 /**
  * A write, for both engines: it yields commands, receives their results, and returns its result. An engine runs it in a

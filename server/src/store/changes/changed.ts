@@ -11,7 +11,7 @@ export type Change = {
   /** The records that readers of the change feed have to read again. Keys are not in the feed. */
   outbox: readonly OutboxEntry[];
   at: number;
-  /** The distribution value of the changed rows: the rows of this change are on their node then. */
+  /** The distribution value of the changed rows: the audit entries are on their node then. */
   shard?: string | undefined;
   /** For writes of child chunks by API requests. */
   document_id?: string;
@@ -26,5 +26,5 @@ export function* changed({ audit, outbox, at, shard, document_id, usage = [] }: 
     writeEntries,
     audit.map((entry) => entryValues(entry, shard, document_id)),
   );
-  yield* writeOutbox({ entries: outbox, at, shard, isLarge: false });
+  yield* writeOutbox({ entries: outbox, at, isLarge: false });
 }

@@ -37,15 +37,31 @@ export const outboxEntryOfMessages = (conversation_id: string, ids: string[]): O
   ids,
 ];
 
-/** In the order of the columns of `change_outbox`. `shard` is the distribution value of the rows that the entries are about. */
-export function outboxValues(
-  entries: readonly OutboxEntry[],
-  at: number,
-  shard?: string,
-): [string, string, number, string] {
+/**
+ * In the order of the columns of `change_outbox`. The scope is the distribution value of all records of the entries, if they
+ * have only one: the row is committed on their shard, together with them.
+ */
+export function outboxValues(entries: readonly OutboxEntry[], at: number): [string, string, number, string] {
   const id = newEntryId();
-  return [id, shard ?? id, at, JSON.stringify(entries)];
+  return [id, shardOf(entries) ?? id, at, JSON.stringify(entries)];
 }
+
+/** Whether a row of the outbox may be committed on its node before its records are committed on theirs. */
+export const isOnSeveralShards = ({ id, scope }: { id: string; scope: string }): boolean => scope === id;
+
+/** Undefined if the records are on several shards, or on every node. */
+function shardOf(entries: readonly OutboxEntry[]): string | undefined {
+  const shards = new Set<string | undefined>();
+  for (const [kind, scope, , ids] of entries) {
+    if (kind === 'conversation') for (const id of ids) shards.add(id);
+    else shards.add(isOnEveryNode(kind) ? undefined : scope);
+    if (shards.size > 1) return undefined;
+  }
+  return [...shards][0];
+}
+
+const isOnEveryNode = (kind: ChangeKind): boolean =>
+  kind === 'workspace' || kind === 'app' || kind === 'dataset' || kind === 'model_provider';
 
 export const insertOutbox = 'INSERT INTO change_outbox (id, scope, at, entries) VALUES (?, ?, ?, ?)';
 

@@ -30,6 +30,8 @@ export class SqlChangeReads implements ChangeReads {
   readonly #slots: Slots;
   readonly #clock: () => number;
   readonly #owners;
+  #lastRun: Promise<unknown> = Promise.resolve();
+  #nextRun: Promise<ChangesHead> | undefined;
 
   /** `slots`: the slots for large pages. `clock`: the time in seconds. */
   constructor(engine: Engine, slots: Slots, clock: () => number) {
@@ -42,6 +44,17 @@ export class SqlChangeReads implements ChangeReads {
   async sequence(): Promise<ChangesHead> {
     // If the outbox is empty, there is nothing to sequence, and a reader needs no write.
     if ((await this.#engine.read(sequencing.findAnyOutboxEntry)).length === 0) return this.head();
+    // The current run may have read the outbox before this call. All calls until it ends share the next one.
+    this.#nextRun ??= this.#lastRun.then(() => {
+      const run = this.#sequenceAll();
+      this.#lastRun = run.catch(() => undefined);
+      this.#nextRun = undefined;
+      return run;
+    });
+    return this.#nextRun;
+  }
+
+  async #sequenceAll(): Promise<ChangesHead> {
     for (;;) {
       const { hasMore, ...head } = await this.#engine.write('sequenceChanges', undefined);
       if (!hasMore) return head;

@@ -3,11 +3,14 @@ import { limits } from '../../contract/limits.ts';
 import type { ChangesHead } from '../../domain/store/change-reads.ts';
 import type { Dialect, WriteContext, WriteResult } from '../engine.ts';
 import { begin, execute, first, insertInto, query, type Statement, type Write, writeRows } from '../statement.ts';
-import type { OutboxEntry } from './outbox.ts';
+import { isOnSeveralShards, type OutboxEntry } from './outbox.ts';
 
 /**
  * Sequences committed outbox entries: moves them to `changes`, with the next positions, in one transaction that locks the
  * head first. So an entry is sequenced once, and a reader that sees a head sees all entries up to it.
+ *
+ * A distributed database commits on one node after another, in two phases. There, an entry is sequenced only when its
+ * records are visible on every node: otherwise a reader would find them missing, and never read them again.
  */
 
 export const findHead: Statement<ChangesHead> = `SELECT epoch, position FROM changes_head WHERE name = 'head'`;
@@ -76,21 +79,17 @@ export function* sequenceChanges(_: undefined, { dialect }: WriteContext): Write
   const rows = yield* query(findOutbox);
   if (rows.length === 0) return { epoch, position, hasMore: false };
   const { records, expanded } = expandOutbox(rows);
-  const owners = ownerStatements(dialect);
-  const find = function* (statement: FindOwners, ids: string[]): Write<Owners> {
-    return ownersOf(ids.length === 0 ? [] : yield* query(statement, dialect.list(ids)));
-  };
-  const conversations = conversationsOf(records);
-  const appOfConversation = yield* find(owners.conversations, conversations);
-  const workspaceOfApp = yield* find(owners.apps, appsOf(records, appOfConversation));
-  const workspaceOfDataset = yield* find(owners.datasets, datasetsOf(records));
-  const erased = conversations.filter((id) => !appOfConversation.has(id));
+  let owners = yield* findOwners(records, dialect);
+  if (dialect.unfinished !== undefined && (expanded.some(isOnSeveralShards) || hasUnknownOwner(records, owners))) {
+    if (!(yield* areFinished(dialect.unfinished))) return { epoch, position, hasMore: false };
+    owners = yield* findOwners(records, dialect);
+  }
+  const { erased } = owners;
   if (erased.length > 0) {
     const deleteMessages = `DELETE FROM changes WHERE kind = 'message' AND ${dialect.isIn('scope')}`;
     yield* execute(deleteMessages, dialect.list(erased));
   }
-  const workspaceOf = new Map([...workspaceOfApp, ...workspaceOfDataset]);
-  const entries = entriesOf(records, position, { appOfConversation, workspaceOf });
+  const entries = entriesOf(records, position, owners);
   const head = position + entries.length;
   yield* writeRows(
     writeEntries,
@@ -100,6 +99,27 @@ export function* sequenceChanges(_: undefined, { dialect }: WriteContext): Write
   const deleteOutbox = `DELETE FROM change_outbox WHERE ${dialect.isPair('scope', 'id')}`;
   yield* execute(deleteOutbox, ...dialect.pairs(expanded.map(({ scope, id }) => [scope, id])));
   return { epoch, position: head, hasMore: expanded.length < rows.length || rows.length === limits.changesBatchMax };
+}
+
+/** An interrupted commit delays the feed: the outbox entries stay, and the next reader looks again. */
+const finishChecks = 5;
+
+/**
+ * Whether all transactions have finished that some node had prepared at the start. Every node has prepared a transaction
+ * before the first one commits it, so these include all that were visible on a node by then. Later ones do not matter.
+ */
+function* areFinished({ find, pause }: NonNullable<Dialect['unfinished']>): Write<boolean> {
+  const findIds = function* (): Write<string[]> {
+    return (yield* query(find)).map(({ id }) => id);
+  };
+  let open = yield* findIds();
+  for (let check = 1; open.length > 0; check += 1) {
+    if (check === finishChecks) return false;
+    yield* query(pause);
+    const found = new Set(yield* findIds());
+    open = open.filter((id) => found.has(id));
+  }
+  return true;
 }
 
 export function* startEpoch({ epoch }: { epoch: string }): Write<undefined> {
@@ -121,8 +141,27 @@ export const ownerStatements = ({ isIn }: Dialect): Record<'conversations' | 'ap
   datasets: `SELECT id, workspace_id AS owner FROM datasets WHERE ${isIn('id')}`,
 });
 
-type Owners = ReadonlyMap<string, string>;
-export const ownersOf = (rows: readonly Owner[]): Owners => new Map(rows.map(({ id, owner }) => [id, owner]));
+type OwnerOf = ReadonlyMap<string, string>;
+export const ownersOf = (rows: readonly Owner[]): OwnerOf => new Map(rows.map(({ id, owner }) => [id, owner]));
+
+/** `workspaceOf`: by app or dataset. `erased`: conversations that do not exist. */
+type Owners = { appOfConversation: OwnerOf; workspaceOf: OwnerOf; erased: readonly string[] };
+
+function* findOwners(records: readonly OutboxRecord[], dialect: Dialect): Write<Owners> {
+  const statements = ownerStatements(dialect);
+  const find = function* (statement: FindOwners, ids: string[]): Write<OwnerOf> {
+    return ownersOf(ids.length === 0 ? [] : yield* query(statement, dialect.list(ids)));
+  };
+  const conversations = conversationsOf(records);
+  const appOfConversation = yield* find(statements.conversations, conversations);
+  const workspaceOfApp = yield* find(statements.apps, appsOf(records, appOfConversation));
+  const workspaceOfDataset = yield* find(statements.datasets, datasetsOf(records));
+  const erased = conversations.filter((id) => !appOfConversation.has(id));
+  return { appOfConversation, workspaceOf: new Map([...workspaceOfApp, ...workspaceOfDataset]), erased };
+}
+
+const hasUnknownOwner = (records: readonly OutboxRecord[], { appOfConversation, workspaceOf }: Owners): boolean =>
+  [...appsOf(records, appOfConversation), ...datasetsOf(records)].some((id) => !workspaceOf.has(id));
 
 const unique = (texts: readonly (string | null | undefined)[]): string[] => [
   ...new Set(texts.filter((text) => typeof text === 'string')),
@@ -131,7 +170,7 @@ const unique = (texts: readonly (string | null | undefined)[]): string[] => [
 /** The ids of which the entries need the owners: conversations first, since their apps are needed too. */
 const conversationsOf = (records: readonly OutboxRecord[]): string[] =>
   unique(records.map(({ kind, scope, id }) => (kind === 'message' ? scope : kind === 'conversation' ? id : null)));
-const appsOf = (records: readonly OutboxRecord[], appOfConversation: Owners): string[] =>
+const appsOf = (records: readonly OutboxRecord[], appOfConversation: OwnerOf): string[] =>
   unique([
     ...records.map(({ kind, owner }) => (kind === 'app' || kind === 'conversation' ? owner : null)),
     ...appOfConversation.values(),
@@ -146,11 +185,7 @@ const datasetOf = ({ kind, scope, owner }: OutboxRecord): string | null => {
 };
 
 /** Entries from the next position on. A message whose conversation was erased has none: the conversation has one. */
-function entriesOf(
-  records: readonly OutboxRecord[],
-  head: number,
-  owners: { appOfConversation: Owners; workspaceOf: Owners },
-): FeedEntry[] {
+function entriesOf(records: readonly OutboxRecord[], head: number, owners: Owners): FeedEntry[] {
   let position = head;
   return records.flatMap((record) => {
     const { kind, scope, id, at } = record;

@@ -6,6 +6,7 @@ import { isDistributed } from './citus/distribute.ts';
 import { exportPages } from './citus/export.ts';
 import { messages as citusMessages, singleRowsMax } from './citus/messages.ts';
 import * as citusPage from './citus/page.ts';
+import * as citus from './citus/statements.ts';
 import { updateAtOnce } from './edit.ts';
 import { exportSnapshot, type StepRows } from './export.ts';
 import { messages } from './messages.ts';
@@ -66,7 +67,7 @@ function oneServer(pool: PostgresPool): Layout {
  */
 function distributed(pool: PostgresPool): Layout {
   return {
-    dialect: { ...postgres.dialect, readsCursorFirst: true },
+    dialect: { ...postgres.dialect, unfinished: citus.unfinished, readsCursorFirst: true },
     readPage: (position, shape, cached) => citusPage.readPage(pool, position, shape, cached),
     writes: {},
     singleRowsMax,

@@ -50,7 +50,7 @@ async function run(session: Session, command: Command, singleRowsMax: number): P
       return session.begin();
     case 'outbox':
       if (command.entries.length === 0 || !session.writesOutbox) return undefined;
-      return session.execute(insertOutbox, ...outboxValues(command.entries, command.at, command.shard));
+      return session.execute(insertOutbox, ...outboxValues(command.entries, command.at));
   }
 }
 

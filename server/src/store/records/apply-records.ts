@@ -27,8 +27,7 @@ export function* applyRecords(
   const writer = new RecordWriter(dialect, messages);
   // If the import is not in memory, its conversations are not known in advance.
   const records = 'parts' in spool ? [...readSpool(spool)] : readSpool(spool);
-  const takeOutbox = () =>
-    writeOutbox({ entries: outbox.take(), at: author.now, shard: tally.conversation_id, isLarge: true });
+  const takeOutbox = () => writeOutbox({ entries: outbox.take(), at: author.now, isLarge: true });
   yield* begin();
   if (!isAppend(spool)) yield* lock(lockImports);
   if (Array.isArray(records)) {

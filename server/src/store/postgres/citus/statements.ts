@@ -57,3 +57,13 @@ export const setActivity = `
   UPDATE conversations SET last_message_at = $2::bigint, first_message_at = $3::bigint, derived_name = $4,
     derived_inputs = $5, updated_at = ${updatedAt('created_at', '$2::bigint', 'renamed_at', 'record_updated_at')}
   WHERE conversation_id = $1`;
+
+/** See `Dialect`. Citus names its prepared transactions `citus_…`. Each call opens a connection to every node. */
+export const unfinished = {
+  find: `
+    SELECT unnest(CASE WHEN success THEN string_to_array(result, ' ') ELSE ARRAY['node ' || nodeid] END) AS id
+    FROM run_command_on_all_nodes($command$
+      SELECT COALESCE(string_agg(gid, ' '), '') FROM pg_prepared_xacts
+      WHERE database = current_database() AND gid LIKE 'citus\\_%' $command$)`,
+  pause: 'SELECT pg_sleep(0.02)',
+};
