@@ -10,7 +10,7 @@ import type { Store } from '../domain/store/store.ts';
 import { createSharedState } from '../http/shared-state.ts';
 import { BufferedLog, StandardOutput } from '../service/buffered-log.ts';
 import { loggerOf } from '../service/logger.ts';
-import { indexRegularly, sequenceRegularly, trimRegularly } from '../service/maintenance.ts';
+import { countUsersRegularly, indexRegularly, sequenceRegularly, trimRegularly } from '../service/maintenance.ts';
 import { ServiceWorker } from '../service/worker.ts';
 import { tryListening, workerCount } from '../service/worker-count.ts';
 import { WorkerPool } from '../service/worker-pool.ts';
@@ -59,6 +59,7 @@ Options:
       const secrets = isNew ? await loadStarter(store).catch(closing(service)) : undefined;
       const trimming = trimRegularly(config.audit_days, { store, logger });
       const sequencing = sequenceRegularly({ store, logger });
+      const counting = countUsersRegularly({ store, logger });
       const indexing = config.search && config.changes ? indexRegularly({ store, logger }) : undefined;
       const data = { config, shared, storeMemory, port };
       const pool = new WorkerPool({ data, follows, writer, logger, log: output.write });
@@ -80,6 +81,7 @@ Options:
       await indexing?.end();
       await trimming.end();
       await sequencing.end();
+      await counting.end();
       return 0;
     } finally {
       await store.close();

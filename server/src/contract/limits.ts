@@ -92,6 +92,16 @@ export const limits = {
   epochSecondsMax: 99_999_999_999,
   /** Time between two deletions of old audit entries and sessions. */
   trimIntervalMillis: 3_600_000,
+
+  /** Changed conversations that one transaction counts for the totals of users. */
+  countedTogetherMax: 50,
+  /** Time that a list of users spends on counting first. */
+  countUsersMillis: 1_000,
+  /** Time between two looks for changed conversations, and the pause between two transactions. */
+  countUsersIntervalMillis: 60_000,
+  countUsersPauseMillis: 20,
+  /** Users whose names one request compares with a part of a name. */
+  usersScanMax: 20_000,
   /** Time between two writes of `last_used_at`. */
   lastUsedIntervalMillis: 30_000,
 

@@ -21,6 +21,7 @@ import { adminOverviewRoutes } from './admin/overview.ts';
 import { adminSearchRoutes } from './admin/search.ts';
 import { sessionRoutes } from './admin/session.ts';
 import { adminTrafficRoutes } from './admin/traffic.ts';
+import { adminUserRoutes } from './admin/users.ts';
 import { adminWorkspaceRoutes } from './admin/workspaces.ts';
 import { Bearer, checkFirst } from './auth/bearer.ts';
 import { RateLimits } from './auth/rate-limits.ts';
@@ -102,6 +103,7 @@ const routes: readonly Routes[] = [
   sessionRoutes,
   adminConversationRoutes,
   adminOverviewRoutes,
+  adminUserRoutes,
   adminChangeRoutes,
   adminSearchRoutes,
   healthRoutes,

@@ -51,6 +51,29 @@ export function sequenceRegularly({ store, logger }: Options): Maintenance {
   return { end: async () => clearInterval(timer) };
 }
 
+/** Counts changed conversations for the totals of users, now and regularly, in small steps. One thread does so for all. */
+export function countUsersRegularly({ store, logger }: Options): Maintenance {
+  let isRunning = false;
+  let isEnded = false;
+  const countAll = async () => {
+    while (!isEnded && (await store.users.count()) > 0) await sleep(limits.countUsersPauseMillis);
+  };
+  const count = async () => {
+    if (isRunning) return;
+    isRunning = true;
+    await attempt('count the conversations of users', countAll(), logger);
+    isRunning = false;
+  };
+  const timer = setInterval(count, limits.countUsersIntervalMillis).unref();
+  void count();
+  return {
+    end: async () => {
+      isEnded = true;
+      clearInterval(timer);
+    },
+  };
+}
+
 /** Keeps the index of the search up to date. One thread does so for all, and one process for a database. */
 export function indexRegularly({ store, logger }: Options): Maintenance {
   const indexer = new SearchIndexer(store, Date.now);

@@ -93,6 +93,8 @@ export type Writes = {
     input: { selection: PurgeSelection; now: number };
     result: { conversations: number; messages: number };
   };
+  /** See `Users`. */
+  countUsers: { input: undefined; result: number };
   /** Deletes one batch of the oldest entries before an id. The result is their number. */
   trimAudit: { input: { before: string }; result: number };
   noteKeyUse: { input: [id: string, at: number][]; result: undefined };

@@ -30,6 +30,7 @@ import { SqlChangeReads } from './changes/reads.ts';
 import { SqlActivityReads } from './console/activity-reads.ts';
 import { parseKey, SqlAdminReads } from './console/admin-reads.ts';
 import { SqlSessions } from './console/sessions.ts';
+import { SqlUsers } from './console/user-reads.ts';
 import type { Engine, OpenScan } from './engine.ts';
 import { KeyCache } from './key-cache.ts';
 import { chunkOf, chunkPathValues, findChunkPath } from './knowledge/path.ts';
@@ -52,6 +53,7 @@ const unaborted = new AbortController().signal;
 export class SqlStore implements Store {
   readonly admin: SqlAdminReads;
   readonly activity: SqlActivityReads;
+  readonly users: SqlUsers;
   readonly sessions: SqlSessions;
   readonly apps: SqlAppStore;
   readonly knowledge: SqlKnowledgeReads;
@@ -76,6 +78,7 @@ export class SqlStore implements Store {
     const lists = { dialect: engine.dialect, read: engine.background?.reader() ?? engine.read.bind(engine) };
     this.admin = new SqlAdminReads(lists);
     this.activity = new SqlActivityReads(lists, openScan);
+    this.users = new SqlUsers(lists, engine.write.bind(engine));
     this.knowledge = new SqlKnowledgeReads(
       (statement, ...values) => engine.read(statement, ...values),
       engine.dialect,

@@ -34,8 +34,10 @@ export const countConversations = (by: PurgeBy): Statement<{ n: number }> =>
 export const countMessages = (by: PurgeBy): Statement<{ n: number }> => `
   SELECT COUNT(*) AS n FROM messages
   WHERE conversation_id IN (SELECT conversation_id FROM conversations WHERE ${purgeConditions[by]})`;
-export const deleteConversations = (by: PurgeBy): Statement<{ conversation_id: string; app_id: string }> =>
-  `DELETE FROM conversations WHERE ${purgeConditions[by]} RETURNING conversation_id, app_id`;
+export const deleteConversations = (
+  by: PurgeBy,
+): Statement<{ conversation_id: string; app_id: string; counted: string | null }> =>
+  `DELETE FROM conversations WHERE ${purgeConditions[by]} RETURNING conversation_id, app_id, counted`;
 
 export function purgeBy(selection: PurgeSelection): [PurgeBy, string[]] {
   if ('conversation_id' in selection) return ['conversation', [selection.conversation_id]];

@@ -1,4 +1,5 @@
 import { trimAudit } from './accounting/audit.ts';
+import { countUsers } from './accounting/user-writes.ts';
 import { sequenceChanges, startEpoch } from './changes/sequencing.ts';
 import { changeSession } from './console/session-statements.ts';
 import type { WriteContext, WriteInput, WriteName, WriteResult } from './engine.ts';
@@ -27,6 +28,7 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   changeConversation,
   rateMessage,
   purge,
+  countUsers,
   changeSession,
   trimAudit,
   sequenceChanges,

@@ -43,7 +43,8 @@ type Step =
   | { kind: 'append'; batches: Write[][] }
   | { kind: 'conversation'; conversation: number; user: string; deleted: boolean }
   | { kind: 'rate'; conversation: number; slot: number; rating: string | null }
-  | { kind: 'purge'; conversation: number };
+  | { kind: 'purge'; conversation: number }
+  | { kind: 'list users' };
 
 const day = 86_400;
 /** 9999-12-31 */
@@ -90,6 +91,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   fc.record({ kind: fc.constant('purge' as const), conversation: fc.nat(conversations - 1) }),
+  fc.record({ kind: fc.constant('list users' as const) }),
 );
 
 /** Ids that are reproducible from a failing seed. */
@@ -103,6 +105,8 @@ type Line = any;
 
 const isPriced = ({ total_price, currency }: Line): boolean =>
   total_price !== null && currency !== null && /^(USD|EUR|€uro)$/.test(currency);
+
+type Lines = { conversations: Line[]; messages: Line[] };
 
 onEveryEngine('message counts and usage', (engine) => {
   let service: Service;
@@ -141,19 +145,24 @@ onEveryEngine('message counts and usage', (engine) => {
     }
   }
 
-  async function exportApp(app_id: string): Promise<{ conversations: Line[]; messages: Line[] }> {
+  async function exportAll(): Promise<Lines> {
     const { text } = await service.request('GET', '/admin/records', { key: admin });
     const lines: Line[] = text
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
-    const appConversations = lines.filter((line) => line.record === 'conversation' && line.app_id === app_id);
+    const of = (kind: string) => lines.filter(({ record }) => record === kind);
+    return { conversations: of('conversation'), messages: of('message') };
+  }
+
+  function linesOf(app_id: string, lines: Lines): Lines {
+    const appConversations = lines.conversations.filter((line) => line.app_id === app_id);
     const ids = new Set(appConversations.map(({ id }) => id));
-    const messages = lines.filter((line) => line.record === 'message' && ids.has(line.conversation_id));
+    const messages = lines.messages.filter((line) => ids.has(line.conversation_id));
     return { conversations: appConversations, messages };
   }
 
-  function expectedRows(lines: { conversations: Line[]; messages: Line[] }): Line[] {
+  function expectedRows(lines: Lines): Line[] {
     return lines.conversations
       .filter(({ deleted }) => !deleted)
       .map(({ id, user, created_at }) => {
@@ -166,7 +175,7 @@ onEveryEngine('message counts and usage', (engine) => {
       .sort((a, b) => b.updated_at - a.updated_at || (a.id < b.id ? 1 : -1));
   }
 
-  function expectedSummaries(app_id: string, lines: { conversations: Line[]; messages: Line[] }): Line[] {
+  function expectedSummaries(app_id: string, lines: Lines): Line[] {
     return expectedRows(lines).map(({ id, ...row }) => {
       const own = lines.messages.filter((one) => one.conversation_id === id);
       const priced = own.filter(isPriced);
@@ -204,7 +213,6 @@ onEveryEngine('message counts and usage', (engine) => {
         currency,
         price: priced.reduce((sum, { total_price }) => sum + (prices[total_price] ?? 0), 0) / 1e9,
       }));
-  type Lines = { conversations: Line[]; messages: Line[] };
   const userOf = ({ conversations }: Lines, { conversation_id }: Line): string =>
     conversations.find(({ id }) => id === conversation_id).user;
 
@@ -231,6 +239,29 @@ onEveryEngine('message counts and usage', (engine) => {
         return { user, ...sumsOf(messages), price: single?.price ?? null, currency: single?.currency ?? null };
       })
       .sort((one, other) => other.messages - one.messages || (one.user < other.user ? -1 : 1));
+  }
+
+  /** All users, by the number of their messages. */
+  function expectedListed({ conversations, messages }: Lines): Line[] {
+    const lastOf = ({ id, created_at }: Line) =>
+      messages.reduce((last, one) => (one.conversation_id === id ? Math.max(last, one.created_at) : last), created_at);
+    return [...Map.groupBy(conversations, ({ user }) => user as string)]
+      .map(([user, own]) => {
+        const ids = new Set(own.map(({ id }) => id));
+        const written = messages.filter(({ conversation_id }) => ids.has(conversation_id));
+        const { messages: count, disliked, failed } = sumsOf(written);
+        const [price, another] = pricesOf(written);
+        const single = another === undefined ? price : undefined;
+        return {
+          user,
+          app_ids: [...new Set(own.map(({ app_id }) => app_id))].sort(),
+          ...{ conversations: own.length, messages: count, disliked, failed },
+          ...{ total_price: single?.price ?? null, currency: single?.currency ?? null },
+          first_at: Math.min(...own.map(({ created_at }) => created_at)),
+          last_at: Math.max(...own.map(lastOf)),
+        };
+      })
+      .sort((one, other) => other.messages - one.messages || (one.user < other.user ? 1 : -1));
   }
 
   it('equal the sums over an export, after any writes, moves and purges', async () => {
@@ -269,13 +300,19 @@ onEveryEngine('message counts and usage', (engine) => {
             const body = { rating: step.rating, user: 'ann' };
             const { status, text } = await service.request('POST', path, { key: app, body });
             assert.ok([200, 400, 404].includes(status), text);
+          } else if (step.kind === 'list users') {
+            await walk('/admin/users?sort=user', limit);
           } else {
             await service.store.purge({ conversation_id: idOf(app_id, step.conversation) }, 1);
           }
         }
-        const lines = await exportApp(app_id);
+        const all = await exportAll();
+        const lines = linesOf(app_id, all);
         const summaries = await walk(`/admin/conversations?app_id=${app_id}`, limit);
         assert.deepEqual(summaries, expectedSummaries(app_id, lines));
+        const users = await walk(`/admin/users?app_id=${app_id}&sort=-messages`, limit);
+        assert.deepEqual(users, expectedListed(lines));
+        assert.deepEqual(await walk('/admin/users?sort=-messages', limit), expectedListed(all));
         for (const first of [0, 1, 19_999, 20_001, lastDay - 1]) {
           const path = `/admin/overview?app_id=${app_id}&from=${first * day}&to=${(first + 2) * day}`;
           const { body } = await service.request('GET', path, { key: admin });

@@ -2,12 +2,16 @@ import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
+import { userColumns } from '../../src/contract/console/users.ts';
 import type { ListRange } from '../../src/domain/store/admin-reads.ts';
 import type { Selection } from '../../src/domain/store/selection.ts';
+import { conversationSums } from '../../src/store/accounting/usage-statements.ts';
+import { findUncounted } from '../../src/store/accounting/user-writes.ts';
 import * as activity from '../../src/store/console/activity-statements.ts';
 import { listPage } from '../../src/store/console/admin-statements.ts';
 import * as overview from '../../src/store/console/overview-statements.ts';
 import * as summary from '../../src/store/console/summary-statements.ts';
+import { usersIn } from '../../src/store/console/user-reads.ts';
 import type { Dialect, Value } from '../../src/store/engine.ts';
 import * as postgres from '../../src/store/postgres/statements.ts';
 import { split } from '../../src/store/selection.ts';
@@ -73,7 +77,17 @@ function planCases(dialect: Dialect): PlanCase[] {
     planCase('conversations of a user', page(ofUser, first), 18),
     planCase('conversations of a user and a period', page({ ...ofUser, ...months }, first), 18),
     planCase('positions of conversations of a user', summary.positions(summary.selected(ofUser), middle), 18),
-    planCase('sums of a page', [summary.sums(isIn('d.conversation_id')), list(ids)], ids.length * 2),
+    ...userColumns.flatMap((column) =>
+      ([column, `-${column}`] as const).flatMap((order) => {
+        const key = column === 'user' ? ['a1', 'u5'] : column === 'currency' ? ['c5', 'u5'] : [1, 'u5'];
+        const page = (after: ListRange['after']) => listPage(usersIn(order), ['a1'], { after, count }, 'small');
+        return [
+          planCase(`users by ${order}`, page(undefined), count),
+          planCase(`users by ${order} from the middle`, page(key), count),
+        ];
+      }),
+    ),
+    planCase('sums of a page', [conversationSums(isIn('d.conversation_id')), list(ids)], ids.length * 2),
     planCase('texts of a page', [summary.texts(dialect), list(ids), list(ids), list(ids)], ids.length * 3),
     planCase('overview by day', overview.sumDays(period), perDays),
     planCase('overview by app', overview.sumApps(period), perDays),
@@ -93,6 +107,9 @@ const fill = (series: (count: number) => string): string[] => [
    FROM ${series(conversations)}`,
   `INSERT INTO messages (conversation_id, created_at, sequence, id, doc)
    SELECT 'c' || i, i, 1, 'm' || i, '{"query":"q","answer":"a"}' FROM ${series(conversations)}`,
+  `INSERT INTO user_totals (user_key, app_id, "user", app_ids, app_count, conversations, messages, disliked, failed, prices,
+     price_nanos, currency, first_at, last_at)
+   SELECT 'u' || i, 'a' || (i % 2), 'u' || i, '[]', i % 3, i % 5, i, i, i, '[]', i, 'c' || (i % 9), i, i FROM ${series(10_000)}`,
   ...[0, 1].map(
     (offset) => `
       INSERT INTO conversation_days (conversation_id, day, currency, app_id, messages, tokens, price_nanos)
@@ -130,6 +147,7 @@ describe('query plans of activity on SQLite', () => {
       planOf(db, sql.deleteConversations('user')).join(),
       /conversations_by_user\w* \(app_id=\? AND deleted=\? AND <expr>=\?\)/,
     );
+    assert.deepEqual(planOf(db, findUncounted), ['SCAN conversations USING INDEX conversations_uncounted']);
     const newest = planOf(db, updateActivity).join('\n');
     assert.match(newest, /SEARCH m USING PRIMARY KEY \(conversation_id=\?\)/);
   });
@@ -149,7 +167,7 @@ describe('query plans of activity on PostgreSQL', () => {
     it(`${name}: uses an index in its order and reads only the rows it needs`, async (t) => {
       const plan = await explain(client, numberParameters(text), values as string[]);
       t.diagnostic(describePlan(plan));
-      const large = ['conversations', 'conversation_days', 'messages'];
+      const large = ['conversations', 'conversation_days', 'messages', 'user_totals'];
       const isLarge = (step: Plan) => large.includes(step['Relation Name'] ?? '');
       const scans = stepsOf(plan).filter(isLarge);
       assert.ok(scans.length > 0);
@@ -159,4 +177,10 @@ describe('query plans of activity on PostgreSQL', () => {
       assert.ok(read <= rows, `${read} rows read: ${describePlan(plan)}`);
     });
   }
+
+  it('finds the conversations to count for users by their index', async () => {
+    const plan = await explain(client, numberParameters(findUncounted), [count]);
+    assert.match(describePlan(plan), /Index Scan conversations conversations_uncounted/);
+    assert.ok(rowsRead(plan) <= count, describePlan(plan));
+  });
 });

@@ -578,6 +578,7 @@ describe('the Citus calls', () => {
     `SELECT create_distributed_table('import_source_records', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('doubts', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('search_state', NULL, colocate_with => 'changes_head')`,
+    `SELECT create_distributed_table('user_totals', NULL, colocate_with => 'changes_head')`,
   ];
 
   const truncate = (call: string) =>

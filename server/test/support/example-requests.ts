@@ -83,6 +83,7 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   listApps: { key: 'admin' },
   getApp: { key: 'admin', parameters: { app_id } },
   listAllConversations: { key: 'admin', parameters: { limit: 1 } },
+  listUsers: { key: 'admin', parameters: { sort: '-messages', limit: 1 } },
   getConversation: { key: 'admin', parameters: { app_id, conversation_id } },
   locatePage: { key: 'admin', parameters: { app_id, conversation_id, message_id: firstMessageId } },
   getTranscript: { key: 'admin', parameters: { app_id, conversation_id, limit: 1 } },

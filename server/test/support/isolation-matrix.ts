@@ -305,6 +305,7 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
       get(`${ofApp}/feedback?message_id=x`),
     ),
     'GET /admin/conversations': adminOnly(get('/admin/conversations')),
+    'GET /admin/users': adminOnly(get('/admin/users')),
     'GET /admin/failures': adminOnly(get('/admin/failures')),
     'GET /admin/overview': adminOnly(get('/admin/overview')),
     'GET /admin/changes': {

@@ -17,6 +17,7 @@ import type { ChunkLocation, MissingPart } from './knowledge-path.ts';
 import type { KnowledgeReads, KnowledgeSnapshot } from './knowledge-reads.ts';
 import type { SearchStore } from './search-store.ts';
 import type { Sessions } from './session.ts';
+import type { Users } from './user-reads.ts';
 
 /** The fields of an API key that decide what it allows. */
 export type StoredKey = {
@@ -207,6 +208,8 @@ export interface Store {
   /** Reads for the console. */
   readonly admin: AdminReads;
   readonly activity: ActivityReads;
+  /** Totals of end users. */
+  readonly users: Users;
   /** Sessions of the console. */
   readonly sessions: Sessions;
 

@@ -1,3 +1,5 @@
+import type { Statement } from '../statement.ts';
+
 /** The columns that are sums, with their types on PostgreSQL. */
 export const sumTypes = {
   messages: 'bigint',
@@ -9,3 +11,19 @@ export const sumTypes = {
 } as const;
 export type UsageSums = Record<keyof typeof sumTypes, number>;
 export const sumColumns = Object.keys(sumTypes) as (keyof UsageSums)[];
+
+export type ConversationSums = {
+  conversation_id: string;
+  currency: string;
+  messages: number;
+  disliked: number;
+  failed: number;
+  price_nanos: number;
+};
+
+/** Sums of each conversation and currency. `isListed` compares the conversation's id with the parameter. */
+export const conversationSums = (isListed: string): Statement<ConversationSums> => `
+  SELECT d.conversation_id, d.currency, CAST(SUM(d.messages) AS BIGINT) AS messages,
+    CAST(SUM(d.disliked) AS BIGINT) AS disliked, CAST(SUM(d.failed) AS BIGINT) AS failed,
+    SUM(d.price_nanos) AS price_nanos
+  FROM conversation_days d WHERE ${isListed} GROUP BY d.conversation_id, d.currency`;

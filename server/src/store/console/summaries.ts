@@ -2,6 +2,7 @@ import type { ConversationSummary } from '../../contract/console/activity.ts';
 import { derivedName } from '../../domain/records/conversation-name.ts';
 import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
 import type { Selection } from '../../domain/store/selection.ts';
+import { type ConversationSums, conversationSums } from '../accounting/usage-statements.ts';
 import type { ReadEngine } from '../engine.ts';
 import { type Condition, split } from '../selection.ts';
 import { readList } from './admin-statements.ts';
@@ -65,7 +66,7 @@ async function readPage(
   const { isIn, list } = engine.dialect;
   const ids = list(rows.map(({ id }) => id));
   const sums = Map.groupBy(
-    await engine.read(sql.sums(isIn('d.conversation_id')), ids),
+    await engine.read(conversationSums(isIn('d.conversation_id')), ids),
     ({ conversation_id }) => conversation_id,
   );
   const texts = new Map((await engine.read(sql.texts(engine.dialect), ids, ids, ids)).map((row) => [row.id, row]));
@@ -74,7 +75,7 @@ async function readPage(
 
 function summaryOf(
   row: Selected,
-  sums: readonly sql.ConversationSums[],
+  sums: readonly ConversationSums[],
   texts: sql.ConversationTexts | undefined,
 ): ConversationSummary {
   const total = (name: 'messages' | 'disliked' | 'failed') => sums.reduce((sum, one) => sum + one[name], 0);

@@ -43,22 +43,6 @@ export const selected = (selection: Selection): Condition[] => [
   ...inPeriod('c.updated_at', selection),
 ];
 
-export type ConversationSums = {
-  conversation_id: string;
-  currency: string;
-  messages: number;
-  disliked: number;
-  failed: number;
-  price_nanos: number;
-};
-
-/** Sums of each conversation and currency. `isListed` compares the conversation's id with the parameter. */
-export const sums = (isListed: string): Statement<ConversationSums> => `
-  SELECT d.conversation_id, d.currency, CAST(SUM(d.messages) AS BIGINT) AS messages,
-    CAST(SUM(d.disliked) AS BIGINT) AS disliked, CAST(SUM(d.failed) AS BIGINT) AS failed,
-    SUM(d.price_nanos) AS price_nanos
-  FROM conversation_days d WHERE ${isListed} GROUP BY d.conversation_id, d.currency`;
-
 export type ConversationTexts = { id: string; first_text: string | null; last_text: string | null };
 
 /**

@@ -1,6 +1,7 @@
 import type { ConversationChange, ConversationRow, MessageRating } from '../../domain/store/app-store.ts';
 import { newVersion } from '../../domain/version.ts';
 import { conversationEntry, purgeEntries, ratingEntry } from '../accounting/audit.ts';
+import { uncountUsers } from '../accounting/user-writes.ts';
 import { changed } from '../changes/changed.ts';
 import { OutboxTally, outboxEntryOfConversation, outboxEntryOfMessages } from '../changes/outbox.ts';
 import type { WriteContext, WriteInput, WriteResult } from '../engine.ts';
@@ -69,6 +70,7 @@ export function* purge(
   yield* execute(`DELETE FROM conversation_days WHERE ${inList}`, list);
   const messages = yield* execute(`DELETE FROM messages WHERE ${inList}`, list);
   yield* eraseEntries(ids, dialect);
+  yield* uncountUsers(purged, dialect);
   const outbox = new OutboxTally();
   for (const { app_id, conversation_id } of purged) outbox.add(outboxEntryOfConversation(app_id, conversation_id));
   yield* changed({ audit: purgeEntries(ids, messages, now), outbox: outbox.take(), at: now });

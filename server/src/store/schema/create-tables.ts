@@ -61,7 +61,8 @@ const beginning = (column: string): string => `substr(${column}, 1, 200)`;
 
 /**
  * A conversation stores what its lists show of its first message, and an index for each order of the lists. Only
- * conversations that are not deleted are in the list of all apps.
+ * conversations that are not deleted are in the list of all apps. `counted` is what the totals of its user have of it, and
+ * `counted_version` its version then.
  */
 const messages: readonly string[] = [
   `CREATE TABLE conversations (
@@ -74,6 +75,8 @@ const messages: readonly string[] = [
      renamed_at BIGINT,
      deleted BIGINT NOT NULL,
      version TEXT NOT NULL,
+     counted_version TEXT NOT NULL DEFAULT '',
+     counted TEXT,
      next_sequence BIGINT NOT NULL,
      has_large_messages BIGINT NOT NULL DEFAULT 0,
      first_message_at BIGINT,
@@ -91,6 +94,7 @@ const messages: readonly string[] = [
   `CREATE INDEX conversations_by_user_creation
      ON conversations (app_id, deleted, ${beginning('"user"')}, created_at, conversation_id)`,
   'CREATE INDEX conversations_by_latest ON conversations (updated_at, conversation_id) WHERE deleted = 0',
+  'CREATE INDEX conversations_uncounted ON conversations (conversation_id) WHERE counted_version <> version',
   // `rated_at` is the time of feedback that was given in Backscroll, so that an import keeps it.
   `CREATE TABLE messages (
      conversation_id TEXT NOT NULL,
@@ -118,6 +122,35 @@ const messages: readonly string[] = [
      PRIMARY KEY (conversation_id, day, currency)
    )`,
   'CREATE INDEX conversation_days_by_day ON conversation_days (day DESC, app_id, currency)',
+];
+
+/**
+ * Totals of users in an app, and in all apps with an empty `app_id`. They are derived from conversations, later than these are
+ * written. A list is sorted by any of its columns.
+ */
+const users: readonly string[] = [
+  `CREATE TABLE user_totals (
+     user_key TEXT NOT NULL,
+     app_id TEXT NOT NULL,
+     "user" TEXT NOT NULL,
+     app_ids TEXT NOT NULL,
+     app_count BIGINT NOT NULL,
+     conversations BIGINT NOT NULL,
+     messages BIGINT NOT NULL,
+     disliked BIGINT NOT NULL,
+     failed BIGINT NOT NULL,
+     prices TEXT NOT NULL,
+     price_nanos BIGINT NOT NULL,
+     currency TEXT NOT NULL,
+     first_at BIGINT NOT NULL,
+     last_at BIGINT NOT NULL,
+     PRIMARY KEY (user_key, app_id)
+   )`,
+  'CREATE INDEX user_totals_by_user ON user_totals (app_id, user_key)',
+  ...[
+    ...['app_count', 'conversations', 'messages', 'disliked', 'failed'],
+    ...['price_nanos', 'currency', 'first_at', 'last_at'],
+  ].map((column) => `CREATE INDEX user_totals_by_${column} ON user_totals (app_id, ${column}, user_key)`),
 ];
 
 const knowledge: readonly string[] = [
@@ -252,7 +285,7 @@ const leases: readonly string[] = [
    )`,
 ];
 
-const common = [...configuration, ...messages, ...knowledge, ...audit, ...imports, ...doubts];
+const common = [...configuration, ...messages, ...users, ...knowledge, ...audit, ...imports, ...doubts];
 
 export const createTables = {
   sqlite: [...common, ...leases, ...createChangeTables.sqlite, ...createSearchTables.sqlite],

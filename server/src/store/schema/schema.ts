@@ -12,7 +12,7 @@ type Engine = keyof typeof createTables;
  * Until the first release there is one step: a change of the schema edits it and increments this version, so that databases of
  * unreleased versions are recognized. See decision 0030.
  */
-const firstVersion = 15;
+const firstVersion = 16;
 
 /** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */
 function forSqlite(statement: string): string {
@@ -52,8 +52,16 @@ export const distribution = {
     search_messages: 'conversation_id',
     search_chunks: 'dataset_id',
   },
-  /** On one node: positions are one sequence, and only one process imports from a source. */
-  single: ['changes_head', 'changes', 'import_sources', 'import_source_records', 'doubts', 'search_state'],
+  /** On one node: positions are one sequence, and only one process imports from a source, or counts for users, at a time. */
+  single: [
+    'changes_head',
+    'changes',
+    'import_sources',
+    'import_source_records',
+    'doubts',
+    'search_state',
+    'user_totals',
+  ],
 } as const;
 
 export type SchemaStatus = {

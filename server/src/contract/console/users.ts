@@ -1,0 +1,47 @@
+import type { Static } from 'typebox';
+import { conversationFilters, listParameters } from '../admin.ts';
+import { limits } from '../limits.ts';
+import { choice, epochSeconds, id, integer, list, nullable, number, shape, text } from '../primitives.ts';
+import { noNul } from '../rules.ts';
+import { Type } from '../type.ts';
+
+export const UserListed = shape(
+  {
+    user: text('End user.'),
+    app_ids: list(id('App ID.'), 'Apps in which the user has conversations.'),
+    conversations: integer('Number of conversations.'),
+    messages: integer('Number of messages in them.'),
+    disliked: integer('Messages that the user disliked.'),
+    failed: integer('Messages whose status is `error`.'),
+    total_price: nullable(
+      number('double', 'Sum of the prices of the messages; null without prices, or in several currencies.'),
+    ),
+    currency: nullable(text('Currency of total_price; null if total_price is null.')),
+    first_at: epochSeconds('Creation time of the first conversation.'),
+    last_at: epochSeconds('Last activity: the latest `updated_at` of the conversations.'),
+  },
+  { title: 'User', description: 'An end user, with totals of their conversations.' },
+);
+export type UserListed = Static<typeof UserListed>;
+
+export const userColumns = Object.keys(UserListed.properties) as (keyof UserListed)[];
+const userOrders = userColumns.flatMap((column) => [column, `-${column}`] as const);
+export type UserOrder = (typeof userOrders)[number];
+
+export const UserQuery = Type.Object({
+  ...listParameters,
+  app_id: conversationFilters.app_id,
+  q: Type.Optional(
+    Type.String({
+      maxLength: limits.searchUnitsMax,
+      pattern: noNul.source,
+      description: 'Part of the name. A–Z match in any case, other characters exactly.',
+    }),
+  ),
+  sort: Type.Optional(
+    Type.Unsafe<UserOrder>({
+      ...choice(userOrders, 'Order, then by name. With `-`: descending. `app_ids` sorts by their number.'),
+      default: '-last_at',
+    }),
+  ),
+});

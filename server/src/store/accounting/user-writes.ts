@@ -1,0 +1,189 @@
+import { limits } from '../../contract/limits.ts';
+import type { Dialect, WriteContext } from '../engine.ts';
+import { isUser } from '../selection.ts';
+import {
+  begin,
+  execute,
+  first,
+  insertInto,
+  lock,
+  query,
+  type Row,
+  type Scalar,
+  type Statement,
+  type Write,
+  writeRows,
+} from '../statement.ts';
+import { type ConversationSums, conversationSums } from './usage-statements.ts';
+import {
+  type CountChange,
+  type CountedConversation,
+  priceOf,
+  UserApps,
+  type UserTotals,
+  userKeyOf,
+} from './user-totals.ts';
+
+/** The totals of users: which conversations they have to count again, and how. */
+
+type Uncounted = {
+  conversation_id: string;
+  app_id: string;
+  user: string | null;
+  created_at: number;
+  updated_at: number;
+  version: string;
+  counted_version: string;
+  counted: string | null;
+};
+
+/** Every change of a conversation or its messages replaces its version. Parameter: number. */
+export const findUncounted: Statement<Uncounted> = `
+  SELECT conversation_id, app_id, "user", created_at, updated_at, version, counted_version, counted
+  FROM conversations WHERE counted_version <> version ORDER BY conversation_id LIMIT ?`;
+
+/** Changes nothing if another process has counted it. Parameters: version, counted, conversation_id, counted_version. */
+const markCounted = `
+  UPDATE conversations SET counted_version = ?, counted = ? WHERE conversation_id = ? AND counted_version = ?`;
+
+/** One transaction changes totals at a time: the row stays locked until its end. Taken after the locks of conversations. */
+const lockTotals = `
+  INSERT INTO leases (name, holder, expires_at) VALUES ('user totals', '', 0)
+  ON CONFLICT (name) DO UPDATE SET expires_at = leases.expires_at + 1`;
+
+const totalsOfUsers = (isListed: string): Statement<TotalsRow> => `
+  SELECT user_key, app_id, "user", conversations, messages, disliked, failed, prices, first_at, last_at
+  FROM user_totals WHERE ${isListed} AND app_id <> ''`;
+type TotalsRow = Omit<UserTotals, 'prices'> & { user_key: string; prices: string };
+
+const writeTotals = {
+  ...insertInto(
+    'user_totals',
+    {
+      ...{ user_key: 'text', app_id: 'text', '"user"': 'text', app_ids: 'text', app_count: 'bigint' },
+      ...{ conversations: 'bigint', messages: 'bigint', disliked: 'bigint', failed: 'bigint' },
+      ...{ prices: 'text', price_nanos: 'bigint', currency: 'text', first_at: 'bigint', last_at: 'bigint' },
+    },
+    `ON CONFLICT (user_key, app_id) DO UPDATE SET ${[
+      ...['app_ids', 'app_count', 'conversations', 'messages', 'disliked', 'failed'],
+      ...['prices', 'price_nanos', 'currency', 'first_at', 'last_at'],
+    ]
+      .map((column) => `${column} = excluded.${column}`)
+      .join(', ')}`,
+  ),
+  isUndistributed: true,
+} as const;
+
+function totalsValues(user_key: string, totals: UserTotals, app_ids: readonly string[]): Scalar[] {
+  const { app_id, user, conversations, messages, disliked, failed, prices, first_at, last_at } = totals;
+  const { price_nanos = 0, currency = '' } = priceOf(prices) ?? {};
+  return [
+    ...[user_key, app_id, user, JSON.stringify(app_ids), app_ids.length, conversations, messages, disliked, failed],
+    ...[JSON.stringify(prices), sortedPrice(price_nanos), currency, first_at, last_at],
+  ];
+}
+
+/** An integer that a cursor can have. */
+const sortedPrice = (nanos: number): number =>
+  Math.round(Math.min(Math.max(nanos, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER));
+
+/** Returns the number of conversations that had changed, of which it has counted one batch. */
+export function* countUsers(_: undefined, { dialect }: WriteContext): Write<number> {
+  yield* begin();
+  const uncounted = yield* query(findUncounted, limits.countedTogetherMax);
+  if (uncounted.length === 0) return 0;
+  const ids = dialect.list(uncounted.map(({ conversation_id }) => conversation_id));
+  // Read after the versions: what is added in between is counted with the next version.
+  const sums = Map.groupBy(
+    yield* query(conversationSums(dialect.isIn('d.conversation_id')), ids),
+    ({ conversation_id }) => conversation_id,
+  );
+  const changes: CountChange[] = [];
+  for (const row of uncounted) {
+    const { conversation_id, version, counted_version, counted } = row;
+    const after = countedOf(row, sums.get(conversation_id) ?? []);
+    const text = after && JSON.stringify(after);
+    if ((yield* execute(markCounted, version, text, conversation_id, counted_version)) === 0) continue;
+    if (text !== counted) changes.push({ before: counted === null ? null : JSON.parse(counted), after });
+  }
+  yield* applyChanges(changes, dialect);
+  return uncounted.length;
+}
+
+/** For conversations that were erased in this transaction. */
+export function* uncountUsers(erased: readonly { counted: string | null }[], dialect: Dialect): Write<void> {
+  const changes = erased.flatMap(({ counted }) =>
+    counted === null ? [] : { before: JSON.parse(counted), after: null },
+  );
+  yield* applyChanges(changes, dialect);
+}
+
+/** Null without a user. */
+function countedOf(
+  { app_id, user, created_at: first_at, updated_at: last_at }: Uncounted,
+  sums: readonly ConversationSums[],
+): CountedConversation | null {
+  if (user === null) return null;
+  const total = (name: 'messages' | 'disliked' | 'failed') => sums.reduce((sum, one) => sum + one[name], 0);
+  const prices = sums
+    .filter(({ currency, messages }) => currency !== '' && messages > 0)
+    .map(({ currency, messages, price_nanos }): CountedConversation['prices'][number] => [
+      ...([currency, messages, price_nanos] as const),
+    ]);
+  const counts = { messages: total('messages'), disliked: total('disliked'), failed: total('failed') };
+  return { user, app_id, ...counts, prices, first_at, last_at };
+}
+
+function* applyChanges(changes: readonly CountChange[], dialect: Dialect): Write<void> {
+  if (changes.length === 0) return;
+  yield* lock(lockTotals);
+  const names = new Set(changes.flatMap(({ before, after }) => [before?.user ?? [], after?.user ?? []].flat()));
+  const keys = new Map([...names].map((user) => [user, userKeyOf(user)]));
+  const rows = yield* query(totalsOfUsers(dialect.isIn('user_key')), dialect.list([...keys.values()]));
+  const stored = Map.groupBy(rows, ({ user_key }) => user_key);
+  const users = new Map(
+    [...keys].map(([user, key]) => {
+      const totals = (stored.get(key) ?? []).map((row) => ({ ...row, prices: JSON.parse(row.prices) }));
+      return [user, new UserApps(user, totals)];
+    }),
+  );
+  for (const { before, after } of changes) {
+    if (before !== null) users.get(before.user)?.subtract(before, after);
+    if (after !== null) users.get(after.user)?.add(after);
+  }
+  const written: Scalar[][] = [];
+  for (const [user, user_key] of keys) {
+    const apps = users.get(user);
+    if (apps !== undefined) written.push(...(yield* writtenRows(user_key, apps)));
+  }
+  yield* writeRows(writeTotals, written);
+}
+
+/** The rows of a user to write; those of apps without conversations are deleted. */
+function* writtenRows(user_key: string, apps: UserApps): Write<Scalar[][]> {
+  const written: Scalar[][] = [];
+  for (const app_id of apps.changed) {
+    const totals = apps.totalsIn(app_id);
+    if (totals === undefined) {
+      yield* execute(deleteTotals, user_key, app_id);
+      continue;
+    }
+    if (apps.unbounded.has(app_id)) Object.assign(totals, yield* first(...findBounds(totals)));
+    written.push(totalsValues(user_key, totals, [app_id]));
+  }
+  const { total } = apps;
+  if (total === undefined) yield* execute(deleteTotals, user_key, '');
+  else written.push(totalsValues(user_key, total.totals, total.app_ids));
+  return written;
+}
+
+const deleteTotals = 'DELETE FROM user_totals WHERE user_key = ? AND app_id = ?';
+
+/** Reads all conversations of the user in the app. It is rare that the first or the last one is changed or erased. */
+function findBounds({ app_id, user }: UserTotals): readonly [Statement<Row>, ...Scalar[]] {
+  const [ofUser, ...values] = isUser('"user"', user);
+  const text = `
+    SELECT MIN(created_at) AS first_at, MAX(updated_at) AS last_at FROM conversations
+    WHERE app_id = ? AND deleted IN (0, 1) AND ${ofUser}`;
+  return [text, app_id, ...(values as string[])];
+}
