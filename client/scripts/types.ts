@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** `npm run types` generates src/types.ts from openapi.json; a test compares them. */
+/** `npm run types` generates src/types.ts and the types of the console from openapi.json; a test compares them. */
 
 type Schema = {
   $ref?: string;
@@ -12,6 +12,9 @@ type Schema = {
   required?: string[];
   additionalProperties?: boolean | Schema;
   description?: string;
+  title?: string;
+  const?: string;
+  default?: unknown;
 };
 type Parameter = { in: string; name: string; required?: boolean; description?: string; schema: Schema };
 type Content = { content?: Record<string, { schema: Schema }> };
@@ -25,6 +28,7 @@ type Operation = {
 type Openapi = {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Schema>; responses: Record<string, Content> };
+  'x-records': { kind: string; schema: Schema }[];
 };
 
 const lineMax = 120;
@@ -39,9 +43,9 @@ const primitives: Record<string, string> = {
 const nameOf = (name: string): string => (name === 'Error' ? 'ErrorResponse' : name);
 const refName = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
-/** The paths of the SDK's operations, and of the console's, which uses these types too. */
-export const sdkPaths = ['/v1/', '/admin/changes'];
-const allPaths = [...sdkPaths, '/admin/', '/console/'];
+/** The paths of the SDK's operations, and of those that only the console uses. */
+const sdkPaths = ['/v1/', '/admin/changes'];
+const consolePaths = ['/admin/', '/console/'];
 
 function operationsUnder({ paths }: Openapi, starts: readonly string[]): Operation[] {
   return Object.entries(paths)
@@ -49,19 +53,71 @@ function operationsUnder({ paths }: Openapi, starts: readonly string[]): Operati
     .flatMap(([, methods]) => Object.values(methods));
 }
 
-/** All types: the parameters of the SDK's operations, then the responses of all operations. */
-export function renderTypes(document: Openapi, starts: readonly string[] = allPaths): string {
-  const requestTypes = operationsUnder(document, sdkPaths).flatMap((operation) => [
+const firstLine = '// Written by `npm run types` from openapi.json.\n';
+
+/** The types of the SDK: the parameters of its operations, their responses, and the records of the change feed. */
+export function renderTypes(document: Openapi): string {
+  const operations = operationsUnder(document, sdkPaths);
+  const requestTypes = operations.flatMap((operation) => [
     ...renderParameters(operation, 'Path'),
     ...renderParameters(operation, 'Query'),
   ]);
-  const reached = reach(document, operationsUnder(document, starts));
-  const responseTypes = Object.entries(document.components.schemas)
-    .filter(([name]) => reached.has(name))
-    .map(
-      ([name, schema]) => `${comment(schema.description, '')}export type ${nameOf(name)} = ${render(schema, '')};\n`,
+  const { Change: change = fail('there is no schema Change'), ...others } = document.components.schemas;
+  const kinds = (change.properties?.kind?.enum ?? []).map(String);
+  const recordTypes = kinds.map((kind) => renderRecord(document, kind));
+  const responseTypes = renderSchemas(others, reach(document, operations));
+  return [firstLine, ...requestTypes, ...responseTypes, renderChange(change, kinds), ...recordTypes].join('\n');
+}
+
+/** The types of the responses that only the console uses. `path`: where the types of the SDK are. */
+export function renderConsoleTypes(document: Openapi, path: string): string {
+  const sdk = reach(document, operationsUnder(document, sdkPaths));
+  const all = reach(document, operationsUnder(document, [...sdkPaths, ...consolePaths]));
+  const own = new Set([...all].filter((name) => !sdk.has(name)));
+  const types = renderSchemas(document.components.schemas, own);
+  const used = [...sdk].map(nameOf).filter((name) => new RegExp(`: .*\\b${name}\\b`).test(types.join('')));
+  return [firstLine, `import type { ${used.sort().join(', ')} } from '${path}';\n`, ...types].join('\n');
+}
+
+function renderSchemas(schemas: Record<string, Schema>, chosen: ReadonlySet<string>): string[] {
+  return Object.entries(schemas)
+    .filter(([name]) => chosen.has(name))
+    .map(([name, schema]) => renderNamed(nameOf(name), schema));
+}
+
+const renderNamed = (name: string, schema: Schema): string =>
+  `${comment(schema.description, '')}export type ${name} = ${render(schema, '')};\n`;
+
+/** `child_chunk` is the record `ChildChunkRecord`. */
+const recordName = (kind: string): string =>
+  `${kind.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Record`;
+
+/** A record as the feed has it: complete, unlike one that is imported. The objects in it are those of responses. */
+function renderRecord(document: Openapi, kind: string): string {
+  const { schema } = document['x-records'].find((one) => one.kind === kind) ?? fail(`no record ${kind}`);
+  const complete = (one: Schema): Schema => {
+    if (one.title !== undefined && one.title in document.components.schemas) return { $ref: one.title };
+    if (one.items !== undefined) return { ...one, items: complete(one.items) };
+    if (one.anyOf !== undefined) return { ...one, anyOf: one.anyOf.map(complete) };
+    return one;
+  };
+  const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => [name, complete(field)] as const);
+  const properties = Object.fromEntries(fields);
+  const description = `A record of kind \`${kind}\` in the change feed.`;
+  return renderNamed(recordName(kind), { ...schema, description, properties, required: Object.keys(properties) });
+}
+
+/** A union by \`kind\`, so that a change of a known kind has the fields of its record. */
+function renderChange(change: Schema, kinds: readonly string[]): string {
+  const members = kinds.map((kind) => `  | ChangedRecord<'${kind}', ${recordName(kind)}>`);
+  const { kind, record, ...properties } = change.properties ?? {};
+  const generic = renderNamed('ChangedRecord', { ...change, properties })
+    .replace('ChangedRecord', 'ChangedRecord<Kind, Fields>')
+    .replace(
+      /\};\n$/,
+      `${comment(kind?.description, '  ')}  kind: Kind;\n${comment(record?.description, '  ')}  record: Fields | null;\n};\n`,
     );
-  return ['// Written by `npm run types` from openapi.json.\n', ...requestTypes, ...responseTypes].join('\n');
+  return `${generic}\n/** A changed record. Its \`kind\` decides the type of its \`record\`. */\nexport type Change =\n${members.join('\n')};\n`;
 }
 
 /** Names of the schemas that these operations use. */
@@ -105,8 +161,10 @@ function render(schema: Schema, indent: string): string {
   if (schema.anyOf !== undefined) return schema.anyOf.map((one) => render(one, indent)).join(' | ');
   if (schema.enum !== undefined)
     return schema.enum.map((value) => (value === null ? 'null' : `'${value}'`)).join(' | ');
+  if (schema.const !== undefined) return `'${schema.const}'`;
   const types = [schema.type ?? []].flat();
-  if (types.length === 0) return 'unknown';
+  // Any value is accepted for such a field, and ignored.
+  if (types.length === 0) return typeof schema.default === 'number' ? 'number' : 'unknown';
   return types.map((type) => renderType(type, schema, indent)).join(' | ');
 }
 
@@ -143,7 +201,18 @@ function fail(message: string): never {
   throw new Error(message);
 }
 
-export const readDocument = (): Openapi =>
-  JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
+const readDocument = (): Openapi => JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
 
-if (import.meta.main) writeFileSync(new URL('../src/types.ts', import.meta.url), renderTypes(readDocument()));
+/** The generated files. */
+export const generatedFiles = (): { path: URL; text: string }[] => {
+  const document = readDocument();
+  return [
+    { path: new URL('../src/types.ts', import.meta.url), text: renderTypes(document) },
+    {
+      path: new URL('../../web/console/state/console-types.ts', import.meta.url),
+      text: renderConsoleTypes(document, '../../../client/src/types.ts'),
+    },
+  ];
+};
+
+if (import.meta.main) for (const { path, text } of generatedFiles()) writeFileSync(path, text);

@@ -15,6 +15,9 @@ import {
 import type {
   Append,
   BackscrollOptions,
+  ChangeKind,
+  ChangeOf,
+  ChangePageOf,
   ChangesQuery,
   ChildChunkEdit,
   ChildChunkPath,
@@ -41,8 +44,6 @@ import { type ApiRequest, abortedBy, type CallOptions, ifMatchHeader, Transport 
 import type {
   AppInfo,
   AppParameters,
-  Change,
-  ChangePage,
   ChildChunk,
   ConversationPage,
   KnowledgeBase,
@@ -263,7 +264,7 @@ export class Backscroll {
    * comes. Store `cursor` of a change together with its effect, to continue there. Temporary failures are retried without end,
    * unless the call gives `retries`. `CursorGone` if the data was restored: start again. Requires a feed key or an admin key.
    */
-  changes(query: ChangesQuery = {}, options: CallOptions = {}): Items<Change> {
+  changes<K extends ChangeKind>(query: ChangesQuery<K> = {}, options: CallOptions = {}): Items<ChangeOf<K>> {
     return changesIn(this.changePages(query, options), options.signal);
   }
 
@@ -271,7 +272,7 @@ export class Backscroll {
    * The pages of `changes`, to process a page in one transaction and to store its cursor, also if it is empty. `has_more: false`:
    * everything has been read. Requires a feed key or an admin key.
    */
-  changePages(query: ChangesQuery = {}, options: CallOptions = {}): Items<ChangePage> {
+  changePages<K extends ChangeKind>(query: ChangesQuery<K> = {}, options: CallOptions = {}): Items<ChangePageOf<K>> {
     return changePages(this.#transport, query, options);
   }
 

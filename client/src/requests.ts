@@ -1,6 +1,7 @@
 import type { CallOptions, TransportOptions } from './transport.ts';
 import type {
   Change,
+  ChangePage,
   ChildChunk,
   CreateChildChunkPath,
   DeleteConversationPath,
@@ -61,7 +62,15 @@ export type Append = { conversation: AppendedConversation; messages: readonly Ap
  * `limit` is the size of the pages. `wait` is how many seconds the service holds a request while nothing changes (20); with 0
  * the loop ends as soon as it has read everything.
  */
-export type ChangesQuery = Omit<ListChangesQuery, 'kinds'> & { kinds?: readonly Change['kind'][] | undefined };
+export type ChangesQuery<Kind extends ChangeKind = ChangeKind> = Omit<ListChangesQuery, 'kinds'> & {
+  kinds?: readonly Kind[] | undefined;
+};
+/** A kind of record that the change feed lists. */
+export type ChangeKind = Change['kind'];
+/** Changes of these kinds. */
+export type ChangeOf<Kind extends ChangeKind> = Extract<Change, { kind: Kind }>;
+/** A page of the change feed with changes of these kinds. */
+export type ChangePageOf<Kind extends ChangeKind> = Omit<ChangePage, 'data'> & { data: ChangeOf<Kind>[] };
 export type ModelType = GetAvailableModelsPath['model_type'];
 /** Options of a call that is never retried. */
 export type SingleCallOptions = Omit<CallOptions, 'retries'>;

@@ -250,37 +250,6 @@ export type ListChangesQuery = {
   include?: 'record' | 'none' | undefined;
 };
 
-/** An entry of the audit log. It never contains texts or secrets. */
-export type Activity = {
-  /** Entry ID. IDs sort by time. */
-  id: string;
-  /** Time. Unix epoch seconds. */
-  at: number;
-  /** Key of the request; null for the command line. */
-  key_id: string | null;
-  /** Name of that key now; null for the command line, or if the key does not exist. */
-  key_name: string | null;
-  /** Action. */
-  action: 'import' | 'create' | 'update' | 'delete' | 'revoke' | 'purge';
-  /** Kind of record. */
-  record:
-    | 'workspace'
-    | 'app'
-    | 'api_key'
-    | 'conversation'
-    | 'message'
-    | 'dataset'
-    | 'document'
-    | 'segment'
-    | 'child_chunk'
-    | 'child_chunk_revision'
-    | 'model_provider';
-  /** Number of records. */
-  count: number;
-  /** The first 10 of them. */
-  records: NamedRecord[];
-};
-
 export type AgentThought = {
   /** Thought ID. */
   id: string;
@@ -304,20 +273,6 @@ export type AgentThought = {
   files: string[];
   /** Creation time. Unix epoch seconds. */
   created_at: number;
-};
-
-/** An app. */
-export type App = {
-  /** App ID. */
-  id: string;
-  /** Its workspace. */
-  workspace_id: string;
-  /** Name of the workspace. */
-  workspace_name: string;
-  /** Name. */
-  name: string;
-  /** App mode. Messages are listed only for apps with a mode in `x-chat-modes`. */
-  mode: string;
 };
 
 /** The app of the key. */
@@ -402,33 +357,6 @@ export type AppSite = {
   icon_url: unknown;
 };
 
-/** A record that differs from what an earlier entry or the start of the feed showed. */
-export type Change = {
-  /** Position of this entry: `after` of a request that continues behind it. */
-  cursor: string;
-  /** Kind of record. */
-  kind:
-    | 'workspace'
-    | 'app'
-    | 'dataset'
-    | 'model_provider'
-    | 'document'
-    | 'segment'
-    | 'child_chunk'
-    | 'conversation'
-    | 'message';
-  /** ID of the record. A model provider is identified by its name. */
-  id: string;
-  /** Time of the change. Entries of the initial snapshot have the time of the request. Unix epoch seconds. */
-  at: number;
-  /** Whether the record was deleted or erased. A conversation that is gone takes its messages with it. */
-  gone: boolean;
-  /** IDs of what the record belongs to: `workspace_id`, and below it what its kind has. */
-  path: Record<string, unknown>;
-  /** The record, as in an export. Null if it is gone or `include` is `none`. */
-  record: Record<string, unknown> | null;
-};
-
 /** A page of the change feed. */
 export type ChangePage = {
   /** Changed records. */
@@ -458,49 +386,6 @@ export type ChildChunk = {
   updated_at: number;
 };
 
-export type ChildChunkRevision = {
-  /** Number of the revision. */
-  revision: number;
-  /** Replaced text. */
-  content: string;
-  /** Time of the replacement. Unix epoch seconds. */
-  replaced_at: number;
-  /** Key that replaced it; null for an import. */
-  key_id: string | null;
-  /** Name of that key; null without a key. */
-  key_name: string | null;
-};
-
-/** A session of the console. Its secret is only in the cookie. */
-export type ConsoleSession = {
-  /** Admin key of the session. The session ends when the key is revoked or expires. */
-  key_id: string;
-  /** Name of that key. */
-  name: string;
-  /** End of the session. Unix epoch seconds. */
-  expires_at: number;
-  /** Whether the key, and so the session, allows only reads. */
-  read_only: boolean;
-};
-
-/** A conversation of an app. */
-export type Conversation = {
-  /** Conversation ID. */
-  id: string;
-  /** End user of the conversation. */
-  user: string | null;
-  /** Name. Without a name of its own, the beginning of its first query. */
-  name: string;
-  /** Creation time. Unix epoch seconds. */
-  created_at: number;
-  /** Number of messages in it. */
-  message_count: number;
-  /** Time of its newest message; null if it has none. Unix epoch seconds. */
-  last_message_at: number | null;
-  /** The latest of its creation, its newest message and its last rename. Unix epoch seconds. */
-  updated_at: number;
-};
-
 /** A page of conversations. */
 export type ConversationPage = {
   /** Number of items per page. */
@@ -511,110 +396,10 @@ export type ConversationPage = {
   data: ListedConversation[];
 };
 
-/** A conversation of any app, with counts of its messages. */
-export type ConversationSummary = {
-  /** Conversation ID. */
-  id: string;
-  /** End user of the conversation. */
-  user: string | null;
-  /** Name. Without a name of its own, the beginning of its first query: up to 200 characters. */
-  name: string;
-  /** Creation time. Unix epoch seconds. */
-  created_at: number;
-  /** App ID. */
-  app_id: string;
-  /** Name of the app. */
-  app_name: string;
-  /** The latest of its creation, its newest message and its last rename. Unix epoch seconds. */
-  updated_at: number;
-  /** Time of its newest message; null if it has none. Unix epoch seconds. */
-  last_message_at: number | null;
-  /** Number of messages in it. */
-  message_count: number;
-  /** Number of messages that the user disliked. */
-  disliked_count: number;
-  /** Number of messages whose status is `error`. */
-  failed_count: number;
-  /** Sum of the prices of its messages; null without prices, or in several currencies. */
-  price: number | null;
-  /** Currency of price; null if price is null. */
-  currency: string | null;
-  /** Beginning of the newest answer, or of its query if the answer is empty: up to 200 characters. Empty if that message is larger than 64 KiB. */
-  last_text: string;
-};
-
-/** A new key, with its secret. */
-export type CreatedKey = {
-  /** Key ID. */
-  id: string;
-  /** Secret. It is returned only once. */
-  secret: string;
-};
-
-/** A knowledge base. */
-export type Dataset = {
-  /** Knowledge base ID. */
-  id: string;
-  /** Its workspace. */
-  workspace_id: string;
-  /** Name of the workspace. */
-  workspace_name: string;
-  /** Name. */
-  name: string;
-  /** Number of its documents. */
-  document_count: number;
-  /** Number of words. */
-  word_count: number;
-  /** Time of the last change: of its own record, or of a child chunk in it by a request, as far as the audit log reaches; null if unknown. Unix epoch seconds. */
-  changed_at: number | null;
-};
-
 /** Whose conversation it is. */
 export type Deletion = {
   /** End-user identifier. Only conversations of this user exist then. */
   user?: string | null | undefined;
-};
-
-/** A document of a knowledge base. */
-export type Document = {
-  /** Document ID. */
-  id: string;
-  /** Name. */
-  name: string;
-  /** Number of its segments. */
-  segment_count: number;
-  /** Number of words. */
-  word_count: number;
-  /** Time of the last change: of its own record, or of a child chunk in it by a request, as far as the audit log reaches; null if unknown. Unix epoch seconds. */
-  changed_at: number | null;
-};
-
-/** A document of a knowledge base, with its neighbours in the list. */
-export type DocumentShown = {
-  /** Document ID. */
-  id: string;
-  /** Name. */
-  name: string;
-  /** Number of its segments. */
-  segment_count: number;
-  /** Number of words. */
-  word_count: number;
-  /** Time of the last change: of its own record, or of a child chunk in it by a request, as far as the audit log reaches; null if unknown. Unix epoch seconds. */
-  changed_at: number | null;
-  /** The document before it in the list; null for the first. */
-  previous: {
-    /** Document ID. */
-    id: string;
-    /** Name. */
-    name: string;
-  } | null;
-  /** The document after it in the list; null for the last. */
-  next: {
-    /** Document ID. */
-    id: string;
-    /** Name. */
-    name: string;
-  } | null;
 };
 
 /** Every error response has this shape. */
@@ -647,52 +432,9 @@ export type ErrorResponse = {
   message: string;
 };
 
-export type Failure = {
-  /** Status of the responses. */
-  status: number;
-  /** Method of the requests. */
-  method: string;
-  /** Route, such as `/v1/messages`; `unmatched` for an unknown path, `rejected` if the service was overloaded. */
-  route: string;
-  /** ID of the key; null without a valid key. */
-  key_id: string | null;
-  /** Name of the key; null without a valid key. */
-  key_name: string | null;
-  /** Number of responses since `first_at`. */
-  count: number;
-  /** The first one; there was no pause of an hour since. Unix epoch seconds. */
-  first_at: number;
-  /** The last one. Unix epoch seconds. */
-  last_at: number;
-  /** `X-Request-Id` of the last one: the log has a line with it. */
-  request_id: string;
-  /** Error code of the last one; null if its response has none. */
-  code: string | null;
-  /** Error message of the last one, without values of the request; with the path if it is unknown. */
-  message: string;
-};
-
-/** Responses of this instance with a status of 400 or above. */
-export type Failures = {
-  /** The latest 100 kinds of failure in the last hour, latest first. */
-  data: Failure[];
-};
-
 export type Feedback = {
   /** `like` (positive) or `dislike` (negative). */
   rating: 'like' | 'dislike';
-};
-
-export type FeedbackText = {
-  /** Message ID. */
-  message_id: string;
-  /** Text of the feedback; at most the first 10000 characters. */
-  content: string;
-};
-
-export type FeedbackTexts = {
-  /** One entry for each of the messages that has a text. */
-  data: FeedbackText[];
 };
 
 export type FormDefinition = {
@@ -760,38 +502,6 @@ export type HumanInputContent = {
   form_definition: FormDefinition | null;
   /** Null when the form has not been submitted yet. */
   form_submission_data: FormSubmissionData | null;
-};
-
-/** A key, without its secret. */
-export type Key = {
-  /** Key ID. */
-  id: string;
-  /** Kind of key. */
-  kind: 'app' | 'knowledge' | 'writer' | 'feed' | 'admin';
-  /** Name. */
-  name: string;
-  /** Workspace; null for kind admin. */
-  workspace_id: string | null;
-  /** App; only for kind app or writer or feed. */
-  app_id: string | null;
-  /** Only these datasets; null for all. Only for kind knowledge or feed. */
-  dataset_ids: string[] | null;
-  /** Creation time. Unix epoch seconds. */
-  created_at: number;
-  /** Time of expiry; null if the key does not expire. Unix epoch seconds. */
-  expires_at: number | null;
-  /** Time of revocation; null if the key is not revoked. Unix epoch seconds. */
-  revoked_at: number | null;
-  /** Time of last use, stored every 30 seconds. Unix epoch seconds. */
-  last_used_at: number | null;
-  /** Whether the key allows only reads. */
-  read_only: boolean;
-};
-
-/** A change of a key. */
-export type KeyChange = {
-  /** Whether the key allows only reads. Only for kind app or knowledge or admin. */
-  read_only: boolean;
 };
 
 /** A knowledge base. */
@@ -973,26 +683,6 @@ export type KnowledgeDocument = {
   need_summary: boolean;
 };
 
-/** A segment or child chunk. */
-export type KnowledgeHit = {
-  /** Knowledge base ID. */
-  dataset_id: string;
-  /** Name of the knowledge base. */
-  dataset_name: string;
-  /** Document ID. */
-  document_id: string;
-  /** Name of the document. */
-  document_name: string;
-  /** Segment ID. */
-  segment_id: string;
-  /** Child chunk ID; null if the segment itself is meant. */
-  child_chunk_id: string | null;
-  /** Part of the text around the first match; without one, its beginning. */
-  snippet: string;
-  /** Matches in the snippet: start and end, in UTF-16 units. */
-  ranges: number[][];
-};
-
 /** A segment of a document, with its child chunks. */
 export type KnowledgeSegment = {
   /** Segment ID. */
@@ -1067,11 +757,6 @@ export type ListedConversation = {
   created_at: number;
   /** The latest of its creation, its newest message and its last rename. Unix epoch seconds. */
   updated_at: number;
-};
-
-export type LocatedPage = {
-  /** `first_id` of the page. Null: the newest page has the message. */
-  first_id: string | null;
 };
 
 export type Message = {
@@ -1188,129 +873,6 @@ export type ModelProvider = {
   tenant_id: string;
 };
 
-export type NamedRecord = {
-  /** ID. For a kind that is identified by two fields: both, with `/` between them. */
-  id: string;
-  /** Its name now; null if it does not exist any more. */
-  name: string | null;
-  /** IDs from the top down to the record, such as dataset, document, segment and child chunk. */
-  path: string[] | null;
-};
-
-/** A key to create. */
-export type NewKey = {
-  /** Kind of key. `x-key-kinds` lists what each kind allows and which fields it requires and accepts. */
-  kind: 'app' | 'knowledge' | 'writer' | 'feed' | 'admin';
-  /** Name. */
-  name?: string | undefined;
-  /** App; only for kind app or writer or feed. */
-  app_id?: string | null | undefined;
-  /** Workspace; only for kind knowledge or feed. */
-  workspace_id?: string | null | undefined;
-  /** Only these datasets; null for all. Only for kind knowledge or feed. */
-  dataset_ids?: string[] | null | undefined;
-  /** Time of expiry, in the future; null if the key does not expire. Unix epoch seconds. */
-  expires_at?: number | null | undefined;
-  /** Whether the key allows only reads. Only for kind app or knowledge or admin. */
-  read_only?: boolean | undefined;
-};
-
-/** Totals of a period, and as `before` those of the equally long period before it. */
-export type Overview = {
-  /** Start of the period: midnight UTC. Unix epoch seconds. */
-  from: number;
-  /** End of the period: midnight UTC, exclusive. Unix epoch seconds. */
-  to: number;
-  totals: OverviewTotals;
-  before: OverviewTotals;
-  /** Days of the period that have messages, oldest first. */
-  days: OverviewDay[];
-  /** The 100 apps with the most messages, most messages first. */
-  apps: OverviewApp[];
-  /** The 20 users with the most messages, most messages first. */
-  users: OverviewUser[];
-};
-
-export type OverviewApp = {
-  /** App ID. */
-  app_id: string;
-  /** Name of the app. */
-  app_name: string;
-  /** Number of messages. */
-  messages: number;
-  /** Messages that their users liked. */
-  liked: number;
-  /** Messages that their users disliked. */
-  disliked: number;
-  /** Messages whose status is `error`. */
-  failed: number;
-  /** Sum of their total_tokens. */
-  tokens: number;
-  /** Sums of their prices by currency, in the order of the currencies: the 20 with the most messages. */
-  prices: Price[];
-};
-
-export type OverviewDay = {
-  /** Day in UTC. */
-  day: string;
-  /** Number of messages. */
-  messages: number;
-  /** Messages that their users liked. */
-  liked: number;
-  /** Messages that their users disliked. */
-  disliked: number;
-  /** Messages whose status is `error`. */
-  failed: number;
-  /** Sum of their total_tokens. */
-  tokens: number;
-  /** Sums of their prices by currency, in the order of the currencies: the 20 with the most messages. */
-  prices: Price[];
-};
-
-/** Totals of the messages of a period. */
-export type OverviewTotals = {
-  /** Number of messages. */
-  messages: number;
-  /** Messages that their users liked. */
-  liked: number;
-  /** Messages that their users disliked. */
-  disliked: number;
-  /** Messages whose status is `error`. */
-  failed: number;
-  /** Sum of their total_tokens. */
-  tokens: number;
-  /** Number of different users of their conversations. */
-  users: number;
-  /** Sums of their prices by currency, in the order of the currencies: the 20 with the most messages. */
-  prices: Price[];
-};
-
-export type OverviewUser = {
-  /** End user. */
-  user: string;
-  /** Number of messages. */
-  messages: number;
-  /** Messages that their users liked. */
-  liked: number;
-  /** Messages that their users disliked. */
-  disliked: number;
-  /** Messages whose status is `error`. */
-  failed: number;
-  /** Sum of their total_tokens. */
-  tokens: number;
-  /** Sum of the prices; null without prices, or in several currencies. */
-  price: number | null;
-  /** Currency of price; null if price is null. */
-  currency: string | null;
-};
-
-export type Price = {
-  /** Currency. */
-  currency: string;
-  /** Sum of the prices in this currency. */
-  price: number;
-};
-
 /** Feedback of a user. */
 export type Rating = {
   /** `like`, `dislike`, or null to remove the feedback. */
@@ -1372,78 +934,6 @@ export type RetrieverResource = {
   summary: string | null;
   /** Creation time. Unix epoch seconds. */
   created_at: number;
-};
-
-/** Numbers of search results. */
-export type SearchCounts = {
-  /** Counts stop at this number. */
-  max: number;
-  /** Messages with these filters; `max` means this many or more. */
-  all: number;
-  /** Messages with these filters that were disliked; `max` means this many or more. */
-  disliked: number;
-  /** Messages with these filters whose generation failed; `max` means this many or more. */
-  failed: number;
-  /** Messages with these filters that have files; `max` means this many or more. */
-  files: number;
-  /** Messages with these filters that have a form waiting for its submission; `max` means this many or more. */
-  waiting_form: number;
-  /** Messages with these filters that have citations; `max` means this many or more. */
-  citations: number;
-  /** Messages with these filters that were disliked or whose generation failed; `max` means this many or more. */
-  bad_answer: number;
-  /** Whether counts may be too low: too many messages have the words of a phrase, but not in sequence. */
-  is_partial: boolean;
-  /** Whether the index is being built from all records: then results are incomplete. */
-  is_building: boolean;
-};
-
-/** A message. */
-export type SearchHit = {
-  /** App ID. */
-  app_id: string;
-  /** Conversation ID. */
-  conversation_id: string;
-  /** Message ID. */
-  message_id: string;
-  /** Creation time of the message. Unix epoch seconds. */
-  created_at: number;
-  /** End user of the conversation. */
-  user: string | null;
-  /** Part of the text around the first match; without one, its beginning. */
-  snippet: string;
-  /** Matches in the snippet: start and end, in UTF-16 units. */
-  ranges: number[][];
-};
-
-/** A parent chunk of a document. */
-export type Segment = {
-  /** Parent chunk ID. */
-  id: string;
-  /** Position in the document. */
-  position: number;
-  /** Text. */
-  content: string;
-  /** Number of words. */
-  word_count: number;
-  /** Number of its child chunks. */
-  child_chunk_count: number;
-};
-
-/** A parent chunk of a document. */
-export type SegmentWithChunks = {
-  /** Parent chunk ID. */
-  id: string;
-  /** Position in the document. */
-  position: number;
-  /** Text. */
-  content: string;
-  /** Number of words. */
-  word_count: number;
-  /** Number of its child chunks. */
-  child_chunk_count: number;
-  /** With `include=child_chunks`: its child chunks, by position; null if those of the page are too many for one response. */
-  child_chunks?: ChildChunk[] | null | undefined;
 };
 
 /** A document. `metadata=only` selects `id`, `doc_type` and `doc_metadata`, `without` all but the last two. */
@@ -1527,76 +1017,6 @@ export type Tag = {
   type: string;
 };
 
-/** Requests to this instance in the last hour. */
-export type Traffic = {
-  /** Length of an interval. */
-  interval_seconds: number;
-  /** Complete intervals of the last hour, oldest first. */
-  data: TrafficInterval[];
-  upstream?: UpstreamStatistics | undefined;
-};
-
-export type TrafficInterval = {
-  /** Start of the interval. Unix epoch seconds. */
-  at: number;
-  /** Number of requests. */
-  requests: number;
-  /** Requests with a status from 400 to 499. */
-  client_errors: number;
-  /** Requests with a status of 500 or above. */
-  server_errors: number;
-  /** Milliseconds within which half of the requests were completed; null without requests. */
-  p50: number | null;
-  /** Milliseconds within which 90 % of the requests were completed; null without requests. */
-  p90: number | null;
-  /** Milliseconds within which 99 % of the requests were completed; null without requests. */
-  p99: number | null;
-};
-
-/** If there is an upstream: its requests since the start of this instance. */
-export type UpstreamStatistics = {
-  /** Requests to `/v1/…` that this instance has responded to itself. */
-  served_here: number;
-  /** Requests that were passed on. */
-  passed_on: number;
-  /** Requests that were passed on because something is in doubt here. */
-  in_doubt: number;
-  /** Requests that were passed on and got no response. */
-  errors: number;
-  /** Milliseconds until a response of the upstream begins, on average; null without one. */
-  response_millis: number | null;
-  /** Objects in doubt; null if not known, or if the upstream does not own the data. */
-  doubts: number | null;
-  /** How far the follower is behind; null if nothing is followed. */
-  messages_lag_seconds: number | null;
-  /** The same for everything but messages. */
-  others_lag_seconds: number | null;
-};
-
-/** An end user, with totals of their conversations. */
-export type User = {
-  /** End user. */
-  user: string;
-  /** Apps in which the user has conversations. */
-  app_ids: string[];
-  /** Number of conversations. */
-  conversations: number;
-  /** Number of messages in them. */
-  messages: number;
-  /** Messages that the user disliked. */
-  disliked: number;
-  /** Messages whose status is `error`. */
-  failed: number;
-  /** Sum of the prices of the messages; null without prices, or in several currencies. */
-  total_price: number | null;
-  /** Currency of total_price; null if total_price is null. */
-  currency: string | null;
-  /** Creation time of the first conversation. Unix epoch seconds. */
-  first_at: number;
-  /** Last activity: the latest `updated_at` of the conversations. Unix epoch seconds. */
-  last_at: number;
-};
-
 export type UserAction = {
   /** Action ID. */
   id: string;
@@ -1606,8 +1026,101 @@ export type UserAction = {
   button_style: 'primary' | 'default' | 'accent' | 'ghost';
 };
 
-export type WholeModelProvider = {
-  /** Provider identifier made of slash-separated parts. */
+/** A record that differs from what an earlier entry or the start of the feed showed. */
+export type ChangedRecord<Kind, Fields> = {
+  /** Position of this entry: `after` of a request that continues behind it. */
+  cursor: string;
+  /** ID of the record. A model provider is identified by its name. */
+  id: string;
+  /** Time of the change. Entries of the initial snapshot have the time of the request. Unix epoch seconds. */
+  at: number;
+  /** Whether the record was deleted or erased. A conversation that is gone takes its messages with it. */
+  gone: boolean;
+  /** IDs of what the record belongs to: `workspace_id`, and below it what its kind has. */
+  path: Record<string, string>;
+  /** Kind of record. */
+  kind: Kind;
+  /** The record, as in an export. Null if it is gone or `include` is `none`. */
+  record: Fields | null;
+};
+
+/** A changed record. Its `kind` decides the type of its `record`. */
+export type Change =
+  | ChangedRecord<'workspace', WorkspaceRecord>
+  | ChangedRecord<'app', AppRecord>
+  | ChangedRecord<'dataset', DatasetRecord>
+  | ChangedRecord<'model_provider', ModelProviderRecord>
+  | ChangedRecord<'document', DocumentRecord>
+  | ChangedRecord<'segment', SegmentRecord>
+  | ChangedRecord<'child_chunk', ChildChunkRecord>
+  | ChangedRecord<'conversation', ConversationRecord>
+  | ChangedRecord<'message', MessageRecord>;
+
+/** A record of kind `workspace` in the change feed. */
+export type WorkspaceRecord = {
+  record: 'workspace';
+  /** Workspace ID. */
+  id: string;
+  /** Name. */
+  name: string;
+};
+
+/** A record of kind `app` in the change feed. */
+export type AppRecord = {
+  record: 'app';
+  /** App ID. */
+  id: string;
+  /** Workspace of the app. */
+  workspace_id: string;
+  /** Name. */
+  name: string;
+  /** App mode, for example `chat`. */
+  mode: string;
+  /** Description. */
+  description: string | null;
+  /** Values that replace the defaults of `GET /v1/parameters`, by their names there. */
+  parameters: Record<string, unknown> | null;
+  /** Values that replace the defaults of `GET /v1/site`. */
+  site: Record<string, unknown> | null;
+};
+
+/** A record of kind `dataset` in the change feed. */
+export type DatasetRecord = {
+  record: 'dataset';
+  /** Knowledge base ID. */
+  id: string;
+  /** Workspace of the knowledge base. */
+  workspace_id: string;
+  /** Name. */
+  name: string;
+  /** Description. */
+  description: string | null;
+  /** Indexing technique, for example `high_quality`. */
+  indexing_technique: string | null;
+  /** Embedding model. */
+  embedding_model: string | null;
+  /** Provider of the embedding model. */
+  embedding_model_provider: string | null;
+  /** Splitting method of its documents, for example `hierarchical_model`. */
+  doc_form: string | null;
+  /** Type of data source, for example `upload_file`. */
+  data_source_type: string | null;
+  /** Tags. */
+  tags: Tag[];
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+  /** Time of the last change. Unix epoch seconds. */
+  updated_at: number;
+  /** Replaces constants of the knowledge base in responses, by name. */
+  settings: Record<string, unknown> | null;
+};
+
+/** A record of kind `model_provider` in the change feed. */
+export type ModelProviderRecord = {
+  record: 'model_provider';
+  /** Workspace. */
+  workspace_id: string;
+  /** Provider identifier, slash-separated. */
   provider: string;
   /** Label by locale key. */
   label: Record<string, string>;
@@ -1617,16 +1130,181 @@ export type WholeModelProvider = {
   icon_small_dark: unknown;
   /** Provider status, for example `active`. */
   status: string;
-  /** All its models. */
+  /** Models of the requested type offered by the provider. */
   models: Model[];
-  /** Workspace identifier. */
-  tenant_id: string;
 };
 
-/** A workspace. */
-export type Workspace = {
-  /** Workspace ID. */
+/** A record of kind `document` in the change feed. */
+export type DocumentRecord = {
+  record: 'document';
+  /** Document ID. */
   id: string;
+  /** Knowledge base of the document. */
+  dataset_id: string;
   /** Name. */
   name: string;
+  /** Position in the knowledge base. Default: that of the stored document, or the next. */
+  position: number;
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+  /** Time of the last change. Unix epoch seconds. */
+  updated_at: number;
+  /** Whether it is enabled. */
+  enabled: boolean;
+  /** Whether it is archived. */
+  archived: boolean;
+  /** State of its indexing, for example `completed`. */
+  indexing_status: string;
+  /** Splitting method, for example `hierarchical_model`. */
+  doc_form: string | null;
+  /** Language. */
+  doc_language: string | null;
+  /** Type of data source, for example `upload_file`. */
+  data_source_type: string | null;
+  /** Its data source. */
+  data_source_info: Record<string, unknown> | null;
+  /** Number of tokens. */
+  tokens: number | null;
+  /** Metadata. */
+  doc_metadata: Record<string, unknown>[];
+  /** Id of the creator. Default in responses: the workspace. */
+  created_by: string | null;
+  /** When it was disabled. Unix epoch seconds. */
+  disabled_at: number | null;
+};
+
+/** A record of kind `segment` in the change feed. */
+export type SegmentRecord = {
+  record: 'segment';
+  /** Segment ID. */
+  id: string;
+  /** Document of the segment. */
+  document_id: string;
+  /** Position in the document. */
+  position: number;
+  /** Text. */
+  content: string;
+  /** Answer, if the text is a question. */
+  answer: string | null;
+  /** Keywords. */
+  keywords: string[] | null;
+  /** Whether it is enabled. */
+  enabled: boolean;
+  /** State of its indexing, for example `completed`. */
+  status: string;
+  /** Number of tokens. */
+  tokens: number;
+  /** Number of times it was retrieved. */
+  hit_count: number;
+  /** ID of its vector in a search index. */
+  index_node_id: string | null;
+  /** Hash of its vector. */
+  index_node_hash: string | null;
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+  /** Time of the last change. Unix epoch seconds. */
+  updated_at: number;
+  /** Id of the creator. Default in responses: the workspace. */
+  created_by: string | null;
+  /** When it was disabled. Unix epoch seconds. */
+  disabled_at: number | null;
+};
+
+/** A record of kind `child_chunk` in the change feed. */
+export type ChildChunkRecord = {
+  record: 'child_chunk';
+  /** Child chunk ID. */
+  id: string;
+  /** Segment of the child chunk. */
+  segment_id: string;
+  /** Child chunk text. */
+  content: string;
+  /** Position. */
+  position: number;
+  /** Word count. Default: counted from the text. */
+  word_count: number;
+  /** Type of child chunk. */
+  type: string;
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+  /** Time of the last change. Default: `created_at`. Unix epoch seconds. */
+  updated_at: number;
+  /** Whether it is deleted. A deleted child chunk is not listed and cannot be read. */
+  deleted: boolean;
+  /** ID of its vector in a search index. */
+  index_node_id: string | null;
+};
+
+/** A record of kind `conversation` in the change feed. */
+export type ConversationRecord = {
+  record: 'conversation';
+  /** Conversation ID. */
+  id: string;
+  /** App of the conversation. */
+  app_id: string;
+  /** End user of the conversation. */
+  user: string | null;
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+  /** Whether it is deleted. Readers cannot see a deleted conversation. */
+  deleted: boolean;
+  /** Name; null if it is derived from the query of the first message. */
+  name: string | null;
+  /** Input variables; null if they are those of the first message. */
+  inputs: Record<string, unknown> | null;
+  /** Introduction. */
+  introduction: string | null;
+  /** Time of the last change of the name; null if there was none. Unix epoch seconds. */
+  renamed_at: number | null;
+  /** Time of the last change in the system it comes from. Lists show the latest of this, messages and rename. Unix epoch seconds. */
+  updated_at: number | null;
+};
+
+/** A record of kind `message` in the change feed. */
+export type MessageRecord = {
+  record: 'message';
+  /** Message ID. */
+  id: string;
+  /** Conversation ID. */
+  conversation_id: string;
+  /** Parent message for threaded conversations. */
+  parent_message_id: string | null;
+  /** Input variables for this message. */
+  inputs: Record<string, unknown>;
+  /** User query text. */
+  query: string;
+  /** Assistant answer text. */
+  answer: string;
+  /** `normal` for successful messages; `error` when generation failed. */
+  status: 'normal' | 'error';
+  /** Error message when status is `error`. */
+  error: string | null;
+  /** Files attached to the message. */
+  message_files: MessageFile[];
+  /** User feedback. */
+  feedback: Feedback | null;
+  /** Resources used for the message. */
+  retriever_resources: RetrieverResource[];
+  /** Agent thought steps. */
+  agent_thoughts: AgentThought[];
+  /** Creation time. Unix epoch seconds. */
+  created_at: number;
+  /** Additional execution content, such as human input form data. */
+  extra_contents: HumanInputContent[];
+  /** Tokens in the input message. */
+  message_tokens: number;
+  /** Tokens in the generated answer. */
+  answer_tokens: number;
+  /** Ignored: always the sum of message_tokens and answer_tokens. */
+  total_tokens: number;
+  /** Model provider latency in seconds. */
+  provider_response_latency: number;
+  /** Total price of the tokens; null when pricing is unavailable. */
+  total_price: string | null;
+  /** Currency of total_price; null when pricing is unavailable. */
+  currency: string | null;
+  /** Text of the feedback. Readers cannot see it. */
+  feedback_content: string | null;
+  /** Time at which a reader gave or removed the feedback; null if it was imported. Not shown. Unix epoch seconds. */
+  rated_at: number | null;
 };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import {
   makeTwoTenants,
@@ -12,6 +13,7 @@ import {
 import { Aborted, Backscroll, type ChangePage, type ChangesQuery, CursorGone, type Fetch } from '../src/index.ts';
 
 const { one, admin, records } = makeTwoTenants();
+const openapi = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
 const path = {
   dataset_id: one.ids.dataset,
   document_id: one.ids.document,
@@ -62,13 +64,30 @@ describe('changes', () => {
     const loop = feed({ fetch }).changes({ kinds: ['document', 'child_chunk'], limit: 1 });
     const [document, chunk] = [(await loop.next()).value, (await loop.next()).value];
     assert.deepEqual([document?.kind, document?.id], ['document', one.ids.document]);
-    assert.deepEqual([chunk?.kind, chunk?.id, chunk?.record?.content], ['child_chunk', one.ids.chunk, 'chunk text']);
+    // The kind decides the type of the record: a document has no text.
+    assert.ok(chunk?.kind === 'child_chunk');
+    assert.deepEqual([chunk.id, chunk.record?.content], [one.ids.chunk, 'chunk text']);
     const next = loop.next();
     await isWaiting;
     await edit('edited');
     const { value: edited } = await next;
-    assert.deepEqual([edited?.id, edited?.gone, edited?.record?.content], [one.ids.chunk, false, 'edited']);
+    assert.ok(edited?.kind === 'child_chunk');
+    assert.deepEqual([edited.id, edited.gone, edited.record?.content], [one.ids.chunk, false, 'edited']);
     await loop.return();
+  });
+
+  it('returns records with all fields of their type, by kind', async () => {
+    for await (const { record } of feed().changes({ kinds: ['message'], wait: 0 }))
+      assert.deepEqual([record?.query, record?.total_tokens], ['q', 0]);
+    const schemas: { kind: string; schema: { properties: object }; example: object }[] = openapi['x-records'];
+    const provider = schemas.find(({ kind }) => kind === 'model_provider')?.example;
+    await service.load([{ ...provider, workspace_id: one.ids.workspace }]);
+    const { changes } = await readAll({});
+    assert.equal(new Set(changes.map(({ kind }) => kind)).size, 9);
+    for (const { kind, record } of changes) {
+      const { schema } = schemas.find((one) => one.kind === kind) ?? assert.fail(kind);
+      assert.deepEqual(Object.keys(record ?? {}).sort(), Object.keys(schema.properties).sort(), kind);
+    }
   });
 
   it('continues after the cursor of any change, with any limit', async () => {
@@ -132,7 +151,7 @@ describe('changes', () => {
     const { waiting, fetch, queries } = watch();
     const isWaiting = waiting();
     // The call retries without end, whatever the client's own limit is.
-    const loop = feed({ fetch, retries: 0 }).changes({ after: cursor, wait: 60 });
+    const loop = feed({ fetch, retries: 0 }).changes({ after: cursor, wait: 60, kinds: ['child_chunk'] });
     const next = loop.next();
     await isWaiting;
     const failed = waiting();

@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setting } from './setting.ts';
+import { settings } from './settings.ts';
 
 /** The client of an embeddings endpoint that is compatible with OpenAI's. */
 
-const url = `${setting('EMBEDDINGS_URL').replace(/\/+$/, '')}/embeddings`;
-const model = setting('EMBEDDINGS_MODEL');
-/** Many local endpoints need none. */
-const key = setting('EMBEDDINGS_KEY', '');
+const { embeddingsUrl, embeddingsKey: key, model } = settings;
+const url = `${embeddingsUrl}/embeddings`;
 const timeoutMillis = 60_000;
 const attemptsMax = 5;
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 // In a project of your own: from 'backscroll-client'.
-import { Backscroll, type Change, type ChangePage, CursorGone } from '../../client/src/index.ts';
+import { Backscroll, type ChangeOf, type ChangePageOf, CursorGone } from '../../client/src/index.ts';
 import { embed } from './embeddings.ts';
-import { setting } from './setting.ts';
+import { settings } from './settings.ts';
 
 /**
  * Keeps a table of vectors equal to the child chunks of a Backscroll service. All state is in the database: the effect of a
@@ -13,11 +13,10 @@ import { setting } from './setting.ts';
 const retryMillisMin = 250;
 const retryMillisMax = 30_000;
 const queryMillisMax = 60_000;
-const databaseUrl = setting('INDEX_DATABASE_URL');
-/** `vector` needs the extension pgvector. `real[]` works everywhere, without an index for nearest neighbours. */
-const vectorType = setting('VECTOR_TYPE', 'vector');
-const backscroll = new Backscroll({ baseUrl: setting('BACKSCROLL_URL'), key: setting('BACKSCROLL_KEY') });
+const { databaseUrl, vectorType } = settings;
+const backscroll = new Backscroll({ baseUrl: settings.backscrollUrl, key: settings.feedKey });
 
+type Change = ChangeOf<'child_chunk'>;
 type Progress = { cursor: string | null; pass: number };
 type StoredChunk = { content: string; vector_id: string | null };
 
@@ -92,7 +91,7 @@ async function follow(db: pg.Client): Promise<void> {
 }
 
 /** Embeds the texts that differ from the stored ones, then changes the index and the cursor in one transaction. */
-async function apply(db: pg.Client, page: ChangePage, progress: Progress): Promise<void> {
+async function apply(db: pg.Client, page: ChangePageOf<'child_chunk'>, progress: Progress): Promise<void> {
   // Each chunk once, with its last state.
   const changes = [...new Map(page.data.map((change) => [keyOf(change).join(), change])).values()];
   const stored = await readStored(db, changes);
@@ -176,9 +175,9 @@ async function inTransaction(db: pg.Client, work: () => Promise<void>): Promise<
 }
 
 function keyOf({ path, id }: Change): [dataset_id: string, chunk_id: string] {
-  return [String(path.dataset_id), id];
+  return [path.dataset_id ?? '', id];
 }
 
 function textOf({ record }: Change): string {
-  return String(record?.content);
+  return record?.content ?? '';
 }

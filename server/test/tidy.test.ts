@@ -219,6 +219,7 @@ describe('the source', () => {
 describe('the pages', () => {
   const web = join(repository, 'web');
   const pages = modulesIn(web);
+  const generatedTypes = 'console/state/console-types.ts';
   const folders = [...new Set([...pages.keys()].map(layerOf))].filter((folder) => folder !== 'shared');
 
   it('are not empty', () => {
@@ -244,12 +245,9 @@ describe('the pages', () => {
     const rulesImporters = [...pages].filter(([, { files }]) => files.some((file) => rules.includes(file)));
     assert.equal(rulesImporters.length, 1);
     const importers = [...pages].filter(([, { files }]) => files.includes(types));
-    assert.deepEqual(
-      importers.map(([path]) => path),
-      ['console/state/types.ts'],
-    );
+    assert.deepEqual(importers.map(([path]) => path).sort(), [generatedTypes, 'console/state/types.ts']);
     // Type imports are removed from the file that the browser gets.
-    for (const [path, { text }] of importers) assert.doesNotMatch(browserModule(text), /\bfrom\b/, path);
+    for (const [path, { text }] of importers) assert.doesNotMatch(browserModule(text), /\bfrom '/, path);
   });
 
   it('import no package except Preact and marked', () => {
@@ -264,7 +262,8 @@ describe('the pages', () => {
     assert.deepEqual(unreachable(pages, roots), []);
   });
 
-  it('have no file over 300 lines', () => assert.deepEqual(longFiles(pages), []));
+  it('have no file over 300 lines except the generated one', () =>
+    assert.deepEqual(longFiles(pages), [generatedTypes]));
 });
 
 const textFiles = listFiles()

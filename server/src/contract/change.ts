@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
-import { choice, epochSeconds, flag, id, list, nullable, openObject, shape, text } from './primitives.ts';
+import { choice, epochSeconds, flag, id, list, nullable, openObject, shape, text, texts } from './primitives.ts';
 import type { RecordKind } from './record.ts';
 import { Type } from './type.ts';
 
@@ -25,7 +25,7 @@ export const Change = shape(
     id: id('ID of the record. A model provider is identified by its name.'),
     at: epochSeconds('Time of the change. Entries of the initial snapshot have the time of the request.'),
     gone: flag('Whether the record was deleted or erased. A conversation that is gone takes its messages with it.'),
-    path: openObject('IDs of what the record belongs to: `workspace_id`, and below it what its kind has.'),
+    path: texts('IDs of what the record belongs to: `workspace_id`, and below it what its kind has.'),
     record: nullable(openObject('The record, as in an export. Null if it is gone or `include` is `none`.')),
   },
   { title: 'Change', description: 'A record that differs from what an earlier entry or the start of the feed showed.' },

@@ -47,13 +47,16 @@ export const list = <S extends TSchema>(items: S, description: string) => Type.A
 export const openObject = (description: string) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description });
 
-/** Locale key (`en_US`, `zh_Hans`) to text. */
-export const localized = (description: string) =>
+/** An object with arbitrary properties that are texts. */
+export const texts = (description: string) =>
   Type.Unsafe<Record<string, string>>({
     type: 'object',
     additionalProperties: { type: 'string' },
     description,
   });
+
+/** Locale key (`en_US`, `zh_Hans`) to text. */
+export const localized = texts;
 
 /** Any JSON value. The specification of the API shows only null. */
 export const anyJson = (description: string) => Type.Unsafe<unknown>({ description, default: null });

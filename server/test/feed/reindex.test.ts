@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { createHash, randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import net, { type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { after, before, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { repository } from '../support/cli-helpers.ts';
+import { freePort, repository } from '../support/cli-helpers.ts';
 import { makeTwoTenants, newDatabaseUrl, onOneEngine, type Service, startService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
@@ -84,14 +86,14 @@ onOneEngine('the example of a worker that keeps an index current', (engine) => {
     await service.close();
   });
 
-  function startWorker(base = service.base): ChildProcess {
+  function startWorker(base = service.base, databaseUrl = database.url): ChildProcess {
     const { PATH, NODE_COMPILE_CACHE } = process.env;
     const worker = spawn(process.execPath, [join(repository, 'examples', 'reindex', 'reindex.ts')], {
       env: {
         ...{ PATH, NODE_COMPILE_CACHE },
         BACKSCROLL_URL: `${base}/v1`,
         BACKSCROLL_KEY: one.keys.feed,
-        INDEX_DATABASE_URL: database.url,
+        INDEX_DATABASE_URL: databaseUrl,
         EMBEDDINGS_URL: embeddings.url,
         EMBEDDINGS_KEY: key,
         EMBEDDINGS_MODEL: model,
@@ -166,9 +168,20 @@ onOneEngine('the example of a worker that keeps an index current', (engine) => {
   }
 
   it('has the texts of all chunks, wherever it was killed', async () => {
-    const first = startWorker();
+    // The database cannot be reached yet when the worker starts.
+    const url = new URL(database.url);
+    const { port } = url;
+    url.port = String(await freePort());
+    const first = startWorker(service.base, url.href);
+    await once(first.stderr as Readable, 'data');
+    const relay = net.createServer((socket) => {
+      const connected = net.connect(Number(port), url.hostname);
+      void pipeline(socket, connected, socket).catch(() => undefined);
+    });
+    relay.listen(Number(url.port), '127.0.0.1');
     await until(() => isCurrent(service));
     await kill(first);
+    relay.close();
     /** Each start embeds a sample first. */
     const second = async (event: string) => {
       await once(embeddings.server, event);
@@ -196,6 +209,15 @@ onOneEngine('the example of a worker that keeps an index current', (engine) => {
     await until(() => isCurrent(service));
     await Promise.all(last.map(kill));
     assert.ok(await isCurrent(service));
+  });
+
+  it('names all missing settings at its start', async () => {
+    const program = join(repository, 'examples', 'reindex', 'reindex.ts');
+    const { PATH, NODE_COMPILE_CACHE } = process.env;
+    const env = { PATH, NODE_COMPILE_CACHE, BACKSCROLL_URL: 'http://127.0.0.1:1' };
+    const { status, stderr } = spawnSync(process.execPath, [program], { env, encoding: 'utf8' });
+    const missing = ['BACKSCROLL_KEY', 'INDEX_DATABASE_URL', 'EMBEDDINGS_URL', 'EMBEDDINGS_MODEL'];
+    assert.deepEqual([status, stderr], [2, missing.map((name) => `${name} is not set\n`).join('')]);
   });
 
   it('starts again if the cursor is gone: embeds what differs, removes what no longer exists', async () => {
