@@ -1,4 +1,5 @@
 import { h, useEffect, useLayoutEffect, useRef } from '../shared/dom.ts';
+import { Icon, Mark } from '../shared/icon.ts';
 import { ThemeChoice } from '../shared/theme.ts';
 import { Menu } from './components/menu.ts';
 import { Lazy } from './lazy.ts';
@@ -28,7 +29,12 @@ export function Shell({ session, signOut }: ShellProps) {
     main.current?.focus();
   };
   const link = (to: ViewName) =>
-    h('a', { key: to, href: hrefOf(to), 'aria-current': to === name ? 'page' : undefined }, views[to].title);
+    h(
+      'a',
+      { key: to, href: hrefOf(to), 'aria-current': to === name ? 'page' : undefined },
+      h(Icon, { name: views[to].icon }),
+      views[to].title,
+    );
   return h(
     'div',
     { class: 'shell' },
@@ -36,12 +42,12 @@ export function Shell({ session, signOut }: ShellProps) {
     h(
       'header',
       { class: 'top row' },
-      h('a', { class: 'brand', href: hrefOf(startView) }, 'Backscroll'),
-      h(Menu, { class: 'views', label: 'Menu' }, h('nav', { 'aria-label': 'Views' }, menu.map(link))),
-      h('span', { class: 'zone soft', title: `All times are in ${zone}.` }, zone),
+      h('a', { class: 'brand', href: hrefOf(startView) }, h(Mark, null), 'Backscroll'),
+      h(Menu, { class: 'views', label: 'Menu', icon: 'menu' }, h('nav', { 'aria-label': 'Views' }, menu.map(link))),
+      h('div', { class: 'bar row' }, h('span', { class: 'zone soft', title: `All times are in ${zone}.` }, zone)),
       h(
         Menu,
-        { class: 'account', label: 'Account' },
+        { class: 'account', label: 'Account', icon: 'account' },
         h('p', { class: 'soft' }, 'Signed in with the key'),
         h('p', { title: `key ${session.key_id}` }, h('strong', null, session.name || session.key_id)),
         h('a', { href: hrefOf('start') }, 'First steps'),

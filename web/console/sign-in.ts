@@ -1,4 +1,6 @@
 import { h, useLayoutEffect, useRef, useState } from '../shared/dom.ts';
+import { Icon, Mark } from '../shared/icon.ts';
+import { Copyable } from './components/copyable.ts';
 import { ErrorNote } from './components/error-note.ts';
 import { useTitle } from './hooks/use-title.ts';
 import { ApiError, request } from './state/api.ts';
@@ -34,32 +36,91 @@ export function SignIn({ enter, note, token }: Props) {
     'main',
     { class: 'alone' },
     h(
-      'form',
-      { class: 'card stack', onSubmit: submit },
-      h('h1', null, 'Backscroll'),
+      'div',
+      { class: 'sign-in stack' },
+      h(
+        'header',
+        { class: 'stack' },
+        h(Mark, null),
+        h('h1', null, 'Backscroll'),
+        h('p', { class: 'soft' }, 'Conversations, knowledge bases and models of your AI apps, on your own server.'),
+      ),
       note !== undefined && h('p', { class: 'note', role: 'status' }, note),
-      isLink ? h('p', null, 'This link signs you in once, without a key.') : h(KeyField, { field }),
-      h(ErrorNote, { error }),
-      h('button', { class: 'primary', disabled: isBusy }, isBusy ? 'Signing in…' : 'Sign in'),
+      h(
+        'form',
+        { class: 'card stack', onSubmit: submit },
+        isLink ? h('p', null, 'This link signs you in once, without a key.') : h(KeyField, { field }),
+        h(ErrorNote, { error }),
+        h('button', { class: 'primary', disabled: isBusy }, isBusy ? 'Signing in…' : 'Sign in'),
+      ),
+      !isLink && h(LostKey, null),
     ),
   );
 }
 
-const KeyField = ({ field }: { field: { current: HTMLInputElement | null } }) => [
+/** Password managers store the key under the name of the service. */
+function KeyField({ field }: { field: { current: HTMLInputElement | null } }) {
+  const [isShown, setShown] = useState(false);
+  const label = isShown ? 'Hide the key' : 'Show the key';
+  return [
+    h('input', {
+      class: 'hidden-label',
+      value: 'backscroll',
+      autoComplete: 'username',
+      readOnly: true,
+      tabIndex: -1,
+      'aria-hidden': true,
+    }),
+    h(
+      'div',
+      { class: 'stack field' },
+      h('label', { for: 'admin-key' }, 'Admin key'),
+      h(
+        'div',
+        { class: 'secret-field' },
+        h('input', {
+          id: 'admin-key',
+          ref: field,
+          name: 'key',
+          type: isShown ? 'text' : 'password',
+          required: true,
+          autoComplete: 'current-password',
+          autoCapitalize: 'off',
+          spellCheck: false,
+        }),
+        h(
+          'button',
+          {
+            type: 'button',
+            class: 'quiet icon-only',
+            'aria-label': label,
+            title: label,
+            'aria-pressed': isShown,
+            onClick: () => setShown(!isShown),
+          },
+          h(Icon, { name: 'eye' }),
+        ),
+      ),
+    ),
+  ];
+}
+
+const LostKey = () =>
   h(
-    'p',
+    'details',
     { class: 'soft' },
-    'Sign in with an admin key. To create one, run ',
-    h('code', null, 'npx backscroll keys create --kind admin'),
-    '.',
-  ),
-  h(
-    'label',
-    null,
-    'Admin key',
-    h('input', { ref: field, name: 'key', type: 'password', required: true, autoComplete: 'off', spellCheck: false }),
-  ),
-];
+    h('summary', null, 'No key, or lost it?'),
+    h(
+      'div',
+      { class: 'stack lost-key' },
+      h('p', null, 'Create one where the service runs:'),
+      h(Copyable, { label: 'In its folder', text: 'npx backscroll keys create --kind admin' }),
+      h(Copyable, {
+        label: 'In its container',
+        text: 'docker exec NAME node server/bin/backscroll.js keys create --kind admin',
+      }),
+    ),
+  );
 
 /** The service does not report why it rejects a key; these are the possible reasons. */
 function explain(error: ApiError, isLink: boolean): ApiError {

@@ -1,21 +1,40 @@
 import type { ComponentType } from '../shared/dom.ts';
+import type { IconName } from '../shared/icon.ts';
 import type { ViewProps } from './state/route.ts';
 
 /** A hidden view is not in the menu. */
-type View = { title: string; load: () => Promise<ComponentType<ViewProps>>; isHidden?: boolean };
+type View = { title: string; icon: IconName; load: () => Promise<ComponentType<ViewProps>>; isHidden?: boolean };
 
 /** The views in the order of the menu, by the first part of their addresses. The first one is the start. */
 export const views = {
-  overview: { title: 'Overview', load: async () => (await import('./overview/overview.ts')).OverviewView },
+  overview: {
+    title: 'Overview',
+    icon: 'overview',
+    load: async () => (await import('./overview/overview.ts')).OverviewView,
+  },
   conversations: {
     title: 'Conversations',
+    icon: 'conversations',
     load: async () => (await import('./conversations/conversations.ts')).ConversationsView,
   },
-  knowledge: { title: 'Knowledge', load: async () => (await import('./knowledge/knowledge.ts')).KnowledgeView },
-  models: { title: 'Models', load: async () => (await import('./models/models.ts')).ModelsView },
-  keys: { title: 'Keys', load: async () => (await import('./keys/keys.ts')).KeysView },
-  activity: { title: 'Activity', load: async () => (await import('./activity/activity.ts')).ActivityView },
-  start: { title: 'First steps', load: async () => (await import('./first-steps/start.ts')).StartView, isHidden: true },
+  knowledge: {
+    title: 'Knowledge',
+    icon: 'knowledge',
+    load: async () => (await import('./knowledge/knowledge.ts')).KnowledgeView,
+  },
+  models: { title: 'Models', icon: 'models', load: async () => (await import('./models/models.ts')).ModelsView },
+  keys: { title: 'Keys', icon: 'keys', load: async () => (await import('./keys/keys.ts')).KeysView },
+  activity: {
+    title: 'Activity',
+    icon: 'activity',
+    load: async () => (await import('./activity/activity.ts')).ActivityView,
+  },
+  start: {
+    title: 'First steps',
+    icon: 'check',
+    load: async () => (await import('./first-steps/start.ts')).StartView,
+    isHidden: true,
+  },
 } satisfies Record<string, View>;
 
 export type ViewName = keyof typeof views;

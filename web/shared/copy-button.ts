@@ -1,7 +1,10 @@
 import { h, useEffect, useRef, useState } from './dom.ts';
+import { Icon, type IconName } from './icon.ts';
 
-/** Copies a text, and shows whether that worked. */
-export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
+type Props = { text: string; label?: string; icon?: IconName | undefined };
+
+/** Copies a text, and shows whether that worked. With an icon, the label is for screen readers and the tooltip. */
+export function CopyButton({ text, label = 'Copy', icon }: Props) {
   const [shown, show] = useState(label);
   const timer = useRef<number | undefined>(undefined);
   // The timer's closure must not keep the text, which may be a secret, after the button is gone.
@@ -12,7 +15,15 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
     clearTimeout(timer.current);
     timer.current = setTimeout(() => show(label), 2_000);
   };
-  return h('button', { type: 'button', class: 'copy quiet', onClick: copy, 'aria-live': 'polite' }, shown);
+  const isDone = shown !== label;
+  if (icon === undefined)
+    return h('button', { type: 'button', class: 'copy quiet', onClick: copy, 'aria-live': 'polite' }, shown);
+  return h(
+    'button',
+    { type: 'button', class: 'copy quiet icon-only', title: label, onClick: copy, 'aria-live': 'polite' },
+    h(Icon, { name: isDone ? 'check' : icon }),
+    h('span', { class: 'hidden-label' }, shown),
+  );
 }
 
 /** Browsers deny the clipboard API to pages loaded over plain HTTP from another machine; `execCommand` works there. */

@@ -115,7 +115,7 @@ describe('the console, conversations', () => {
     await page.getByText('More filters').click();
     await page.getByRole('combobox', { name: 'App' }).selectOption(other.ids.app);
     await page.waitForURL(new RegExp(`app_id=${other.ids.app}`));
-    await page.getByRole('link', { name: 'App: Island ×' }).waitFor();
+    await page.getByRole('link', { name: 'App: Island (remove)' }).waitFor();
     await entries.nth(2).waitFor({ state: 'detached' });
     await entries.nth(1).waitFor();
     assert.equal(await entries.count(), 2);
@@ -347,7 +347,7 @@ describe('the console, conversations', () => {
     await page.emulateMedia({ colorScheme: 'dark' });
     const list = page.getByRole('list', { name: 'Conversations' });
     assert.equal(await list.isVisible(), false);
-    await page.getByRole('link', { name: '‹ Conversations' }).click();
+    await page.getByRole('link', { name: 'Back to conversations' }).click();
     await list.waitFor();
     await untilItFits(page);
     await checkAccessibility(page);

@@ -109,14 +109,14 @@ describe('knowledge in the console', () => {
       '1 chunk',
       'document, segment 1, chunk 13',
     ]);
-    assert.equal(await page.getByRole('link', { name: 'Next →' }).count(), 0);
+    assert.equal(await page.getByRole('link', { name: 'Next', exact: true }).count(), 0);
     const next = { record: 'document', id: randomUUID(), dataset_id: ids.dataset, name: 'the next one' };
     await fixture.service.load([next]);
     await page.reload();
-    await page.getByRole('link', { name: 'Next →' }).click();
+    await page.getByRole('link', { name: 'Next', exact: true }).click();
     await page.getByRole('heading', { name: 'the next one' }).waitFor();
     await page.getByText('This document has no segments.').waitFor();
-    await page.getByRole('link', { name: '← Previous' }).click();
+    await page.getByRole('link', { name: 'Previous', exact: true }).click();
     await page.getByRole('heading', { name: 'Chunk 1', exact: true }).waitFor();
   });
 
@@ -128,7 +128,7 @@ describe('knowledge in the console', () => {
     await page.reload();
     const link = segment.getByRole('link', { name: 'cited in 1 answer' });
     await link.click();
-    await page.getByRole('link', { name: 'Cites a segment ×' }).waitFor();
+    await page.getByRole('link', { name: 'Cites a segment (remove)' }).waitFor();
     await page.getByRole('link', { name: 'Open the segment' }).click();
     await page.waitForURL(new RegExp(`#/knowledge/${ids.dataset}/${ids.document}/${ids.segment}$`));
   });

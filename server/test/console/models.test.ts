@@ -101,38 +101,35 @@ describe('models in the console', () => {
     await row(tab.page, 'Gull').first().waitFor();
     return tab;
   }
-  const rowsOf = (page: Page) => page.getByRole('table', { name: 'Models' }).locator('tbody').getByRole('row');
+  /** The part of a provider: its name, and its models as a table. */
   const row = (page: Page, name: string) =>
-    rowsOf(page).filter({ has: page.getByRole('cell').first().getByText(name, { exact: true }) });
+    page.locator('.models section').filter({ has: page.getByRole('heading', { name, exact: true }) });
+  const rowsOf = (page: Page) => page.locator('.models tbody').getByRole('row');
   /** The text of each cell, in one line. */
   const cellsOf = async (page: Page, at: number) =>
     (await rowsOf(page).nth(at).getByRole('cell').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
 
-  it('shows the models of the providers in the order of the records, by type, with status and properties', async () => {
+  it('shows the models of the providers in the order of the records, by type, with state and properties', async () => {
     const { page, pageErrors } = await atModels();
-    assert.deepEqual(await page.getByRole('columnheader').allTextContents(), [
-      ...['Provider', 'Model', 'Type', 'Status', 'Features', 'Properties'],
+    assert.deepEqual(await row(page, 'Gull').getByRole('columnheader').allTextContents(), [
+      ...['Model', 'State', 'Type', 'Context', 'Features', 'More'],
     ]);
-    const gull = 'Gull harbour/Gull/Gull';
     assert.deepEqual(await cellsOf(page, 0), [
-      gull,
       'The gull-large gull-large',
-      'Language model',
       'active load balanced load balancing misconfigured',
-      'vision, tool-call',
-      'mode chat context size 131,072 voices [{"name":"a"}] from predefined model',
+      'Language model',
+      '131,072',
+      'vision tool-call',
+      'mode chat, voices [{"name":"a"}]',
     ]);
     assert.deepEqual(await cellsOf(page, 1), [
-      ...[gull, 'gull-old', 'Language model', 'no-configure deprecated', '{"odd":true}', 'from predefined model'],
+      ...['gull-old', 'no-configure deprecated', 'Language model', '', '{"odd":true}', ''],
     ]);
-    assert.deepEqual((await cellsOf(page, 2)).slice(0, 3), [gull, 'The gull-embed gull-embed', 'Embedding']);
-    // The first letter is its icon.
-    assert.deepEqual(await cellsOf(page, 3), ['鸭 鸭 harbour/鸭/鸭 no-configure', 'No models.', '', '', '', '']);
-    const names = await rowsOf(page).locator('.provider > div').allInnerTexts();
-    assert.deepEqual(
-      names.slice(3).map((text) => text.split('\n')[0]),
-      ['鸭', 'Plain', '<b>Script</b>'],
-    );
+    assert.deepEqual((await cellsOf(page, 2)).slice(0, 3), ['The gull-embed gull-embed', 'active', 'Embedding']);
+    await row(page, '鸭').getByText('No models.').waitFor();
+    await row(page, '鸭').getByText('harbour/鸭/鸭').waitFor();
+    await row(page, '鸭').getByText('no-configure').waitFor();
+    assert.deepEqual(await page.locator('.models h2').allInnerTexts(), ['Gull', '鸭', 'Plain', '<b>Script</b>']);
     assert.deepEqual(pageErrors, []);
   });
 
@@ -143,7 +140,7 @@ describe('models in the console', () => {
     await row(page, '鸭').locator('.letter', { hasText: '鸭' }).waitFor();
     await row(page, 'Plain').locator('.letter', { hasText: 'P' }).waitFor();
     await row(page, '<b>Script</b>').locator('.letter', { hasText: '<' }).waitFor();
-    const image = row(page, 'Gull').first().locator('img');
+    const image = row(page, 'Gull').locator('img');
     assert.equal(await image.getAttribute('src'), icon('gull'));
     await accountButton(page).click();
     const dark = page.waitForResponse(icon('gull-dark'));

@@ -190,16 +190,16 @@ describe('an overview', () => {
       ['Disliked', '10% | 5 of 50; −10 pp from 20%'],
       ['Failed', '2% | 1 of 50; +2 pp from 0%'],
     ]);
-    const isWorse = totalsOf(overview).map(({ isWorse }) => isWorse ?? false);
-    assert.deepEqual(isWorse, [false, false, false, false, true]);
+    const trends = totalsOf(overview).map(({ trend }) => trend);
+    assert.deepEqual(trends, ['better', undefined, undefined, 'better', 'worse']);
     const empty = totalsOf({ ...overview, totals: none, before: none });
     assert.deepEqual(
       empty.map(({ value }) => value),
       ['0', '–', '0', '0%', '0%'],
     );
-    for (const { name, change, isWorse } of totalsOf({ ...overview, before: none })) {
+    for (const { name, change, trend } of totalsOf({ ...overview, before: none })) {
       assert.match(change, /no data before$/, name);
-      assert.ok(!isWorse, name);
+      assert.equal(trend, undefined, name);
     }
   });
 

@@ -254,7 +254,7 @@ describe('the reference', () => {
       await page.emulateMedia({ colorScheme: 'light' });
     }));
 
-  it('loads less than 40 kB, and 60 kB for the document with its examples and records', async () => {
+  it('loads less than 40 kB with 49 kB of the typeface, and 60 kB for the document with its examples and records', async () => {
     const sizeOf = async (path: string) => {
       const response = await fetch(`${service.base}${path}`, { headers: { 'accept-encoding': 'gzip' } });
       await response.body?.cancel();
@@ -266,7 +266,7 @@ describe('the reference', () => {
     assert.ok(files.length > 10);
     const sizes = await Promise.all(files.map(sizeOf));
     const bytes = sizes.reduce((sum, size) => sum + size, page.text.length);
-    assert.ok(bytes < 40_000, `${bytes} bytes`);
+    assert.ok(bytes < 89_000, `${bytes} bytes`);
     const described = await sizeOf('/openapi.json');
     assert.ok(described < 60_000, `${described} bytes`);
   });

@@ -189,7 +189,7 @@ describe('a transcript in the console', () => {
     const link = `${service.base}/console#/conversations/${ids.app}/${long}/${idAt(7)}`;
     await copy('Copy link', (text) => text === link);
     await copy('Copy answer', (text) => text === messages[7]?.answer);
-    await article.getByText('JSON', { exact: true }).click();
+    await article.locator('summary', { hasText: 'JSON' }).click();
     const { data } = (
       await service.request(
         'GET',

@@ -61,6 +61,8 @@ export async function openTab(browser: Browser, base: string, options: BrowserCo
     viewport: desktop,
     locale: 'en-GB',
     timezoneId: 'UTC',
+    // Colours are measured, and elements are pressed, at rest.
+    reducedMotion: 'reduce',
     ...options,
   });
   context.setDefaultTimeout(actionMillisMax);

@@ -1,4 +1,5 @@
 import { type ComponentChildren, h } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
 import { useFilters } from '../state/route.ts';
 import { count } from './ui.ts';
 
@@ -16,16 +17,20 @@ type ChipProps = {
   /** There may be more. */
   isPartial?: boolean | undefined;
   isActive: boolean;
+  /** It is shown only while it is on. */
+  canRemove?: boolean;
   href: string;
 };
 
 /** A filter that is on or off: a link to the address with the other state. */
-export const Chip = ({ label, count: matches, isPartial = false, isActive, href }: ChipProps) =>
+export const Chip = ({ label, count: matches, isPartial = false, isActive, canRemove, href }: ChipProps) =>
   h(
     'a',
     { class: 'chip', href, 'aria-current': isActive ? 'true' : undefined },
     label,
-    matches !== undefined && h('span', { class: 'chip-count' }, matches !== null && countText(matches, isPartial)),
+    matches !== undefined &&
+      h('span', { class: 'chip-count tabular' }, matches !== null && countText(matches, isPartial)),
+    canRemove && [h(Icon, { name: 'close' }), h('span', { class: 'hidden-label' }, ' (remove)')],
   );
 
 const countText = (matches: number, isPartial: boolean): string =>

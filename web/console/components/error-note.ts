@@ -1,4 +1,5 @@
 import { h } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
 import type { ApiError } from '../state/api.ts';
 
 type Props = { error: Error | ApiError | undefined; retry?: (() => void) | undefined; label?: string };
@@ -7,9 +8,10 @@ export function ErrorNote({ error, retry, label = 'Try again' }: Props) {
   if (error === undefined) return null;
   return h(
     'div',
-    { class: 'note bad', role: 'alert' },
+    { class: 'note bad error-note', role: 'alert' },
+    h(Icon, { name: 'failed' }),
     h('p', null, error.message),
+    'requestId' in error && error.requestId !== null && h('code', { class: 'soft' }, `request ${error.requestId}`),
     retry && h('button', { type: 'button', onClick: retry }, label),
-    'requestId' in error && error.requestId !== null && h('code', { class: 'soft' }, ` request ${error.requestId}`),
   );
 }

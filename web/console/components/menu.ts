@@ -1,9 +1,10 @@
 import { type ComponentChildren, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
+import { Icon, type IconName } from '../../shared/icon.ts';
 
-type Props = { class: string; label: string; children?: ComponentChildren };
+type Props = { class: string; label: string; icon: IconName; children?: ComponentChildren };
 
 /** A button that shows and hides its content. Escape, a click elsewhere and a click on what it contains hide it. */
-export function Menu({ class: name, label, children }: Props) {
+export function Menu({ class: name, label, icon, children }: Props) {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
@@ -29,8 +30,17 @@ export function Menu({ class: name, label, children }: Props) {
     { class: `menu ${name}`, ref: box },
     h(
       'button',
-      { ref: button, type: 'button', 'aria-expanded': isOpen, 'aria-controls': id, onClick: () => setOpen(!isOpen) },
-      label,
+      {
+        ref: button,
+        type: 'button',
+        class: 'quiet icon-only',
+        title: label,
+        'aria-expanded': isOpen,
+        'aria-controls': id,
+        onClick: () => setOpen(!isOpen),
+      },
+      h(Icon, { name: icon }),
+      h('span', { class: 'hidden-label' }, label),
     ),
     h('div', { id, class: isOpen ? 'menu-content open' : 'menu-content', onClick: closeAtAction }, children),
   );

@@ -6,15 +6,17 @@ type Props = {
   /** The part of the view that is shown, for the title in the browser. */
   part?: string | undefined;
   actions?: ComponentChildren;
+  /** Another class of the view, for its style. */
+  look?: string;
   children?: ComponentChildren;
 };
 
 /** A view with its heading, and with controls beside it. All views have the edges and the width of `main`. */
-export function Page({ title, part, actions, children }: Props) {
+export function Page({ title, part, actions, look = '', children }: Props) {
   useTitle(part, title);
   return h(
     'div',
-    { class: 'page stack' },
+    { class: `page stack ${look}`.trim() },
     h('div', { class: 'page-head row' }, h('h1', null, title), actions),
     children,
   );

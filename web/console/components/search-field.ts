@@ -1,4 +1,5 @@
 import { h, useRef } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
 import { useFilters } from '../state/route.ts';
 import { useShortcut } from '../state/shortcuts.ts';
 
@@ -12,9 +13,8 @@ export const SearchField = ({ label, value, change }: Props) =>
 export function ViewSearch({ label, value, change, leave }: Props & { leave?: () => void }) {
   const field = useRef<HTMLInputElement>(null);
   useShortcut('/', 'Search', () => field.current?.select());
-  return h('input', {
+  const input = h('input', {
     ref: field,
-    class: 'view-search',
     type: 'search',
     'aria-label': label,
     placeholder: label,
@@ -28,6 +28,7 @@ export function ViewSearch({ label, value, change, leave }: Props & { leave?: ()
       leave?.();
     },
   });
+  return h('span', { class: 'search-box' }, h(Icon, { name: 'search' }), input);
 }
 
 /** The search of a view as a filter in the address. */

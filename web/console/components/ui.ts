@@ -1,4 +1,5 @@
 import { type ComponentChildren, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
+import { Icon, type IconName } from '../../shared/icon.ts';
 import type { All } from '../hooks/use-all.ts';
 import { locale } from '../state/locale.ts';
 import { relativeText, type TimeForm, timeText, zone } from '../state/times.ts';
@@ -8,12 +9,27 @@ import { ErrorNote } from './error-note.ts';
 
 export { ErrorNote };
 
+/** The shape of what is being loaded. */
+export const Skeleton = ({ lines = 6 }: { lines?: number | undefined }) =>
+  h(
+    'div',
+    { class: 'skeletons', role: 'status' },
+    h('span', { class: 'hidden-label' }, 'Loading…'),
+    Array.from({ length: lines }, (_, n) => h('span', { key: n, class: 'skeleton' })),
+  );
+
+/** An empty place: what would be here, and the action that fills it. */
+export const Nothing = ({ icon, children }: { icon?: IconName | undefined; children?: ComponentChildren }) =>
+  h('div', { class: 'nothing' }, icon && h(Icon, { name: icon }), h('p', null, children));
+
+type ListEndProps = { list: All<unknown>; nothing: ComponentChildren; icon?: IconName; lines?: number };
+
 /** The end of a list: that it loads, an error, a button for more rows, or that it is empty. */
-export function ListEnd({ list, nothing }: { list: All<unknown>; nothing: ComponentChildren }) {
+export function ListEnd({ list, nothing, icon, lines }: ListEndProps) {
   if (list.error !== undefined)
     return h(ErrorNote, { error: list.error, retry: list.rows.length > 0 ? list.more : list.reload });
-  if (list.isLoading) return h('p', { class: 'soft', role: 'status' }, 'Loading…');
-  if (list.rows.length === 0) return h('p', { class: 'soft' }, nothing);
+  if (list.isLoading) return h(Skeleton, { lines: list.rows.length > 0 ? 1 : lines });
+  if (list.rows.length === 0) return h(Nothing, { icon }, nothing);
   return list.hasMore ? h('button', { type: 'button', class: 'more', onClick: list.more }, 'Show more') : null;
 }
 

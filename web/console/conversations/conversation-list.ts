@@ -1,4 +1,5 @@
 import { h, useLayoutEffect } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
 import { money } from '../components/format-number.ts';
 import { Marked } from '../components/marked-text.ts';
 import { counted, FirstSteps, ListEnd, Time } from '../components/ui.ts';
@@ -61,7 +62,11 @@ export function ConversationList({ conversations: { entries, list, summaryOf }, 
           return h('li', { key: entry.id }, h(Row, row));
         }),
       ),
-    h(ListEnd, { list, nothing: isSearch ? noMatch : h(FirstSteps, { text: 'No conversations yet.' }) }),
+    h(ListEnd, {
+      list,
+      icon: isSearch ? 'search' : 'conversations',
+      nothing: isSearch ? noMatch : h(FirstSteps, { text: 'No conversations yet.' }),
+    }),
   );
 }
 
@@ -84,14 +89,14 @@ function Row({ entry, summary, isOpen, apart, filters }: RowProps) {
     'a',
     { href: hrefWith(placeOf(entry), filters), 'aria-current': isOpen ? 'true' : undefined },
     h('span', { class: 'name one-line' }, summary?.name ?? '…'),
-    h('span', { class: 'soft when' }, h(Signs, { summary }), h(Time, { at, none: '', form: briefForm(at ?? 0) })),
     h(
       'span',
       { class: `words ${hit === undefined ? 'one-line' : 'two-lines'}` },
       h(Marked, { text: hit?.snippet ?? summary?.last_text ?? '', ranges: hit?.ranges ?? [], draw: plain }),
     ),
-    summary && h('span', { class: 'soft one-line statistics' }, h(Statistics, { summary, hits, filters })),
-    apart && h('span', { class: 'soft statistics' }, apart),
+    h('span', { class: 'soft one-line statistics' }, summary && h(Statistics, { summary, hits, filters })),
+    h('span', { class: 'soft when' }, h(Signs, { summary }), h(Time, { at, none: '', form: briefForm(at ?? 0) })),
+    apart && h('span', { class: 'soft apart' }, apart),
   );
 }
 
@@ -116,15 +121,15 @@ function Statistics({ summary, hits, filters: { q = '', app_id } }: StatisticsPr
 }
 
 const Signs = ({ summary }: { summary: ConversationSummary | undefined }) => [
-  h(Sign, { sign: '👎', n: summary?.disliked_count ?? 0, label: 'disliked' }),
-  h(Sign, { sign: '⚠', n: summary?.failed_count ?? 0, label: 'failed' }),
+  h(Sign, { n: summary?.disliked_count ?? 0, label: 'disliked' }),
+  h(Sign, { n: summary?.failed_count ?? 0, label: 'failed' }),
 ];
 
-/** U+FE0E: a sign in the colour of the text, not a picture. */
-const Sign = ({ sign, n, label }: { sign: string; n: number; label: string }) =>
+const Sign = ({ n, label }: { n: number; label: 'disliked' | 'failed' }) =>
   n > 0 &&
   h(
     'span',
     { class: `sign ${label}`, role: 'img', 'aria-label': `${n} ${label}`, title: `${n} ${label}` },
-    `${sign}\ufe0e ${n}`,
+    h(Icon, { name: label }),
+    n,
   );

@@ -1,4 +1,5 @@
 import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
 import { count, ErrorNote } from '../components/ui.ts';
 import { type ApiError, pathOf, request } from '../state/api.ts';
 import { limits } from '../state/server-rules.ts';
@@ -43,9 +44,15 @@ export function Export({ summary, path }: Props) {
   return h(
     'div',
     { class: 'row', role: 'group', 'aria-label': 'Export' },
+    h('h3', { class: 'whole-row' }, 'Export'),
     done === undefined
       ? (Object.keys(formats) as Format[]).map((format) =>
-          h('button', { type: 'button', class: 'quiet', onClick: () => void save(format) }, `Export as ${format}`),
+          h(
+            'button',
+            { type: 'button', 'aria-label': `Export as ${format}`, onClick: () => void save(format) },
+            h(Icon, { name: 'download' }),
+            format,
+          ),
         )
       : [
           h('span', { role: 'status' }, `${count(done)} of ${count(summary.message_count)} messages`),

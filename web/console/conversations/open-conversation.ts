@@ -1,4 +1,5 @@
 import { h, useMemo, useRef, useState } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
 import { counted } from '../components/ui.ts';
 import { type List, useList } from '../hooks/use-list.ts';
 import { useMedia } from '../hooks/use-media.ts';
@@ -62,7 +63,12 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
     h(
       'header',
       { class: 'row' },
-      h('a', { class: 'back', href: hrefWith(['conversations'], filters) }, '‹ Conversations'),
+      h(
+        'a',
+        { class: 'back', href: hrefWith(['conversations'], filters), 'aria-label': 'Back to conversations' },
+        h(Icon, { name: 'left' }),
+        'Conversations',
+      ),
       h('h2', { id: 'transcript-title', class: 'one-line', title }, title),
       summary && h('span', { class: 'soft' }, counted(summary.message_count, 'message')),
       hits.rows.length > 0 && h(HitSteps, { hits, message_id, goTo }),
@@ -88,16 +94,16 @@ type StepsProps = { hits: List<SearchHit>; message_id: string | undefined; goTo:
 function HitSteps({ hits, message_id, goTo }: StepsProps) {
   const ids = hits.rows.map((hit) => hit.message_id).toReversed();
   const at = ids.indexOf(message_id ?? '');
-  const step = (to: number, key: string, label: string, sign: string) => {
+  const step = (to: number, key: string, label: string, icon: 'left' | 'right') => {
     const id = ids[(to + ids.length) % ids.length];
     useShortcut(key, label, () => id !== undefined && goTo(id));
-    return h(StepButton, { id, goTo, label, sign });
+    return h(StepButton, { id, goTo, label, icon });
   };
   return h(
     'span',
     { class: 'steps-of row', role: 'group', 'aria-label': 'Hits in this conversation' },
     h('span', { role: 'status' }, `${at < 0 ? '–' : at + 1} / ${ids.length}${hits.hasMore ? '+' : ''}`),
-    step(at < 0 ? -1 : at - 1, '[', 'Previous hit', '‹'),
-    step(at + 1, ']', 'Next hit', '›'),
+    step(at < 0 ? -1 : at - 1, '[', 'Previous hit', 'left'),
+    step(at + 1, ']', 'Next hit', 'right'),
   );
 }

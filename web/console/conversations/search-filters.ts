@@ -67,7 +67,7 @@ export function SearchFilters({ filters }: { filters: Filters }) {
       others
         .filter(([name]) => filters[name] !== undefined)
         .map(([name, label]) =>
-          h(Chip, { key: name, label: `${label} ×`, isActive: true, href: change({ [name]: '' }) }),
+          h(Chip, { key: name, label, isActive: true, canRemove: true, href: change({ [name]: '' }) }),
         ),
       segment_id &&
         document_id &&

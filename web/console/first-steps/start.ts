@@ -1,4 +1,5 @@
 import { type ComponentChildren, h, useState } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
 import { Copyable } from '../components/copyable.ts';
 import { Page } from '../components/page.ts';
 import { ErrorNote } from '../components/ui.ts';
@@ -118,8 +119,8 @@ const Step = ({ number, title, isDone, children }: StepProps) =>
       null,
       h(
         'span',
-        { class: isDone ? 'good' : 'soft' },
-        h('span', { 'aria-hidden': true }, isDone ? '✓' : `${number}.`),
+        { class: isDone ? 'tick-mark good' : 'tick-mark soft' },
+        isDone ? h(Icon, { name: 'check' }) : h('span', { 'aria-hidden': true }, number),
         h('span', { class: 'hidden-label' }, isDone ? 'done' : 'to do'),
         ' ',
       ),

@@ -47,7 +47,8 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
   useLayoutEffect(() => highlight(list.current, '.as-written', words));
 
   const neighbour = (other: { id: string; name: string } | null | undefined, rel: 'prev' | 'next', text: string) =>
-    other && h('a', { href: hrefOf('knowledge', dataset, other.id), rel, title: other.name }, text);
+    other &&
+    h('a', { href: hrefOf('knowledge', dataset, other.id), rel, title: other.name, class: 'button quiet' }, text);
   return h(
     Level,
     {
@@ -56,8 +57,8 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
       beside: h(
         'nav',
         { class: 'row', 'aria-label': 'Documents' },
-        neighbour(shown?.previous, 'prev', '← Previous'),
-        neighbour(shown?.next, 'next', 'Next →'),
+        neighbour(shown?.previous, 'prev', 'Previous'),
+        neighbour(shown?.next, 'next', 'Next'),
       ),
     },
     shown &&

@@ -26,13 +26,12 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
   const loaded = shown.current?.history.rows ?? [];
   const hasFiles = found.rows.length > 0 || loaded.some(({ message }) => message.message_files.length > 0);
   const jump = (label: string, isPossible: boolean, onClick: () => void) =>
-    isPossible && h('button', { type: 'button', class: 'quiet', onClick }, label);
+    isPossible && h('button', { type: 'button', onClick }, label);
   return h(
     'div',
     { class: 'inspector stack' },
-    h(
-      'dl',
-      { class: 'values' },
+    group(
+      'Who',
       fact(
         'User',
         user === null ? 'no user' : h('a', { href: hrefWith(['conversations'], { user }), title: user }, user),
@@ -41,16 +40,24 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
       fact('App', h('a', { href: hrefWith(['conversations'], { app_id }) }, app_name)),
       fact('Created', h(Time, { at: created_at })),
       fact('Last', h(Time, { at: last_message_at })),
+      fact('ID', [
+        h('code', null, summary.id),
+        ' ',
+        h(CopyButton, { text: summary.id, label: 'Copy id', icon: 'copy' }),
+      ]),
+    ),
+    group(
+      'Numbers',
       fact('Messages', count(message_count)),
       fact('Disliked', count(disliked_count)),
       fact('Failed', count(failed_count)),
       fact('Cost', summary.price === null ? '–' : money(summary.price, summary.currency ?? '')),
       h(Latency, { shown }),
-      fact('ID', [h('code', null, summary.id), ' ', h(CopyButton, { text: summary.id, label: 'Copy id' })]),
     ),
     h(
       'div',
       { class: 'row', role: 'group', 'aria-label': 'Go to' },
+      h('h3', { class: 'whole-row' }, 'Jump to'),
       jump('Next disliked', disliked_count > 0, () => toNext('disliked')),
       jump('Next failed', failed_count > 0, () => toNext('failed')),
       jump('Next file', hasFiles, () => toNext('file')),
@@ -59,6 +66,9 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
     h(Export, { summary, path }),
   );
 }
+
+const group = (title: string, ...facts: ComponentChildren[]) =>
+  h('section', null, h('h3', null, title), h('dl', { class: 'values' }, facts));
 
 const fact = (title: string, value: ComponentChildren, look?: string) => [
   h('dt', null, title),

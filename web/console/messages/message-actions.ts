@@ -1,5 +1,6 @@
 import { CopyButton } from '../../shared/copy-button.ts';
 import { h } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
 import { Collapsible } from './collapsible.ts';
 import { Truncated } from './truncated.ts';
@@ -15,13 +16,13 @@ export function MessageActions({ message, href }: { message: ShownMessage; href:
   return [
     h(
       'span',
-      { class: 'row' },
-      h(CopyButton, { text: `${location.origin}${location.pathname}${href}`, label: 'Copy link' }),
-      answer !== '' && h(CopyButton, { text: answer, label: 'Copy answer' }),
+      { class: 'row message-actions' },
+      h(CopyButton, { text: `${location.origin}${location.pathname}${href}`, label: 'Copy link', icon: 'link' }),
+      answer !== '' && h(CopyButton, { text: answer, label: 'Copy answer', icon: 'copy' }),
     ),
     h(Collapsible, {
       id: `${id} json`,
-      title: 'JSON',
+      title: [h(Icon, { name: 'code' }), h('span', { class: 'hidden-label' }, 'JSON')],
       content: () => [
         h(CopyButton, { text: json(), label: 'Copy JSON' }),
         h(Truncated, { id: `${id} json`, text: json(), draw: code }),
@@ -49,18 +50,25 @@ export function SiblingSteps({ siblings: { at, ids, goTo } }: { siblings: Siblin
   return h(
     'span',
     { class: 'steps-of row', title: 'messages with the same parent' },
-    h(StepButton, { id: ids[at - 1], goTo, label: 'Previous sibling', sign: '‹' }),
+    h(StepButton, { id: ids[at - 1], goTo, label: 'Previous sibling', icon: 'left' }),
     `${at + 1} of ${ids.length}`,
-    h(StepButton, { id: ids[at + 1], goTo, label: 'Next sibling', sign: '›' }),
+    h(StepButton, { id: ids[at + 1], goTo, label: 'Next sibling', icon: 'right' }),
   );
 }
 
-type StepProps = { id: string | undefined; goTo: (id: string) => void; label: string; sign: string };
+type StepProps = { id: string | undefined; goTo: (id: string) => void; label: string; icon: 'left' | 'right' };
 
 /** A step to another message. */
-export const StepButton = ({ id = '', goTo, label, sign }: StepProps) =>
+export const StepButton = ({ id = '', goTo, label, icon }: StepProps) =>
   h(
     'button',
-    { type: 'button', class: 'quiet', disabled: id === '', 'aria-label': label, onClick: () => goTo(id) },
-    sign,
+    {
+      type: 'button',
+      class: 'quiet icon-only',
+      disabled: id === '',
+      'aria-label': label,
+      title: label,
+      onClick: () => goTo(id),
+    },
+    h(Icon, { name: icon }),
   );

@@ -1,4 +1,5 @@
 import { h } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
 import { Collapsible } from './collapsible.ts';
 
 /** Why there is no answer: the innermost message first. What a provider wrapped around it is collapsed. */
@@ -7,8 +8,8 @@ export function MessageError({ id, error }: { id: string; error: string | null }
   const cause = causeOf(text);
   return h(
     'div',
-    { class: 'note bad' },
-    h('p', { class: 'as-written' }, h('strong', null, 'Error: '), cause),
+    { class: 'note bad stack' },
+    h('p', { class: 'as-written' }, h(Icon, { name: 'failed' }), h('strong', null, ' Error: '), cause),
     cause !== text &&
       h(Collapsible, { id: `${id} error`, title: 'Full error', content: () => h('p', { class: 'as-written' }, text) }),
   );

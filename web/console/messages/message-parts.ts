@@ -1,4 +1,5 @@
 import { h } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
 import { prettyJson } from '../../shared/pretty-json.ts';
 import { counted } from '../components/ui.ts';
 import { locale } from '../state/locale.ts';
@@ -26,6 +27,7 @@ export function Files({ files }: { files: readonly MessageFile[] }) {
       return h(
         'li',
         { key: id, class: 'row', title: transfer_method },
+        h(Icon, { name: 'file' }),
         href === undefined
           ? h('span', null, filename)
           : h('a', { href, target: '_blank', rel: 'noopener noreferrer nofollow' }, filename),
@@ -71,7 +73,12 @@ function Citation({ resource }: { resource: RetrieverResource }) {
   const href = hrefOf('knowledge', resource.dataset_id, resource.document_id, resource.segment_id);
   // The name says which of the links this is.
   const label = `Open in Knowledge: ${document_name}, segment ${segment_position}`;
-  return h('div', { class: 'citation row' }, quote, h('a', { href, 'aria-label': label }, 'Open in Knowledge'));
+  return h(
+    'div',
+    { class: 'citation row' },
+    quote,
+    h('a', { class: 'soft', href, 'aria-label': label }, 'Open in Knowledge'),
+  );
 }
 
 /** The steps of an agent: its thoughts and tool calls. */

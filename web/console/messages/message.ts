@@ -1,4 +1,5 @@
 import { h } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
 import { money } from '../components/format-number.ts';
 import { count, Time } from '../components/ui.ts';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
@@ -78,7 +79,8 @@ const formatted = (text: string) => h(Markdown, { text });
 
 function Feedback({ rating }: { rating: 'like' | 'dislike' }) {
   const isLiked = rating === 'like';
-  return h('span', { class: `badge ${isLiked ? 'good' : 'warn'}` }, isLiked ? 'liked' : 'disliked');
+  const rated = isLiked ? 'liked' : 'disliked';
+  return h('span', { class: `badge ${isLiked ? 'good' : 'warn'}` }, h(Icon, { name: rated }), rated);
 }
 
 function Statistics({ message }: { message: Message }) {

@@ -14,54 +14,48 @@ export const modelTypes: Record<string, string> = {
   moderation: 'Moderation',
 };
 
-/** A model of a provider. A provider without models has one row. */
-export type ModelRow = { provider: WholeModelProvider; model: Model | undefined };
+const types = Object.keys(modelTypes);
 
-/** The models of a provider, by type. */
-export function rowsOf(provider: WholeModelProvider): ModelRow[] {
-  if (provider.models.length === 0) return [{ provider, model: undefined }];
-  const types = Object.keys(modelTypes);
+/** The models of a provider that match, by type. */
+export function modelsOf(provider: WholeModelProvider, matches: (model: Model) => boolean): Model[] {
   const byType = (one: Model, other: Model) => types.indexOf(one.model_type) - types.indexOf(other.model_type);
-  return provider.models.toSorted(byType).map((model) => ({ provider, model }));
+  return provider.models.filter(matches).toSorted(byType);
 }
 
-export const modelKeyOf = ({ provider, model }: ModelRow): string =>
-  [provider.provider, model?.model_type, model?.model].join(' ');
+export const modelKeyOf = ({ model_type, model }: Model): string => `${model_type} ${model}`;
 
-/** Whether a name or id of the model or its provider contains the text, in any case. */
-export function hasWords({ provider, model }: ModelRow, text: string): boolean {
-  const names = [provider.provider, localized(provider.label), model?.model, localized(model?.label)];
-  return names.some((name) => name?.toLowerCase().includes(text.trim().toLowerCase()));
-}
+/** Whether one of the names contains the text, in any case. */
+export const hasWords = (text: string, ...names: (string | undefined)[]): boolean =>
+  names.some((name) => name?.toLowerCase().includes(text.trim().toLowerCase()));
 
-export const columns: readonly Column<ModelRow>[] = [
-  { title: 'Provider', cell: ({ provider }) => h(Provider, { provider }) },
-  { title: 'Model', cell: ({ model }) => (model ? h(Name, model) : h('span', { class: 'soft' }, 'No models.')) },
-  { title: 'Type', cell: ({ model }) => model && (modelTypes[model.model_type] ?? model.model_type) },
-  { title: 'Status', cell: ({ model }) => model && h(ModelStatus, { model }) },
-  { title: 'Features', cell: ({ model }) => featuresOf(model?.features).join(', ') },
-  { title: 'Properties', cell: ({ model }) => model && h(Properties, { model }) },
+export const columns: readonly Column<Model>[] = [
+  { title: 'Model', cell: (model) => h(Name, model) },
+  { title: 'State', cell: (model) => h(ModelStatus, { model }) },
+  { title: 'Type', cell: ({ model_type }) => modelTypes[model_type] ?? model_type },
+  { title: 'Context', cell: ({ model_properties: { context_size } }) => formatted(context_size), isNumber: true },
+  { title: 'Features', cell: ({ features }) => h(Tags, { tags: featuresOf(features) }) },
+  { title: 'More', cell: (model) => h('span', { class: 'soft' }, propertiesOf(model)) },
 ];
 
-function Provider({ provider: { provider, label, icon_small, icon_small_dark, status } }: Pick<ModelRow, 'provider'>) {
+export function Provider({
+  provider: { provider, label, icon_small, icon_small_dark, status },
+}: {
+  provider: WholeModelProvider;
+}) {
   const name = localized(label) ?? provider;
   return h(
     'div',
     { class: 'provider' },
     h(ProviderIcon, { name, light: icon_small, dark: icon_small_dark }),
-    h(
-      'div',
-      null,
-      h('p', null, name),
-      h('p', { class: 'soft mono' }, provider),
-      status !== 'active' && h(Status, { status }),
-    ),
+    h('h2', null, name),
+    h('span', { class: 'soft mono' }, provider),
+    status !== 'active' && h(Status, { status }),
   );
 }
 
 function Name({ model, label }: Model) {
   const name = localized(label) ?? model;
-  return h('div', null, h('strong', null, name), name !== model && h('p', { class: 'soft mono' }, model));
+  return [h('strong', null, name), name !== model && h('span', { class: 'soft mono' }, ` ${model}`)];
 }
 
 const ModelStatus = ({ model }: { model: Model }) =>
@@ -77,14 +71,19 @@ const ModelStatus = ({ model }: { model: Model }) =>
 const Status = ({ status }: { status: string }) =>
   h('span', { class: status === 'active' ? 'badge good' : 'badge warn' }, status);
 
-const Properties = ({ model: { model_properties, fetch_from } }: { model: Model }) =>
+const Tags = ({ tags }: { tags: readonly string[] }) =>
+  tags.length > 0 &&
   h(
-    'ul',
-    { class: 'plain' },
-    Object.entries({ ...model_properties, from: fetch_from.replaceAll('-', ' ') }).map(([property, value]) =>
-      h('li', { key: property }, h('span', { class: 'soft' }, property.replaceAll('_', ' ')), ' ', formatted(value)),
-    ),
+    'div',
+    { class: 'row' },
+    tags.map((tag) => h('span', { key: tag, class: 'badge' }, tag)),
   );
+
+/** The other properties in one line, and where the model comes from if its provider did not define it. */
+function propertiesOf({ model_properties: { context_size, ...others }, fetch_from }: Model): string {
+  const texts = Object.entries(others).map(([name, value]) => `${name.replaceAll('_', ' ')} ${formatted(value)}`);
+  return [...texts, fetch_from !== 'predefined-model' && fetch_from.replaceAll('-', ' ')].filter(Boolean).join(', ');
+}
 
 /** The record's features, which may be any JSON: usually a list of names. */
 function featuresOf(features: unknown): string[] {
@@ -93,6 +92,7 @@ function featuresOf(features: unknown): string[] {
 }
 
 function formatted(value: unknown): string {
+  if (value === undefined) return '';
   if (typeof value === 'number') return count(value);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

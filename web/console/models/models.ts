@@ -4,14 +4,15 @@ import { FilterChips } from '../components/chips.ts';
 import { Page } from '../components/page.ts';
 import { FilterSearch } from '../components/search-field.ts';
 import { DataTable } from '../components/table.ts';
-import { FirstSteps, ListEnd } from '../components/ui.ts';
+import { FirstSteps, ListEnd, Nothing } from '../components/ui.ts';
 import { useAll } from '../hooks/use-all.ts';
 import type { CursorPage } from '../hooks/use-list.ts';
 import { useReading } from '../hooks/use-reading.ts';
 import { pathOf, request } from '../state/api.ts';
 import { go, useFilters, type ViewProps } from '../state/route.ts';
-import type { WholeModelProvider, Workspace } from '../state/types.ts';
-import { columns, hasWords, type ModelRow, modelKeyOf, modelTypes, rowsOf } from './model-columns.ts';
+import type { Model, WholeModelProvider, Workspace } from '../state/types.ts';
+import { localized } from './localized.ts';
+import { columns, hasWords, modelKeyOf, modelsOf, modelTypes, Provider } from './model-columns.ts';
 
 /** The models of a workspace, by provider in the order of the records. */
 export function ModelsView({ rest: [chosen] }: ViewProps) {
@@ -65,23 +66,45 @@ function useFirstWithProviders(workspaces: readonly Workspace[]): string | undef
 function Models({ workspace }: { workspace: string }) {
   const list = useAll<WholeModelProvider>(pathOf(['admin', 'workspaces', workspace, 'model-providers']));
   const { q = '', type } = useFilters().filters;
-  const named = list.rows.flatMap(rowsOf).filter((row) => hasWords(row, q));
-  const ofType = (type: string) => named.filter(({ model }) => model?.model_type === type);
-  const rows = type === undefined ? named : ofType(type);
+  const models = (provider: WholeModelProvider, ofType?: string) => {
+    const names = [provider.provider, localized(provider.label)];
+    return modelsOf(
+      provider,
+      ({ model, model_type, label }) =>
+        (ofType === undefined || model_type === ofType) && hasWords(q, ...names, model, localized(label)),
+    );
+  };
+  const groups = list.rows
+    .map((provider) => ({ provider, rows: models(provider, type) }))
+    // A provider without models is shown, unless a filter asks for models.
+    .filter(
+      ({ provider, rows }) => rows.length > 0 || (provider.models.length === 0 && type === undefined && q === ''),
+    );
   return h(
     'div',
-    { class: 'stack' },
-    list.rows.length > 0 && [
-      h(FilterSearch, { label: 'Search models' }),
-      h(FilterChips, {
-        label: 'Type',
-        name: 'type',
-        values: Object.entries(modelTypes),
-        countOf: (type) => ofType(type).length,
-      }),
-    ],
-    h(DataTable<ModelRow>, { label: 'Models', columns, rows, modelKeyOf }),
-    rows.length === 0 && list.rows.length > 0 && h('p', { class: 'soft' }, 'No model matches these filters.'),
-    h(ListEnd, { list, nothing: 'This workspace has no model providers.' }),
+    { class: 'models stack' },
+    list.rows.length > 0 &&
+      h(
+        'div',
+        { class: 'tools row' },
+        h(FilterSearch, { label: 'Search models' }),
+        h(FilterChips, {
+          label: 'Type',
+          name: 'type',
+          values: Object.entries(modelTypes),
+          countOf: (type) => list.rows.reduce((sum, provider) => sum + models(provider, type).length, 0),
+        }),
+      ),
+    groups.map(({ provider, rows }) =>
+      h(
+        'section',
+        { key: provider.provider, class: 'stack' },
+        h(Provider, { provider }),
+        rows.length === 0 && h('p', { class: 'soft' }, 'No models.'),
+        h(DataTable<Model>, { label: `Models of ${provider.provider}`, columns, rows, modelKeyOf }),
+      ),
+    ),
+    groups.length === 0 && list.rows.length > 0 && h(Nothing, { icon: 'search' }, 'No model matches these filters.'),
+    h(ListEnd, { list, icon: 'models', nothing: 'This workspace has no model providers.' }),
   );
 }

@@ -11,6 +11,12 @@ export function ProviderIcon({ name, light, dark }: IconProps) {
   const url = (isDark ? secureUrl(localized(dark)) : undefined) ?? secureUrl(localized(light));
   // Hidden from screen readers: the name is beside it.
   if (url === undefined || url === failed)
-    return h('span', { class: 'icon letter', 'aria-hidden': true }, [...name][0]?.toUpperCase());
-  return h('img', { class: 'icon', src: url, alt: '', referrerPolicy: 'no-referrer', onError: () => setFailed(url) });
+    return h('span', { class: 'provider-icon letter', 'aria-hidden': true }, [...name][0]?.toUpperCase());
+  return h('img', {
+    class: 'provider-icon',
+    src: url,
+    alt: '',
+    referrerPolicy: 'no-referrer',
+    onError: () => setFailed(url),
+  });
 }

@@ -3,7 +3,7 @@ import { h } from '../../shared/dom.ts';
 import { By } from '../activity/activity.ts';
 import { brief, millis, whole } from '../components/format-number.ts';
 import { DataTable } from '../components/table.ts';
-import { ErrorNote, Time } from '../components/ui.ts';
+import { ErrorNote, Nothing, Skeleton, Time } from '../components/ui.ts';
 import { useResponse } from '../hooks/use-reading.ts';
 import { locale } from '../state/locale.ts';
 import { timeText, zone } from '../state/times.ts';
@@ -33,9 +33,7 @@ export function Health() {
       h('span', { class: 'soft' }, 'the last hour, refreshed every 10 seconds'),
     ),
     h(ErrorNote, { error, retry: reload }),
-    traffic.body === undefined
-      ? error === undefined && h('p', { class: 'soft', role: 'status' }, 'Loading…')
-      : h(TrafficPlots, { traffic: traffic.body }),
+    traffic.body === undefined ? error === undefined && h(Skeleton, null) : h(TrafficPlots, { traffic: traffic.body }),
     traffic.body?.upstream && h(UpstreamTable, { statistics: traffic.body.upstream }),
     failures.body !== undefined && h(FailureTable, { failures: failures.body.data }),
   );
@@ -44,7 +42,11 @@ export function Health() {
 function TrafficPlots({ traffic }: { traffic: Traffic }) {
   const { at, isEmpty, requests, latency, errors } = trafficPlots(traffic);
   if (isEmpty)
-    return h('p', { class: 'card soft' }, 'No requests in the last hour. Requests of this console are not counted.');
+    return h(
+      'div',
+      { class: 'card' },
+      h(Nothing, { icon: 'activity' }, 'No requests in the last hour. Requests of this console are not counted.'),
+    );
   const summaries = trafficSummary(traffic);
   const points = at.map((time) => seconds.format(time * 1000));
   const common = { points, times: at, labels: at.map((time) => timeText(time, 'clock')) };

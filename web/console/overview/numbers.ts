@@ -2,28 +2,55 @@ import { h } from '../../shared/dom.ts';
 import { money, percent, whole } from '../components/format-number.ts';
 import { type FilterChange, hrefWith } from '../state/address.ts';
 import type { Overview } from '../state/types.ts';
-import { changeText, currenciesOf, disliked, failed, pointsText, priceIn, share } from './measures.ts';
+import {
+  changeText,
+  currenciesOf,
+  disliked,
+  failed,
+  measuresOf,
+  pointsText,
+  priceIn,
+  share,
+  valuesOf,
+} from './measures.ts';
+import { daysOf, dayText } from './period.ts';
 
-type Total = { name: string; value: string; change: string; more?: string; isWorse?: boolean; filters: FilterChange };
+type Trend = 'better' | 'worse' | undefined;
+type Total = {
+  name: string;
+  value: string;
+  change: string;
+  more?: string;
+  trend?: Trend;
+  /** The measure whose days are drawn. */
+  plot?: string;
+  filters: FilterChange;
+};
 
-/** The large numbers. Only disliked and failed messages can get worse. */
+/** The large numbers. More messages and users are better, more disliked and failed messages are worse; cost is neither. */
 export function totalsOf({ totals, before, ...rest }: Overview): Total[] {
-  const counted = (now: number, earlier: number) => ({ value: whole(now), change: changeText(now, earlier, whole) });
+  const counted = (now: number, earlier: number) => ({
+    value: whole(now),
+    change: changeText(now, earlier, whole),
+    trend: earlier > 0 && now > earlier ? ('better' as const) : undefined,
+  });
   const shared = (name: 'disliked' | 'failed') => {
     const [now, earlier] = [share(totals[name], totals.messages), share(before[name], before.messages)];
     const change = before.messages === 0 ? 'no data before' : pointsText(now, earlier, (value) => percent(value, 100));
     return {
       value: percent(now, 100),
       change: totals.messages === 0 ? '' : `${whole(totals[name])} of ${whole(totals.messages)}; ${change}`,
-      isWorse: before.messages > 0 && now > earlier,
+      trend:
+        before.messages === 0 || now === earlier ? undefined : now > earlier ? ('worse' as const) : ('better' as const),
+      plot: name,
     };
   };
   const prices = currenciesOf({ totals, before }).map((currency) => {
     const [now, earlier] = [priceIn(totals, currency), priceIn(before, currency)];
     const format = (value: number) => money(value, currency);
-    return { value: format(now), change: changeText(now, earlier, format) };
+    return { value: format(now), change: changeText(now, earlier, format), plot: `cost ${currency}` };
   });
-  const [cost = { value: '–', change: 'no prices' }, ...others] = prices;
+  const [cost = { value: '–', change: 'no prices', plot: '' }, ...others] = prices;
   const hiddenCount = totals.prices.length - prices.length;
   const more = [
     ...others.map(({ value }) => `+ ${value}`),
@@ -31,7 +58,7 @@ export function totalsOf({ totals, before, ...rest }: Overview): Total[] {
   ].join(' ');
   const period = { from: rest.from, to: rest.to };
   return [
-    { name: 'Messages', ...counted(totals.messages, before.messages), filters: period },
+    { name: 'Messages', plot: 'messages', ...counted(totals.messages, before.messages), filters: period },
     { name: 'Cost', ...cost, more, filters: period },
     { name: 'Users', ...counted(totals.users, before.users), filters: period },
     { name: 'Disliked', ...shared('disliked'), filters: { ...disliked, ...period } },
@@ -40,22 +67,44 @@ export function totalsOf({ totals, before, ...rest }: Overview): Total[] {
 }
 
 /** Each leads to the list of the messages that it counts. */
-export const Numbers = ({ overview }: { overview: Overview }) =>
-  h(
+export function Numbers({ overview }: { overview: Overview }) {
+  const measures = measuresOf(overview);
+  const names = daysOf({ ...overview, days: undefined }).map(dayText);
+  const drawn = (id: string | undefined) => {
+    const measure = measures.find((one) => one.id === id);
+    return measure && h(Spark, { values: valuesOf(measure, overview.days, names) });
+  };
+  return h(
     'ul',
-    { class: 'numbers plain' },
-    totalsOf(overview).map(({ name, value, change, more, isWorse, filters }) =>
+    { class: 'numbers plain tabular' },
+    totalsOf(overview).map(({ name, value, change, more, trend, plot, filters }) =>
       h(
         'li',
         { key: name },
         h(
           'a',
-          { class: 'card', href: hrefWith(['conversations'], filters) },
+          { class: trend === undefined ? 'card' : `card ${trend}`, href: hrefWith(['conversations'], filters) },
           h('span', { class: 'soft' }, name),
           h('b', null, value),
-          h('span', { class: isWorse ? 'change worse' : 'change soft' }, change),
+          h('span', { class: trend === undefined ? 'change soft' : 'change' }, change),
           more && h('span', { class: 'change soft' }, more),
+          drawn(plot),
         ),
       ),
     ),
   );
+}
+
+/** The days of a number as a line. Screen readers get them from the plot below. */
+function Spark({ values }: { values: readonly number[] }) {
+  const most = Math.max(...values) || 1;
+  const place = (value: number, n: number) =>
+    `${(100 * n) / Math.max(1, values.length - 1)} ${30 - (28 * value) / most}`;
+  const line = `M${values.map(place).join('L')}`;
+  return h(
+    'svg',
+    { class: 'spark', viewBox: '0 0 100 31', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+    h('path', { class: 'area', d: `${line}V31H0Z` }),
+    h('path', { d: line, 'vector-effect': 'non-scaling-stroke' }),
+  );
+}

@@ -1,10 +1,11 @@
 import { h } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
 import { Chip, Chips } from '../components/chips.ts';
 import { Page } from '../components/page.ts';
-import { ErrorNote, FirstSteps } from '../components/ui.ts';
+import { ErrorNote, FirstSteps, Nothing, Skeleton } from '../components/ui.ts';
 import { useResponse } from '../hooks/use-reading.ts';
 import { pathOf } from '../state/api.ts';
-import { hrefWith, useFilters } from '../state/route.ts';
+import { hrefWith, useFilters, type ViewProps } from '../state/route.ts';
 import { timeText } from '../state/times.ts';
 import type { Overview } from '../state/types.ts';
 import { Health } from './health.ts';
@@ -15,26 +16,51 @@ import { Plot } from './plot.ts';
 import { RecentProblems } from './recent-problems.ts';
 import { Tables } from './tables.ts';
 
-/** The start: what happened in a period, compared with the one before, what needs a look, and the health of the instance. */
-export function OverviewView() {
+/** The start: what happened in a period, compared with the one before, and what needs a look. Another tab has the health. */
+export function OverviewView({ rest: [tab] }: ViewProps) {
+  return tab === 'health'
+    ? h(Page, { title: 'Overview', part: 'Health', actions: h(Tabs, { tab }) }, h(Health, null))
+    : h(Totals, null);
+}
+
+const Tabs = ({ tab }: { tab: string | undefined }) => {
+  const { filters } = useFilters();
+  const link = (label: string, ...rest: string[]) =>
+    h(
+      'a',
+      { href: hrefWith(['overview', ...rest], filters), 'aria-current': rest[0] === tab ? 'page' : undefined },
+      label,
+    );
+  return h(
+    'nav',
+    { class: 'tabs row', 'aria-label': 'Parts of the overview' },
+    link('Usage'),
+    link('Health', 'health'),
+  );
+};
+
+function Totals() {
   const { filters } = useFilters();
   const period = periodOf(filters, Date.now() / 1000);
   const { from, to } = period;
   const { body: overview, error, reload } = useResponse<Overview>(pathOf(['admin', 'overview'], { from, to }));
   return h(
     Page,
-    { title: 'Overview', actions: h(PeriodChoice, { period, reload }) },
+    {
+      title: 'Overview',
+      look: 'overview',
+      actions: [h(Tabs, { tab: undefined }), h(PeriodChoice, { period, reload })],
+    },
     h('p', { class: 'soft' }, `Compared with the ${daysText(period)} before.`),
     h(ErrorNote, { error, retry: reload }),
     overview === undefined
-      ? error === undefined && h('p', { class: 'soft', role: 'status' }, 'Loading…')
+      ? error === undefined && h(Skeleton, { lines: 9 })
       : [
           h(Numbers, { overview }),
           overview.totals.messages === 0
-            ? h('p', { class: 'card soft' }, h(FirstSteps, { text: 'No messages in this period.' }))
+            ? h(Nothing, { icon: 'conversations' }, h(FirstSteps, { text: 'No messages in this period.' }))
             : [h(DayPlot, { overview, period }), h(RecentProblems, { period }), h(Tables, { overview })],
         ],
-    h(Health, null),
   );
 }
 
@@ -76,7 +102,12 @@ function PeriodChoice({ period, reload }: { period: Period; reload: () => void }
       'to',
       field('To', to - daySeconds, (day) => ({ from: Math.min(from, day), to: day + daySeconds })),
     ),
-    h('button', { type: 'button', class: 'quiet', onClick: reload }, 'Refresh'),
+    h(
+      'button',
+      { type: 'button', class: 'quiet icon-only', title: 'Refresh', onClick: reload },
+      h(Icon, { name: 'refresh' }),
+      h('span', { class: 'hidden-label' }, 'Refresh'),
+    ),
   );
 }
 

@@ -1,4 +1,5 @@
 import { h } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
 import { ListEnd, Time } from '../components/ui.ts';
 import { useList } from '../hooks/use-list.ts';
 import { pathOf } from '../state/api.ts';
@@ -32,13 +33,17 @@ function Newest({ title, filters, period: { from, to } }: { title: string; filte
     h(
       'li',
       { key: hit.message_id },
-      h('a', { class: 'one-line', href: hrefOf(hit) }, hit.snippet || 'no text'),
-      h('span', { class: 'soft one-line' }, hit.user ?? 'no user', ' · ', h(Time, { at: hit.created_at })),
+      h(
+        'a',
+        { href: hrefOf(hit) },
+        h('span', { class: 'one-line' }, hit.snippet || 'no text'),
+        h('span', { class: 'soft one-line' }, hit.user ?? 'no user', ' · ', h(Time, { at: hit.created_at })),
+      ),
     );
   return h(
     'div',
     { class: 'card stack' },
-    h('h3', null, title),
+    h('h3', { class: 'row' }, h(Icon, { name: filters === failed ? 'failed' : 'disliked' }), title),
     list.rows.length > 0 && h('ul', { class: 'plain stack newest' }, list.rows.map(entry)),
     // 404: the search is turned off.
     list.error?.status === 404 && h('p', { class: 'soft' }, list.error.message),

@@ -18,6 +18,7 @@ const types: Record<string, string> = {
   js: 'text/javascript; charset=utf-8',
   json: 'application/json; charset=utf-8',
   ndjson: 'application/x-ndjson; charset=utf-8',
+  woff2: 'font/woff2',
 };
 /** Modules of the service that the console imports, so that a rule is stated once. They import nothing. */
 const sharedRules: Record<string, readonly string[]> = {
@@ -25,6 +26,10 @@ const sharedRules: Record<string, readonly string[]> = {
 };
 const source = new URL('../../', import.meta.url);
 const ownExtension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+
+/** The typeface of all pages: its Latin letters. Other scripts use the fonts of the system. */
+const typeface = '@fontsource-variable/inter/files/inter-latin-wght-normal.woff2';
+export const typefaceName = 'inter.woff2';
 
 /** Packages that the modules of a folder of `web/` import. */
 const libraries: Record<string, readonly string[]> = { shared: ['preact', 'preact/hooks'], console: ['marked'] };
@@ -61,6 +66,7 @@ export async function readPageFiles(page: string): Promise<PageFiles> {
     }
   }
   if (page === 'console') files.set(starterRecords, await packFile(starterRecords, await readFile(starter, 'utf8')));
+  files.set(typefaceName, await packFile(typefaceName, await readFile(new URL(import.meta.resolve(typeface)))));
   files.set(styleSheet, await packFile(styleSheet, styles.join('\n')));
   return files;
 }
@@ -84,13 +90,13 @@ export function importedModules(files: PageFiles, name: string, seen = new Set<s
 
 const byName = (one: { name: string }, other: { name: string }) => (one.name < other.name ? -1 : 1);
 
-/** A text as a file; the extension of the name gives its type. */
-export async function packFile(name: string, text: string): Promise<PageFile> {
+/** Content as a file; the extension of the name gives its type. */
+export async function packFile(name: string, content: string | Buffer): Promise<PageFile> {
   const type = types[name.split('.').at(-1) ?? ''];
   if (type === undefined) throw new Error(`no content type for ${name}`);
   // Loaded on the first request for a page, not at every start.
   const { gzip } = await import('node:zlib');
-  const bytes = Buffer.from(text);
+  const bytes = Buffer.from(content);
   const tag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
   return { type, bytes, gzipped: await promisify(gzip)(bytes, { level: 9 }), tag };
 }

@@ -9,22 +9,24 @@ import {
   type PageFiles,
   readPageFiles,
   styleSheet,
+  typefaceName,
 } from './page-files.ts';
 
 /** Scripts and styles are loaded only from this service; `images` adds sources of images. */
 const policyOf = (images: string) =>
-  `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:${images}; connect-src 'self'; ` +
+  `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:${images}; font-src 'self'; connect-src 'self'; ` +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /** Browsers must not guess the content type, and must revalidate cached files each time. */
 const common = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-cache' };
 
-/** Three lines of a chat. */
+/** The mark of the pages (`web/shared/icon.ts`), in colours for light and dark tabs. */
 const icon =
   'data:image/svg+xml,' +
   encodeURIComponent(
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#0b5fa5"/>' +
-      '<path d="M4 5h8M4 8h5M4 11h7" stroke="#fff" stroke-width="1.6" stroke-linecap="round"/></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="6" fill="#2456c6"/>' +
+      '<path d="M6.5 17h11M6.5 12.5h5M16 13V7M13.3 9.6 16 6.9l2.7 2.7" fill="none" stroke="#fff" stroke-width="2" ' +
+      'stroke-linecap="round" stroke-linejoin="round"/></svg>',
   );
 
 type WebPage = { path: string; folder: string; title: string; images: string };
@@ -88,6 +90,7 @@ function htmlOf({ path, title }: WebPage, files: PageFiles): string {
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" href="${icon}">
+<link rel="preload" as="font" type="font/woff2" crossorigin href="${path}/${typefaceName}">
 <link rel="stylesheet" href="${path}/${styleSheet}">
 ${modules.map((name) => `<link rel="modulepreload" href="${path}/${name}">`).join('\n')}
 <script type="module" src="${path}/${main}"></script>
