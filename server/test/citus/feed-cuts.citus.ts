@@ -40,7 +40,7 @@ describe('the change feed and the search, if a commit on several nodes is interr
     await first.load(records);
     await first.close();
     for (const node of (await nodesOf(url)).filter(({ isCoordinator }) => !isCoordinator)) {
-      const proxy = await NodeProxy.start(node);
+      const proxy = await NodeProxy.start(node, { readsStatements: true });
       proxies.push(proxy);
       await onNode(url, async (client) => {
         await client.query('SET allow_system_table_mods = on');

@@ -7,19 +7,31 @@ const encryptionRequests = [80_877_103, 80_877_104];
 /** `before`: the node never gets the statement. `after`: it runs the statement, and its response is lost. */
 export type Cut = { statement: string; moment: 'before' | 'after' };
 
-/** Forwards connections to a node. It can cut one at a statement; later connections are forwarded again. */
+type Node = { host: string; port: number };
+
+/**
+ * Forwards connections to a node. It can cut one at a statement; later connections are forwarded again. Or it becomes silent,
+ * as a node that hangs: it accepts connections, and nothing arrives.
+ */
 export class NodeProxy {
   readonly #server: net.Server;
   readonly #sockets = new Set<Socket>();
   #cut: Cut | undefined;
+  #isSilent = false;
   cuts = 0;
 
-  private constructor(node: { host: string; port: number }) {
-    this.#server = net.createServer((client) => this.#forward(client, net.connect(node.port, node.host)));
+  private constructor({ host, port }: Node, readsStatements: boolean) {
+    this.#server = net.createServer((client) => {
+      const node = net.connect(port, host);
+      this.#track(client, node);
+      if (readsStatements) this.#forwardStatements(client, node);
+      else client.pipe(node).pipe(client);
+    });
   }
 
-  static async start(node: { host: string; port: number }): Promise<NodeProxy> {
-    const proxy = new NodeProxy(node);
+  /** `readsStatements`: needs nodes that accept connections without encryption. */
+  static async start(node: Node, { readsStatements = false } = {}): Promise<NodeProxy> {
+    const proxy = new NodeProxy(node, readsStatements);
     proxy.#server.listen(0, '127.0.0.1');
     await once(proxy.#server, 'listening');
     return proxy;
@@ -34,12 +46,22 @@ export class NodeProxy {
     this.#cut = cut;
   }
 
+  setSilent(isSilent: boolean): void {
+    this.#isSilent = isSilent;
+    for (const socket of this.#sockets) this.#pauseOrResume(socket);
+  }
+
+  #pauseOrResume(socket: Socket): void {
+    if (this.#isSilent) socket.pause();
+    else socket.resume();
+  }
+
   close(): void {
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #forward(client: Socket, node: Socket): void {
+  #track(client: Socket, node: Socket): void {
     const end = () => {
       client.destroy();
       node.destroy();
@@ -48,7 +70,13 @@ export class NodeProxy {
       this.#sockets.add(socket);
       socket.on('error', end).on('close', end);
       socket.once('close', () => this.#sockets.delete(socket));
+      // After the event in which it begins to read.
+      if (this.#isSilent) setImmediate(() => this.#pauseOrResume(socket));
     }
+  }
+
+  #forwardStatements(client: Socket, node: Socket): void {
+    const end = () => client.destroy();
     let received: Buffer = Buffer.alloc(0);
     let isStarted = false;
     let isDeaf = false;

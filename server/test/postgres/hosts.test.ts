@@ -153,6 +153,7 @@ describe('a failed node of a distributed database', () => {
     ['XX000', 'failure on connection marked as essential: 127.0.0.1:9701'],
     ['XX000', 'server closed the connection unexpectedly'],
     ['XX000', 'the postmaster was shut down'],
+    ['XX000', 'terminating connection due to unexpected postmaster exit'],
     ['XX000', 'could not commit transaction for shard 102008 on at least one active node'],
     ['58030', 'failed to COPY to shard 102008'],
     ['08006', 'connection to the remote node postgres@127.0.0.1:9701 failed'],

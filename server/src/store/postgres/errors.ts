@@ -13,7 +13,8 @@ const timeouts = ['57014', '55P03'];
 const networkErrors = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'];
 
 export const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
-const messageOf = (error: unknown): string => (error as Error).message ?? '';
+const messageOf = (error: unknown): string => (error as Error | undefined)?.message ?? '';
+const causeOf = (error: unknown): unknown => (error as Error).cause;
 
 /** The connection is closed or in an unknown state: it must not be used again. */
 export function isLost(error: unknown): boolean {
@@ -31,8 +32,7 @@ export function isLost(error: unknown): boolean {
 function isNodeFailure(error: unknown): boolean {
   if ((error as { severity?: string }).severity !== 'ERROR') return false;
   const code = codeOf(error);
-  if (code.startsWith('08') || code.startsWith('57P') || code === '58030') return true;
-  return code === 'XX000' && lostNode.test(messageOf(error));
+  return lostNodeCodes.test(code) || (code === 'XX000' && lostNode.test(messageOf(error)));
 }
 
 function isTerminated(error: unknown): boolean {
@@ -41,13 +41,24 @@ function isTerminated(error: unknown): boolean {
   );
 }
 
-/** Messages of Citus, and of the client library by which its nodes connect to each other. */
+/**
+ * 08…: Citus cannot connect to a node, or has lost the connection. 57P01 to 57P03: the node stops, has crashed, starts.
+ * 58030: a COPY to a shard has failed. As errors of a statement, all of them are about another node.
+ */
+const lostNodeCodes = /^(?:08...|57P..|58030)$/;
+
+/** Messages with the code XX000, by where they come from and when they were seen. */
 const lostNode = new RegExp(
   [
-    'SSL SYSCALL|SSL connection has been closed|closed the connection|connection not open|no connection to the server',
-    'could not (?:receive data from|send data to|connect to) server|postmaster was shut down',
+    // The client library by which nodes connect to each other: a node was killed, or its connection was cut.
+    'SSL SYSCALL|SSL error|SSL connection has been closed|closed the connection|connection not open',
+    'no connection to the server|could not (?:receive data from|send data to|connect to|translate host name)|timeout expired',
+    // The other node, before it ends: its postmaster was killed or stopped.
+    'postmaster was shut down|terminating connection',
+    // Citus, in a statement: a node is down or does not respond.
     'connection to the remote node|marked as essential|connection establishment for|wait event for node',
     'could not connect to any active placements|could not establish (?:any )?connection|could not find an available connection',
+    // Citus, in COPY or COMMIT: a node went down meanwhile.
     'could not (?:commit transaction for shard|start copy)|failed to (?:commit|prepare) transaction|failed to complete COPY',
   ].join('|'),
   'i',
@@ -56,6 +67,10 @@ const lostNode = new RegExp(
 /** A statement that took too long may still run on the server. */
 export const isTimeout = (error: unknown): boolean =>
   /query read timeout|timeout exceeded when trying to connect/i.test(messageOf(error));
+
+/** There was no response in time, to a statement or to the attempt to connect. */
+export const isSilence = (error: unknown): boolean =>
+  codeOf(error) === 'ETIMEDOUT' || /timeout/i.test(messageOf(error)) || /timeout/i.test(messageOf(causeOf(error)));
 
 /** Whether a retry may succeed. False after a statement that timed out, and for a server without free resources. */
 export function isRetryable(error: unknown): boolean {

@@ -1,16 +1,18 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { PostgresAddress } from '../../database-url.ts';
 import { unavailable } from '../../domain/errors.ts';
 import type { Row, Statement, Value } from '../statement.ts';
-import { codeOf, isLost, isRetryable, isTimeout, publicError, readOnly } from './errors.ts';
+import { Breaker } from './breaker.ts';
+import { cancel, newProbe, readerOn, waitFor } from './connections.ts';
+import { codeOf, isLost, isRetryable, isSilence, isTimeout, publicError, readOnly } from './errors.ts';
 import { type HostClient, Hosts } from './hosts.ts';
 
 export type PoolOptions = {
   address: PostgresAddress;
   connections: number;
-  /** The time limit of every statement, and of waiting for a connection. */
+  /** The time limit of every statement. For the first one it includes the wait for a connection. */
   statementMillis: number;
   /** Named prepared statements; off behind a pooler that assigns connections per transaction. */
   prepared: boolean;
@@ -34,8 +36,8 @@ export interface Session extends Transaction {
 const attemptsMax = 5;
 const pauseMillis = 50;
 const closeMillis = 1_000;
-/** CancelRequest: https://www.postgresql.org/docs/current/protocol-message-formats.html */
-const cancelRequestCode = 80_877_102;
+/** A server that takes longer to accept a connection, or to run a short statement, is silent. */
+const probeMillis = 2_000;
 /** Requests per connection that may wait for one. Further requests are rejected. */
 const waitersPerConnection = 50;
 
@@ -57,12 +59,14 @@ export class PostgresPool {
   readonly #pool: pg.Pool;
   readonly #options: PoolOptions;
   readonly #hosts: Hosts;
+  readonly #breaker: Breaker;
   readonly #sockets = new Set<Socket>();
   readonly #translated = new Map<string, { text: string; name: string }>();
 
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#hosts = new Hosts(options.address);
+    this.#breaker = new Breaker(newProbe(this.#hosts, Math.min(probeMillis, options.statementMillis)));
     const { channelBinding, keepAlive } = options.address;
     this.#pool = new pg.Pool({
       Client: this.#hosts.clientClass(options.statementMillis),
@@ -110,7 +114,9 @@ export class PostgresPool {
     statement: Statement<R>,
     ...values: readonly Value[]
   ): Promise<R[]> {
-    return this.#withRetries(millis, (client) => this.#on(client, millis).query(statement, ...values));
+    return this.#withRetries(millis, (client, deadline) =>
+      this.#on(client, millis, deadline).query(statement, ...values),
+    );
   }
 
   /** All or nothing. Retried from the start after transient errors. `statementMillis` is for long statements. */
@@ -123,8 +129,8 @@ export class PostgresPool {
 
   /** As `transaction`, but `work` begins the transaction. It is committed at the end. */
   session<T>(work: (session: Session) => Promise<T>, statementMillis = this.#options.statementMillis): Promise<T> {
-    return this.#withRetries(statementMillis, async (client) => {
-      const statements = this.#on(client, statementMillis);
+    return this.#withRetries(statementMillis, async (client, deadline) => {
+      const statements = this.#on(client, statementMillis, deadline);
       let isOpen = false;
       const begin = async () => {
         await statements.query('BEGIN');
@@ -143,22 +149,29 @@ export class PostgresPool {
     });
   }
 
-  #on(client: pg.PoolClient, millis: number): Transaction {
+  /** The first statement must end before the deadline, every later one within its own time limit. */
+  #on(client: pg.PoolClient, millis: number, deadline: number): Transaction {
+    let isFirst = true;
+    const run = (statement: string, values: readonly Value[]) => {
+      const limit = isFirst ? Math.max(1, deadline - performance.now()) : millis;
+      isFirst = false;
+      return this.#run(client, statement, values, limit);
+    };
     return {
       writesOutbox: this.writesOutbox,
-      query: async <R>(statement: string, ...values: Value[]) =>
-        (await this.#run(client, statement, values, millis)).rows as R[],
-      execute: async (statement, ...values) => (await this.#run(client, statement, values, millis)).rowCount ?? 0,
+      query: async <R>(statement: string, ...values: Value[]) => (await run(statement, values)).rows as R[],
+      execute: async (statement, ...values) => (await run(statement, values)).rowCount ?? 0,
     };
   }
 
   /** A transaction that stays open while a generator yields; it is never retried. */
   async *open<T>(begin: string, work: (transaction: Transaction) => AsyncGenerator<T>): AsyncGenerator<T> {
     const { statementMillis } = this.#options;
-    const client = await this.#connect();
+    const deadline = performance.now() + statementMillis;
+    const client = await this.#connect(deadline);
     let isDone = false;
     try {
-      const transaction = this.#on(client, statementMillis);
+      const transaction = this.#on(client, statementMillis, deadline);
       await transaction.query(begin);
       yield* work(transaction);
       await transaction.query('COMMIT');
@@ -173,16 +186,17 @@ export class PostgresPool {
 
   /** Connections to a server that does not respond are destroyed, so that they do not delay the shutdown. */
   async close(): Promise<void> {
+    this.#breaker.close();
     await Promise.race([this.#pool.end(), sleep(closeMillis, undefined, { ref: false })]);
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  async #withRetries<T>(millis: number, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async #withRetries<T>(millis: number, work: (client: pg.PoolClient, deadline: number) => Promise<T>): Promise<T> {
     const deadline = performance.now() + millis;
     for (let attempt = 1; ; attempt += 1) {
       const client = await this.#connect(deadline);
       try {
-        const result = await work(client);
+        const result = await work(client, deadline);
         client.release();
         return result;
       } catch (error) {
@@ -195,15 +209,17 @@ export class PostgresPool {
     }
   }
 
-  async #connect(deadline = performance.now() + this.#options.statementMillis): Promise<HostClient> {
+  async #connect(deadline: number): Promise<HostClient> {
     if (this.#pool.waitingCount >= this.#options.connections * waitersPerConnection) {
       throw unavailable('all database connections are busy');
     }
     for (let attempt = 1; ; attempt += 1) {
+      this.#breaker.requireServer();
       const round = Math.ceil(attempt / this.#hosts.count);
       try {
-        return await this.#connectOnce();
+        return await this.#connectOnce(deadline);
       } catch (error) {
+        if (isSilence(error)) this.#breaker.suspect();
         const isLast = attempt >= attemptsMax * this.#hosts.count || performance.now() >= deadline;
         if (isLast || !this.#hosts.mayConnectElsewhere(error, isRetryable(error))) throw publicError(error, true);
       }
@@ -213,9 +229,14 @@ export class PostgresPool {
   }
 
   /** Connections from before a failover are closed. */
-  async #connectOnce(): Promise<HostClient> {
+  async #connectOnce(deadline: number): Promise<HostClient> {
     for (;;) {
-      const client = (await this.#pool.connect()) as HostClient;
+      const isIdle = this.#pool.idleCount > 0;
+      const connecting = this.#pool.connect();
+      const limit = Math.min(deadline, performance.now() + this.#options.statementMillis);
+      const client = (await (isIdle
+        ? connecting
+        : waitFor(connecting, limit, () => this.#breaker.suspect()))) as HostClient;
       if (!this.#hosts.isOutdated(client)) return client;
       client.release(true);
     }
@@ -226,11 +247,19 @@ export class PostgresPool {
     const prepared = this.#options.prepared && values.length > 0 && !values.some(isLongList) ? { name } : {};
     const query = { text, values: values as Value[], query_timeout: millis, ...prepared };
     try {
+      if (this.#breaker.hasSilentNodes) await this.#requireNodes(client, text, values);
       return await client.query(query);
     } catch (error) {
-      if (isTimeout(error)) cancel(client);
+      if (isTimeout(error)) {
+        cancel(client);
+        this.#breaker.suspect();
+      }
       throw error;
     }
+  }
+
+  #requireNodes(client: pg.PoolClient, text: string, values: readonly Value[]): Promise<void> {
+    return this.#breaker.requireNodes(text, values, readerOn(client, probeMillis));
   }
 
   /** `?` becomes `$1`, `$2`, …; each statement has one name. */
@@ -244,17 +273,4 @@ export class PostgresPool {
     }
     return translated;
   }
-}
-
-/** A write that failed with 503 must not take effect later, so it is cancelled, on a separate connection. */
-function cancel(client: pg.PoolClient): void {
-  const { host, port, processID, secretKey } = client as unknown as Record<string, unknown>;
-  const request = Buffer.alloc(16);
-  for (const [index, field] of [16, cancelRequestCode, Number(processID), Number(secretKey)].entries()) {
-    request.writeInt32BE(field | 0, index * 4);
-  }
-  const isLocal = `${host}`.startsWith('/');
-  const socket = isLocal ? connect(`${host}/.s.PGSQL.${port}`) : connect(Number(port), `${host}`);
-  socket.setTimeout(closeMillis, () => socket.destroy());
-  socket.on('error', () => undefined).end(request);
 }
