@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { changeKinds } from '../contract/change.ts';
 import { limits } from '../contract/limits.ts';
 import { ChangeWatch } from '../domain/changes/change-watch.ts';
-import { parseKinds, startEpoch, startOf } from '../domain/changes/changes.ts';
+import { startEpoch, startOf } from '../domain/changes/changes.ts';
 import { followChanges } from '../domain/changes/follow-changes.ts';
+import { parseKinds } from '../domain/records/parse-kinds.ts';
 import { indexLag, requireSearch, SearchIndexer } from '../domain/search/search-indexer.ts';
 import type { IndexDifference } from '../domain/store/search-reads.ts';
 import type { Store } from '../domain/store/store.ts';
@@ -54,7 +55,12 @@ async function printChanges(
   kinds: string | undefined,
   follow: boolean,
 ): Promise<void> {
-  const scope = { workspace_id: undefined, app_id: undefined, dataset_ids: undefined, kinds: parseKinds(kinds) };
+  const scope = {
+    workspace_id: undefined,
+    app_id: undefined,
+    dataset_ids: undefined,
+    kinds: parseKinds(kinds, changeKinds),
+  };
   const selection = {
     ...{ scope, limit: limits.changesMax, include: 'record' as const },
     ...{ bytesMax: limits.changesBytesMax, wholeBytesMax: limits.changesBytesMax },

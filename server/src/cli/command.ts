@@ -83,6 +83,16 @@ export function secondsOf(option: string, text: string): number {
   return Number(count) * (unitSeconds[unit] ?? 0);
 }
 
+/** The seconds of a time such as `2026-01-31` (UTC), `2026-01-31T12:00:00Z` or `1769817600`. */
+export function timeOption(option: string, text: string): number {
+  if (/^\d{1,12}$/.test(text)) return Number(text);
+  const millis = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d))?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(millis)) return Math.floor(millis / 1000);
+  throw new Usage(
+    `${option} ${text}: must be a date such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or seconds`,
+  );
+}
+
 export const timeOf = (seconds: number | null): string =>
   seconds === null ? '-' : new Date(seconds * 1000).toISOString().replace('.000', '');
 

@@ -1,14 +1,28 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { recordKinds } from '../contract/record.ts';
 import { commandLine } from '../domain/import/check-references.ts';
 import { importRecords } from '../domain/import/import-records.ts';
+import { exportCsv, exportRecords } from '../domain/records/export-records.ts';
+import { parseKinds } from '../domain/records/parse-kinds.ts';
 import type { RecordSource } from '../domain/records/read-lines.ts';
+import { selectionOf } from '../domain/store/selection.ts';
 import type { ImportProgress } from '../domain/store/store.ts';
 import { validateInThreads } from '../service/validation-pool.ts';
 import { databaseOf } from '../store/open.ts';
 import { regularFile, requireNotDatabase, writeAtomically } from './atomic-file.ts';
-import { type Command, epochSeconds, fileError, parse, print, showLine, Usage, withStore } from './command.ts';
+import {
+  type Command,
+  epochSeconds,
+  fileError,
+  parse,
+  print,
+  showLine,
+  timeOption,
+  Usage,
+  withStore,
+} from './command.ts';
 import { difyHelp } from './dify/help.ts';
 
 const readBytes = 524_288;
@@ -47,22 +61,49 @@ ${difyHelp}`,
 };
 
 export const exportCommand: Command = {
-  help: `Usage: backscroll export [FILE]
+  help: `Usage: backscroll export [OPTIONS] [FILE]
 
-Writes a consistent snapshot of all records to FILE or to standard output.
+Writes a consistent snapshot of all records, or of those that are selected, to FILE or to standard output.
 backscroll import reads them into this database or another one, even of the other engine.
-Keys are written as digests, never as secrets. Works while the service runs.`,
+Keys are written as digests, never as secrets. Works while the service runs.
+
+Options:
+  --app ID           only this app
+  --user U           only conversations of this end user
+  --conversation ID  only this conversation
+  --from TIME        only messages from this time on: 2026-01-31 (UTC), 2026-01-31T12:00:00Z or seconds
+  --to TIME          only messages before this time
+  --kinds LIST       only records of these kinds, such as conversation,message
+  --format FORMAT    records (default), or csv: one row for each message
+
+With --app, --user, --conversation, --from or --to, the file has the selected conversations and messages with the apps and
+workspaces above them, so that it can be imported, and never keys. Deleted conversations are included.`,
 
   run: async (argv, config) => {
-    const [file] = parse(argv, {}, { max: 1 }).positionals;
+    const { values, positionals } = parse(argv, exportOptions, { max: 1 });
+    const { app, user, conversation, from, to, kinds, format = 'records' } = values as ExportOptions;
+    if (format !== 'records' && format !== 'csv') throw new Usage(`--format ${format}: must be records or csv`);
+    if (format === 'csv' && kinds !== undefined) throw new Usage('--kinds must be absent with --format csv');
+    const selection = selectionOf({
+      ...{ app_id: app, user, conversation_id: conversation },
+      from: from === undefined ? undefined : timeOption('--from', from),
+      to: to === undefined ? undefined : timeOption('--to', to),
+    });
+    const recordSelection = { ...selection, kinds: parseKinds(kinds, recordKinds) };
+    const [file] = positionals;
     await withStore(config, 'existing', async (store) => {
-      const records = Readable.from(store.exportRecords());
+      const lines = await (format === 'csv' ? exportCsv(store, selection) : exportRecords(store, recordSelection));
+      const records = Readable.from(lines);
       if (file === undefined || file === '-') await pipeline(records, process.stdout, { end: false });
       else await writeRecords(file, records, databaseOf(config).files);
     });
     return 0;
   },
 };
+
+const exportNames = ['app', 'user', 'conversation', 'from', 'to', 'kinds', 'format'] as const;
+type ExportOptions = { [N in (typeof exportNames)[number]]?: string };
+const exportOptions = Object.fromEntries(exportNames.map((name) => [name, { type: 'string' as const }]));
 
 /** Pipes and devices are written to directly. */
 async function writeRecords(given: string, records: Readable, databaseFiles: readonly string[]): Promise<void> {

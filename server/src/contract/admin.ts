@@ -45,6 +45,23 @@ export const periodFilters = (what: string) => {
   };
 };
 
+const exportFilters = {
+  ...conversationFilters,
+  conversation_id: Type.Optional(Type.String({ description: 'Only this conversation.' })),
+  ...periodFilters('creation time of a message'),
+};
+
+export const MessageExportQuery = Type.Object(exportFilters);
+export const ExportQuery = Type.Object({
+  ...exportFilters,
+  kinds: Type.Optional(
+    Type.String({
+      description:
+        'Only records of these kinds: a comma-separated list. With another filter only `workspace`, `app`, `conversation` and `message`.',
+    }),
+  ),
+});
+
 /** One page of a list. */
 export const listOf = <S extends TSchema>(row: S) =>
   shape(

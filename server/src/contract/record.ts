@@ -68,6 +68,9 @@ function record<const F extends TProperties>(kind: string, fields: F): TObject<F
   return lenient(shape({ record: Type.Literal(kind), ...fields }) as Node, false) as unknown as TObject<F>;
 }
 
+/** A text that tables have as part of a key. */
+const shortText = (description: string) => Type.String({ maxLength: limits.idUnitsMax, description });
+
 const withDefault = <S extends TSchema>(schema: S, value: unknown): S => ({ ...schema, default: value });
 
 const createdNow = withDefault(epochSeconds('Creation time.'), now);
@@ -139,6 +142,8 @@ export const records = {
       rated_at: nullable(
         epochSeconds('Time at which a reader gave or removed the feedback; null if it was imported. Not shown.'),
       ),
+      model_provider: nullable(shortText('Provider of the model that answered. Readers cannot see it.')),
+      model: nullable(shortText('Model that answered. Readers cannot see it.')),
     }) as Node,
     true,
     ['record', 'id', 'conversation_id', 'query', 'answer'],

@@ -73,6 +73,8 @@ export type ExportStep = {
   line: (row: Row) => string;
 };
 
+export type IsWanted = (step: ExportStep) => boolean;
+
 /** All writes, by name. An engine decides on which thread or connection a write runs. */
 export type Writes = {
   updateChildChunk: { input: ChildChunkEdit; result: ChildChunkOutcome };
@@ -174,8 +176,8 @@ export interface Engine {
   /** Throws if the database does not respond. */
   ping(): Promise<void>;
   write<N extends WriteName>(name: N, input: WriteInput<N>, options?: WriteOptions): Promise<WriteResult<N>>;
-  /** The rows of all steps in batches, from one consistent snapshot; on a distributed database see `exportPages`. */
-  readAll(steps: readonly ExportStep[]): AsyncIterable<{ step: number; rows: Row[] }>;
+  /** The rows of the wanted steps in batches, from one consistent snapshot; on a distributed database see `exportPages`. */
+  readAll(steps: readonly ExportStep[], isWanted: IsWanted): AsyncIterable<{ step: number; rows: Row[] }>;
   /** The folder for records of an import that do not fit into memory. */
   readonly spoolFolder: string;
   close(): Promise<void>;

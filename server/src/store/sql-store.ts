@@ -38,7 +38,7 @@ import { SqlKnowledgeReads } from './knowledge/reads.ts';
 import { type SlotMemory, Slots } from './large-responses.ts';
 import { SqlAppStore } from './messages/app-store.ts';
 import { SqlDoubts } from './records/doubts.ts';
-import { exportSteps } from './records/export.ts';
+import { SqlExports } from './records/exports.ts';
 import { SqlImportSources } from './records/import-sources.ts';
 import { lookupStatement } from './records/lookups.ts';
 import { SeenIds } from './records/seen-ids.ts';
@@ -59,6 +59,7 @@ export class SqlStore implements Store {
   readonly knowledge: SqlKnowledgeReads;
   readonly changes: SqlChangeReads;
   readonly imports: SqlImportSources;
+  readonly exports: SqlExports;
   readonly doubts: SqlDoubts;
   readonly search: SqlSearchStore;
   readonly #engine: Engine;
@@ -70,6 +71,7 @@ export class SqlStore implements Store {
     this.#keys = new KeyCache(keyChanges);
     this.sessions = new SqlSessions(engine);
     this.imports = new SqlImportSources(engine);
+    this.exports = new SqlExports(engine);
     this.doubts = new SqlDoubts(engine);
     const scans = new Slots(limits.scansMax);
     const open = engine.openScan?.bind(engine);
@@ -176,13 +178,6 @@ export class SqlStore implements Store {
         await spool.discard();
       },
     };
-  }
-
-  async *exportRecords(): AsyncGenerator<Uint8Array> {
-    for await (const { step, rows } of this.#engine.readAll(exportSteps)) {
-      const line = exportSteps[step]?.line;
-      if (line !== undefined) yield Buffer.from(rows.map((row) => `${line(row)}\n`).join(''));
-    }
   }
 
   async lookup(kind: LookupKind, ids: readonly string[]): Promise<Map<string, ReferenceTarget>> {

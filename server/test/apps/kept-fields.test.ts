@@ -27,7 +27,7 @@ onEveryEngine('records written again', (engine) => {
   };
   const exported = async (): Promise<Line[]> => {
     const chunks: Uint8Array[] = [];
-    for await (const chunk of service.store.exportRecords()) chunks.push(chunk);
+    for await (const chunk of service.store.exports.all()) chunks.push(chunk);
     const lines = Buffer.concat(chunks).toString().trim().split('\n');
     return lines.map((line) => JSON.parse(line));
   };

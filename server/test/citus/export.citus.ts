@@ -7,7 +7,7 @@ import { workerUrls } from './cluster.ts';
 
 const collect = async (service: Service): Promise<string> => {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of service.store.exportRecords()) chunks.push(chunk);
+  for await (const chunk of service.store.exports.all()) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 };
 type Line = Record<string, unknown>;
@@ -112,7 +112,7 @@ describe('an export of a distributed database', () => {
       for (let batch = 0; batch < 10; batch += 1)
         await service.load(Array.from({ length: 500 }, (_, at) => message(id, batch * 500 + at, { answer })));
       let [bytes, largest] = [0, 0];
-      for await (const chunk of service.store.exportRecords()) {
+      for await (const chunk of service.store.exports.all()) {
         bytes += chunk.length;
         largest = Math.max(largest, chunk.length);
       }

@@ -137,7 +137,7 @@ describe('on a cluster', () => {
       );
       assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]));
       const chunks: Uint8Array[] = [];
-      for await (const chunk of busy.store.exportRecords()) chunks.push(chunk);
+      for await (const chunk of busy.store.exports.all()) chunks.push(chunk);
       const exported = Buffer.concat(chunks).toString();
       for (const text of texts) assert.ok(exported.includes(text));
       const revisions = [...exported.matchAll(/"revision":(\d+)/g)].map(([, number]) => Number(number));

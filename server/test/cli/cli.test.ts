@@ -74,7 +74,7 @@ async function newDatabase(scope: Scope, records: readonly object[]): Promise<st
 const contents = (cwd: string): Promise<string> =>
   withStore(cwd, async (store) => {
     const chunks: Uint8Array[] = [];
-    for await (const chunk of store.exportRecords()) chunks.push(chunk);
+    for await (const chunk of store.exports.all()) chunks.push(chunk);
     return Buffer.concat(chunks).toString();
   });
 

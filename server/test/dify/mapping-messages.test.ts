@@ -158,6 +158,8 @@ describe('messages of a Dify installation', () => {
       provider_response_latency: 1.75,
       total_price: 0.00002,
       currency: 'EUR',
+      model_provider: 'harbour/lantern/lantern',
+      model_id: '',
       created_at: at(1793600100.999),
     });
     const reading = await readById(id);
@@ -183,6 +185,8 @@ describe('messages of a Dify installation', () => {
       provider_response_latency: 1.75,
       total_price: '0.0000200',
       currency: 'EUR',
+      model_provider: 'harbour/lantern/lantern',
+      model: null,
     });
     assert.deepEqual([reading.skips, reading.waiting, reading.counts], [[], [], {}]);
   });

@@ -102,6 +102,8 @@ describe('records of any rows of a Dify installation', () => {
           provider_response_latency: Number.NaN,
           total_price: '1',
           currency: null,
+          model_provider: text.toWellFormed().replaceAll('\0', ''),
+          model_id: null,
           created_at: 1,
           is_unfinished: false,
         };

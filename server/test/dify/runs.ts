@@ -60,7 +60,7 @@ export async function runImport(
 /** All records of a store, as an export writes them. */
 export async function exportOf(store: Store): Promise<Record<string, unknown>[]> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of store.exportRecords()) chunks.push(chunk);
+  for await (const chunk of store.exports.all()) chunks.push(chunk);
   const lines = Buffer.concat(chunks).toString().trim();
   return lines === '' ? [] : lines.split('\n').map((line) => JSON.parse(line));
 }

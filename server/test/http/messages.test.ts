@@ -45,7 +45,7 @@ const nextOf = (response: TestResponse): string => {
 
 async function exportOf(service: Service): Promise<string> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of service.store.exportRecords()) chunks.push(chunk);
+  for await (const chunk of service.store.exports.all()) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
 

@@ -542,7 +542,8 @@ describe('errors and keys of every operation', () => {
     ]),
     [models, 'get', ['app', 'knowledge'], [400, 401, 429, 500, 501, 503]],
     ['/admin/records', 'post', ['admin', 'writer', 'consoleSession'], [400, 401, 408, 415, 429, 500, 501, 503]],
-    ['/admin/records', 'get', ['admin'], [401, 429, 500, 501, 503]],
+    ['/admin/records', 'get', ['admin', 'consoleSession'], [400, 401, 404, 429, 500, 501, 503]],
+    ['/admin/messages.csv', 'get', ['admin', 'consoleSession'], [400, 401, 404, 429, 500, 501, 503]],
     ...(
       [
         ['workspaces', [400]],

@@ -172,6 +172,8 @@ const optional = fc.record(
     currency: orNull(text),
     feedback_content: orNull(text),
     rated_at: orNull(fc.nat()),
+    model_provider: orNull(text.map((one) => one.slice(0, 80).toWellFormed())),
+    model: orNull(text.map((one) => one.slice(0, 80).toWellFormed())),
   },
   { requiredKeys: [] },
 );
@@ -317,7 +319,13 @@ function build(drawn: Installation) {
     };
     records.push({ record: 'message', ...fields });
     const { inputs, feedback, created_at: storedTime } = stored?.value ?? { ...defaults, created_at };
-    const { feedback_content: _content, rated_at: _ratedAt, ...shown } = fields;
+    const {
+      feedback_content: _content,
+      rated_at: _ratedAt,
+      model_provider: _provider,
+      model: _model,
+      ...shown
+    } = fields;
     const value: Json = { ...defaults, inputs, feedback, created_at: storedTime, ...shown };
     value.total_tokens = (value.message_tokens as number) + (value.answer_tokens as number);
     expectedMessages.set(message_id, { value, sequence: stored?.sequence ?? expectedMessages.size, conversation });

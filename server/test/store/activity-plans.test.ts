@@ -12,8 +12,9 @@ import { listPage } from '../../src/store/console/admin-statements.ts';
 import * as overview from '../../src/store/console/overview-statements.ts';
 import * as summary from '../../src/store/console/summary-statements.ts';
 import { usersIn } from '../../src/store/console/user-reads.ts';
-import type { Dialect, Value } from '../../src/store/engine.ts';
+import type { Dialect, Reader, Value } from '../../src/store/engine.ts';
 import * as postgres from '../../src/store/postgres/statements.ts';
+import { readSelected } from '../../src/store/records/selected-rows.ts';
 import { split } from '../../src/store/selection.ts';
 import { updateActivity } from '../../src/store/sqlite/messages.ts';
 import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
@@ -117,6 +118,29 @@ const fill = (series: (count: number) => string): string[] => [
   ),
 ];
 
+/** The statements of an export with a filter, and the numbers of rows that they return. */
+async function exportStatements(read: Reader, selection: Selection): Promise<Parameters<Reader>[]> {
+  const statements = new Map<string, Parameters<Reader>>();
+  const traced: Reader = (...statement) => {
+    statements.set(statement[0], statement);
+    return read(...statement);
+  };
+  let messages = 0;
+  for await (const { step, rows } of readSelected(traced, selection)) {
+    if (step.kind === 'message') messages += rows.length;
+    if (messages > 50) break;
+  }
+  assert.ok(messages > 0);
+  return [...statements.values()].filter(([text]) => / FROM (conversations|messages) /.test(text));
+}
+const exports: Record<string, Selection> = {
+  'of a user in an app': { app_id: 'a1', user: 'u101' },
+  'of an app': { app_id: 'a1' },
+  'of a user': { user: 'u101' },
+  'of a conversation': { conversation_id: 'c101' },
+  'of everything': {},
+};
+
 describe('query plans of activity on SQLite', () => {
   let db: DatabaseSync;
   let close: () => Promise<void>;
@@ -139,6 +163,16 @@ describe('query plans of activity on SQLite', () => {
       const steps = plan.filter((step) => !isBounded(name, step));
       assert.ok(!steps.some(isWasteful), plan.join('\n'));
       assert.ok(db.prepare(text).all(...(values as string[])).length > 0);
+    });
+  }
+
+  for (const [name, selection] of Object.entries(exports)) {
+    it(`an export ${name}: uses indexes in their order`, async () => {
+      const read = async (text: string, ...values: unknown[]) => db.prepare(text).all(...(values as string[]));
+      for (const [text] of await exportStatements(read as Reader, selection)) {
+        const plan = planOf(db, text);
+        assert.ok(!plan.some(isWasteful), plan.join('\n'));
+      }
     });
   }
 
@@ -175,6 +209,18 @@ describe('query plans of activity on PostgreSQL', () => {
       assert.ok(isSummed(name) || !/Sort/.test(describePlan(plan)), describePlan(plan));
       const read = rowsRead(plan, isLarge);
       assert.ok(read <= rows, `${read} rows read: ${describePlan(plan)}`);
+    });
+  }
+
+  for (const [name, selection] of Object.entries(exports)) {
+    it(`an export ${name}: reads only the rows it needs`, async () => {
+      const read: Reader = async (text, ...values) => (await client.query(numberParameters(text), values)).rows;
+      for (const [text, ...values] of await exportStatements(read, selection)) {
+        const plan = await explain(client, numberParameters(text), values);
+        assert.ok(!/Seq Scan/.test(describePlan(plan)), describePlan(plan));
+        const rows = Number(values.at(-1));
+        assert.ok(rowsRead(plan) <= (Number.isNaN(rows) ? 1 : rows), describePlan(plan));
+      }
     });
   }
 

@@ -220,6 +220,8 @@ const topLevel: Record<string, Shape> = {
     currency: orNull(string),
     feedback_content: orNull(string),
     rated_at: orNull(integer),
+    model_provider: orNull(string),
+    model: orNull(string),
   },
   dataset: {
     id: string,
@@ -448,6 +450,8 @@ function completeRecords() {
       currency: 'USD',
       feedback_content: 'Thanks',
       rated_at: 1_600_000_010,
+      model_provider: 'harbour/lantern/lantern',
+      model: 'lantern-large',
     },
     dataset: {
       record: 'dataset',
@@ -873,7 +877,9 @@ onOneEngine('fields of records', (engine) => {
     const from = Math.floor(Date.now() / 1000);
     const { created_at, ...out } = await roundTrip(sent);
     assert.ok(from <= (created_at as number) && (created_at as number) <= Date.now() / 1000);
-    assert.deepEqual(out, { ...messageDefaults, feedback_content: null, rated_at: null, ...sent });
+    assert.deepEqual(out, {
+      ...{ ...messageDefaults, feedback_content: null, rated_at: null, model_provider: null, model: null, ...sent },
+    });
   });
 
   it('stores the sum as total_tokens, whatever the record says', async () => {

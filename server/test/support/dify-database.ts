@@ -53,7 +53,8 @@ CREATE TABLE conversations (
   is_deleted boolean NOT NULL DEFAULT false, created_at timestamp NOT NULL DEFAULT now(),
   updated_at timestamp NOT NULL DEFAULT now());
 CREATE TABLE messages (
-  id uuid PRIMARY KEY, app_id uuid, conversation_id uuid NOT NULL, override_model_configs text, inputs json,
+  id uuid PRIMARY KEY, app_id uuid, model_provider varchar(255), model_id varchar(255), conversation_id uuid NOT NULL,
+  override_model_configs text, inputs json,
   query text NOT NULL DEFAULT '', message json, message_tokens integer NOT NULL DEFAULT 0,
   answer text NOT NULL DEFAULT 'answer', answer_tokens integer NOT NULL DEFAULT 0, parent_message_id uuid,
   provider_response_latency double precision NOT NULL DEFAULT 0, total_price numeric(10, 7),

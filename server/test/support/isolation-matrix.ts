@@ -118,6 +118,7 @@ export function makeRows(fixture: IsolationFixture): Rows {
       },
     },
     'GET /admin/records': { targets: [unscoped('/admin/records', ['admin'])] },
+    'GET /admin/messages.csv': { targets: [unscoped('/admin/messages.csv', ['admin'])] },
     ...adminRows(fixture),
     'GET /metrics': { targets: [unscoped('/metrics', ['admin'])] },
     'GET /health/live': { targets: [unscoped('/health/live', 'everyone')] },

@@ -22,6 +22,8 @@ export type MessageRow = {
   provider_response_latency: number;
   total_price: string | null;
   currency: string | null;
+  model_provider: string | null;
+  model_id: string | null;
   created_at: number;
   is_unfinished: boolean;
 };
@@ -44,6 +46,8 @@ const repair = {
     inputs: {},
     total_price: null,
     currency: null,
+    model_provider: null,
+    model: null,
     provider_response_latency: 0,
     feedback: null,
   },
@@ -97,6 +101,8 @@ export function mapMessage(
     provider_response_latency: row.provider_response_latency,
     total_price: row.total_price,
     currency: row.currency,
+    model_provider: mapper.textOrNull(row.model_provider || null),
+    model: mapper.textOrNull(row.model_id || null),
   };
   return mapper.finish(record, repair);
 }

@@ -136,7 +136,7 @@ async function readBatch(
 const selectMessages = `
   SELECT m.id, m.conversation_id, a.tenant_id AS workspace_id, m.parent_message_id, m.inputs::text AS inputs, m.query,
     m.answer, m.status, m.error, m.message_metadata, m.message_tokens, m.answer_tokens, m.provider_response_latency,
-    m.total_price::text AS total_price, m.currency, ${epoch('m.created_at')} AS created_at,
+    m.total_price::text AS total_price, m.currency, m.model_provider, m.model_id, ${epoch('m.created_at')} AS created_at,
     (m.status = 'normal' AND m.answer = '' AND m.message_tokens = 0 AND m.answer_tokens = 0
       AND m.created_at > now() AT TIME ZONE 'UTC' - interval '10 minutes') AS is_unfinished
   FROM messages m JOIN conversations c ON c.id = m.conversation_id JOIN apps a ON a.id = c.app_id

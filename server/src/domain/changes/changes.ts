@@ -135,12 +135,3 @@ function parseSnapshot(text: string): ChangePosition['snapshot'] {
 const isPart = (value: unknown, type: string | undefined): boolean =>
   typeof value === type &&
   (typeof value === 'string' ? value.isWellFormed() && !value.includes('\0') : Number.isSafeInteger(value));
-
-/** The kinds of a comma-separated list. */
-export function parseKinds(text: string | undefined): readonly ChangeKind[] | undefined {
-  if (text === undefined) return undefined;
-  const kinds = text.split(',');
-  const unknown = kinds.find((kind) => !changeKinds.includes(kind as ChangeKind));
-  if (unknown !== undefined) throw invalidParam(`kinds must be a comma-separated list of ${changeKinds.join(', ')}`);
-  return kinds as ChangeKind[];
-}

@@ -86,10 +86,13 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
     fields.total_tokens = fields.message_tokens + fields.answer_tokens;
     if (!Number.isSafeInteger(fields.total_tokens))
       reject('message_tokens', 'message_tokens and answer_tokens add up to too much');
-    const { id, conversation_id, created_at, feedback_content, rated_at } = fields;
+    const { id, conversation_id, created_at, feedback_content, rated_at, model_provider, model } = fields;
+    const usage = usageOf(fields);
     // Not part of the text that readers get.
     fields.feedback_content = undefined;
     fields.rated_at = undefined;
+    fields.model_provider = undefined;
+    fields.model = undefined;
     const doc = JSON.stringify(fields);
     texts.push(doc);
     return {
@@ -100,9 +103,11 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
       omitted: omittedFields('message', input).filter((field) => field !== 'rated_at' || input.feedback === undefined),
       feedback_content,
       rated_at,
+      model_provider,
+      model,
       derived_name: deriveName(fields.query),
       derived_inputs: JSON.stringify(fields.inputs),
-      usage: usageOf(fields),
+      usage,
       doc_bytes: Buffer.byteLength(doc),
     };
   },

@@ -30,6 +30,8 @@ type Special = {
     created_at: number;
     feedback_content: string | null;
     rated_at: number | null;
+    model_provider: string | null;
+    model: string | null;
     derived_name: string | null;
     derived_inputs: string;
     usage: Usage;

@@ -7,12 +7,15 @@ type Rating = { rating: 'like' | 'dislike' };
  * The usage of one message. The price is in billionths, so that sums of prices are sums of integers. '' means no currency.
  * The counts are 0 or 1.
  */
-export type Usage = Cost & Ratings & { failed: number };
+export type Usage = Cost & Ratings & ModelUsed & { failed: number };
 type Cost = { tokens: number; price_nanos: number; currency: string };
 type Ratings = { liked: number; disliked: number };
+/** '' if it is not known. */
+type ModelUsed = { model_provider: string; model: string };
 
 /** The fields of a message that give its usage. */
-export type UsageFields = CostFields & { feedback: Rating | null; status: string };
+export type UsageFields = CostFields & ModelFields & { feedback: Rating | null; status: string };
+export type ModelFields = { model_provider: string | null; model: string | null };
 type CostFields = { total_tokens: number | null; total_price: string | null; currency: string | null };
 
 const daySeconds = 86_400;
@@ -29,7 +32,8 @@ const priceRules = {
 } as const;
 
 export function usageOf(fields: UsageFields): Usage {
-  return { ...costOf(fields), ...ratingsOf(fields.feedback), failed: fields.status === 'error' ? 1 : 0 };
+  const model = { model_provider: fields.model_provider ?? '', model: fields.model ?? '' };
+  return { ...costOf(fields), ...ratingsOf(fields.feedback), ...model, failed: fields.status === 'error' ? 1 : 0 };
 }
 
 export const ratingsOf = (feedback: Rating | null): Ratings => ({

@@ -12,6 +12,7 @@ import type { AppStore } from './app-store.ts';
 import type { AuditPage, AuditQuery, Author } from './audit.ts';
 import type { ChangeReads } from './change-reads.ts';
 import type { Doubts } from './doubts.ts';
+import type { Exports } from './exports.ts';
 import type { ImportSources } from './import-sources.ts';
 import type { ChunkLocation, MissingPart } from './knowledge-path.ts';
 import type { KnowledgeReads, KnowledgeSnapshot } from './knowledge-reads.ts';
@@ -188,8 +189,7 @@ export interface Store {
 
   /** Several imports may be checked concurrently. */
   openImport(): Promise<PendingImport>;
-  /** Lines of records, parents before children, from one consistent snapshot. */
-  exportRecords(): AsyncIterable<Uint8Array>;
+  readonly exports: Exports;
 
   /** Operations of app keys besides messages. */
   readonly apps: AppStore;

@@ -3,14 +3,15 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ChangePage, ChangesQuery } from '../../contract/change.ts';
+import { ChangePage, ChangesQuery, changeKinds } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
-import { type ChangePlace, type ChangePage as Page, parseKinds, startOf } from '../../domain/changes/changes.ts';
+import { type ChangePlace, type ChangePage as Page, startOf } from '../../domain/changes/changes.ts';
 import { followChanges } from '../../domain/changes/follow-changes.ts';
 import { clientDisconnected, unavailable } from '../../domain/errors.ts';
+import { parseKinds } from '../../domain/records/parse-kinds.ts';
 import type { ChangeScope, ChangeSelection } from '../../domain/store/change-reads.ts';
 import { leaveGate } from '../front/gate.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
@@ -184,7 +185,7 @@ type StreamOptions = {
 /** The parameters restrict what the key allows. */
 function scopeOf(caller: Caller | null, { kinds, app_id, dataset_id }: ChangesQuery): ChangeScope {
   const requested = {
-    kinds: parseKinds(kinds),
+    kinds: parseKinds(kinds, changeKinds),
     app_id: app_id === undefined ? undefined : canonicalId(app_id),
     dataset_ids: dataset_id === undefined ? undefined : [canonicalId(dataset_id)],
   };

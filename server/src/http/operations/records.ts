@@ -1,10 +1,15 @@
 import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { ExportQuery, MessageExportQuery } from '../../contract/admin.ts';
 import { limits } from '../../contract/limits.ts';
 import { integer, shape } from '../../contract/primitives.ts';
 import { recordKinds } from '../../contract/record.ts';
 import { Type } from '../../contract/type.ts';
 import { importRecords } from '../../domain/import/import-records.ts';
-import { responses, textResponse } from '../openapi/openapi.ts';
+import { exportCsv, exportRecords } from '../../domain/records/export-records.ts';
+import { parseKinds } from '../../domain/records/parse-kinds.ts';
+import { selectionOf } from '../../domain/store/selection.ts';
+import { aboutAdmin, responses, textResponse } from '../openapi/openapi.ts';
 import { requireContentType, streamBody } from '../request/body.ts';
 import type { Routes } from '../route-types.ts';
 
@@ -57,16 +62,50 @@ export const recordRoutes: Routes = (app, { store, bearer, clock, validateLines,
       ...about,
       operationId: 'exportRecords',
       summary: 'Export records',
-      description: 'All data as records: parents before children, from one consistent snapshot.',
-      security: [{ adminKey: [] }],
-      response: responses({ 200: textResponse(ndjson, 'NDJSON, one record per line.') }, [401]),
+      description:
+        'All data as records: parents before children, from one consistent snapshot. With a filter by app, user, ' +
+        'conversation or time: the selected conversations and messages, with the apps and workspaces above them, so that the ' +
+        'file can be imported, and never keys. With `from` or `to`, only conversations with messages in that time. Deleted ' +
+        'conversations are included.',
+      security: aboutAdmin.security,
+      querystring: ExportQuery,
+      response: responses({ 200: textResponse(ndjson, 'NDJSON, one record per line.') }, [400, 401, 404]),
     },
-    onRequest: bearer.requireKey(['admin']),
+    onRequest: bearer.requireAdmin(),
     handler: async (request, reply) => {
-      // A client that stops reading would keep its snapshot of the database open forever.
-      reply.raw.setTimeout(limits.bodyIdleMillisMax, () => reply.raw.destroy());
-      reply.header('content-type', ndjson).header('cache-control', 'no-store');
-      return reply.send(Readable.from(request.method === 'HEAD' ? [] : store.exportRecords()));
+      const kinds = parseKinds(request.query.kinds, recordKinds);
+      const records = await exportRecords(store, { ...selectionOf(request.query), kinds });
+      return sendStream(reply.header('content-type', ndjson), records);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/admin/messages.csv',
+    schema: {
+      ...about,
+      operationId: 'exportMessages',
+      summary: 'Export messages as CSV',
+      description:
+        'One row for each selected message, after a header: RFC 4180, in UTF-8. A cell that begins like a formula of a ' +
+        "spreadsheet (`=`, `+`, `-`, `@`, tab, carriage return) begins with `'`. Deleted conversations are included.",
+      security: aboutAdmin.security,
+      querystring: MessageExportQuery,
+      response: responses({ 200: textResponse('text/csv', 'The rows.') }, [400, 401, 404]),
+    },
+    onRequest: bearer.requireAdmin(),
+    handler: async (request, reply) => {
+      const rows = await exportCsv(store, selectionOf(request.query));
+      reply.header('content-type', 'text/csv; charset=utf-8; header=present');
+      reply.header('content-disposition', 'attachment; filename="messages.csv"');
+      return sendStream(reply, rows);
     },
   });
 };
+
+function sendStream(reply: FastifyReply, chunks: AsyncIterable<Uint8Array>): FastifyReply {
+  // A client that stops reading would keep its snapshot of the database open forever.
+  reply.raw.setTimeout(limits.bodyIdleMillisMax, () => reply.raw.destroy());
+  reply.header('cache-control', 'no-store');
+  return reply.send(Readable.from(reply.request.method === 'HEAD' ? [] : chunks));
+}

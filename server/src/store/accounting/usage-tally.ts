@@ -2,9 +2,10 @@ import { dayOf, type Usage } from '../../domain/records/usage.ts';
 import { sumColumns, type UsageSums } from './usage-statements.ts';
 
 /** The usage of a conversation's messages on one day, or a change of it. */
-export type UsageOfDay = UsageSums & { conversation_id: string; day: number; currency: string; app_id: string };
+export type UsageOfDay = UsageSums & Key & { app_id: string };
+type Key = { conversation_id: string; day: number; currency: string; model_provider: string; model: string };
 
-/** Adds up the usage of written messages by day. */
+/** Adds up the usage of written messages by day and model. */
 export class UsageTally {
   readonly #days = new Map<string, UsageOfDay>();
   #last: UsageOfDay | undefined;
@@ -15,7 +16,7 @@ export class UsageTally {
 
   /** `times` is -1 for the old version of a message that is replaced. */
   add(conversation: { id: string; app_id: string }, created_at: number, usage: Usage, times: 1 | -1): void {
-    const sum = this.#sumOf(conversation, dayOf(created_at), usage.currency);
+    const sum = this.#sumOf(conversation, dayOf(created_at), usage);
     sum.messages += times;
     sum.tokens += times * usage.tokens;
     sum.price_nanos += times * usage.price_nanos;
@@ -24,15 +25,17 @@ export class UsageTally {
     sum.failed += times * usage.failed;
   }
 
-  /** Consecutive messages mostly belong to one conversation and day, so the last sum is tried first. */
-  #sumOf({ id, app_id }: { id: string; app_id: string }, day: number, currency: string): UsageOfDay {
+  /** Consecutive messages mostly belong to one conversation, day and model, so the last sum is tried first. */
+  #sumOf({ id, app_id }: { id: string; app_id: string }, day: number, usage: Usage): UsageOfDay {
+    const { currency, model_provider, model } = usage;
     const last = this.#last;
-    if (last?.conversation_id === id && last.day === day && last.currency === currency) return last;
-    const key = `${id} ${day} ${currency}`;
+    const isSameDay = last?.conversation_id === id && last.day === day && last.currency === currency;
+    if (isSameDay && last.model === model && last.model_provider === model_provider) return last;
+    const key = `${id} ${day} ${currency}\0${model_provider}\0${model}`;
     let sum = this.#days.get(key);
     if (sum === undefined) {
       const none = { messages: 0, tokens: 0, price_nanos: 0, liked: 0, disliked: 0, failed: 0 };
-      this.#days.set(key, (sum = { conversation_id: id, day, currency, app_id, ...none }));
+      this.#days.set(key, (sum = { conversation_id: id, day, currency, model_provider, model, app_id, ...none }));
     }
     this.#last = sum;
     return sum;

@@ -1,5 +1,6 @@
 import type { ConversationOrder } from '../../contract/conversation.ts';
 import { limits } from '../../contract/limits.ts';
+import type { ModelFields } from '../../domain/records/usage.ts';
 import type {
   ConversationChange,
   ConversationQuery,
@@ -123,7 +124,8 @@ export const findMessageById: Statement<{ conversation_id: string }> = `
   WHERE c.conversation_id = m.conversation_id AND m.id = ? AND c.app_id = ? AND c.deleted = 0 AND (c."user" IS NULL OR c."user" = ?) LIMIT 2`;
 
 /** Parameters: conversation_id, id. */
-export const findDoc: Statement<{ doc: string }> = 'SELECT doc FROM messages WHERE conversation_id = ? AND id = ?';
+export const findDoc: Statement<ModelFields & { doc: string }> =
+  'SELECT doc, model_provider, model FROM messages WHERE conversation_id = ? AND id = ?';
 
 /** Also locks the conversation. Parameters: version, conversation_id. */
 export const touchConversation = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND deleted = 0';

@@ -36,13 +36,13 @@ export function* rateMessage(rating: MessageRating): Write<Rated> {
   if (rating.rating === null) {
     // The transaction would replace the version of the conversation, although nothing changes.
     const message = yield* first(sql.findDoc, conversation_id, message_id);
-    if (message !== undefined && rate(message.doc, rating) === 'unrated') return 'unrated';
+    if (message !== undefined && rate(message, rating) === 'unrated') return 'unrated';
   }
   yield* begin();
   const locked = yield* execute(sql.touchConversation, newVersion(), conversation_id);
   const message = yield* first(sql.findDoc, conversation_id, message_id);
   if (locked === 0 || message === undefined) return 'missing';
-  const rated = rate(message.doc, rating);
+  const rated = rate(message, rating);
   if (rated === 'unrated') return rated;
   yield* execute(sql.rateMessage, rated.doc, contentOf(rating), now, conversation_id, message_id);
   yield* changed({

@@ -6,6 +6,7 @@ import type {
   Dialect,
   Engine,
   ExportStep,
+  IsWanted,
   Reader,
   Row,
   Snapshot,
@@ -137,8 +138,8 @@ export class PostgresEngine implements Engine {
     await this.#pool.transaction(analyze, longStatementMillis).catch(() => undefined);
   }
 
-  readAll(steps: readonly ExportStep[]): AsyncIterable<{ step: number; rows: Row[] }> {
-    return this.#layout.readAll(steps);
+  readAll(steps: readonly ExportStep[], isWanted: IsWanted): AsyncIterable<{ step: number; rows: Row[] }> {
+    return this.#layout.readAll(steps, isWanted);
   }
 
   close(): Promise<void> {

@@ -1,4 +1,4 @@
-import { type ExportStep, type Row, unitsOf } from '../engine.ts';
+import { type ExportStep, type IsWanted, type Row, unitsOf } from '../engine.ts';
 import type { PostgresPool } from './pool.ts';
 
 /** The rows of one step of an export, in the order of their keys. */
@@ -17,10 +17,15 @@ export function nextCount(rows: readonly Row[]): number {
 }
 
 /** All rows from one snapshot. Rows are fetched from a cursor, so that memory stays flat. */
-export function exportSnapshot(pool: PostgresPool, steps: readonly ExportStep[]): AsyncIterable<StepRows> {
+export function exportSnapshot(
+  pool: PostgresPool,
+  steps: readonly ExportStep[],
+  isWanted: IsWanted,
+): AsyncIterable<StepRows> {
   return pool.open('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async function* (transaction) {
-    for (const [step, { sql }] of steps.entries()) {
-      await transaction.query(`DECLARE export NO SCROLL CURSOR FOR ${sql}`);
+    for (const [step, wanted] of steps.entries()) {
+      if (!isWanted(wanted)) continue;
+      await transaction.query(`DECLARE export NO SCROLL CURSOR FOR ${wanted.sql}`);
       for (let count = firstPageRows; ; ) {
         const rows = await transaction.query(`FETCH ${count} FROM export`);
         if (rows.length === 0) break;

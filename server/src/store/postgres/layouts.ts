@@ -1,5 +1,5 @@
 import type { CachedVersion, FoundPage, PagePosition, PageShape } from '../../domain/store/store.ts';
-import type { Dialect, ExportStep } from '../engine.ts';
+import type { Dialect, ExportStep, IsWanted } from '../engine.ts';
 import type { MessageTables } from '../records/message-tables.ts';
 import type { writes } from '../writes.ts';
 import { isDistributed } from './citus/distribute.ts';
@@ -32,7 +32,7 @@ export type Layout = {
   writes: Partial<typeof writes>;
   /** Up to this number, one statement for each row is faster than one for all. */
   singleRowsMax: number;
-  readAll(steps: readonly ExportStep[]): AsyncIterable<StepRows>;
+  readAll(steps: readonly ExportStep[], isWanted: IsWanted): AsyncIterable<StepRows>;
   messages: MessageTables;
 };
 
@@ -56,7 +56,7 @@ function oneServer(pool: PostgresPool): Layout {
         : readPage(pool, position, shape, cached?.version),
     writes: { updateChildChunk: updateAtOnce },
     singleRowsMax: 0,
-    readAll: (steps) => exportSnapshot(pool, steps),
+    readAll: (steps, isWanted) => exportSnapshot(pool, steps, isWanted),
     messages,
   };
 }
@@ -71,7 +71,7 @@ function distributed(pool: PostgresPool): Layout {
     readPage: (position, shape, cached) => citusPage.readPage(pool, position, shape, cached),
     writes: {},
     singleRowsMax,
-    readAll: (steps) => exportPages(pool, steps),
+    readAll: (steps, isWanted) => exportPages(pool, steps, isWanted),
     messages: citusMessages,
   };
 }

@@ -27,12 +27,13 @@ const writeMessages = insertInto(
   'messages',
   messageColumns,
   `ON CONFLICT (conversation_id, id) DO UPDATE SET created_at = excluded.created_at, doc = excluded.doc,
-    feedback_content = excluded.feedback_content, rated_at = excluded.rated_at`,
+    feedback_content = excluded.feedback_content, rated_at = excluded.rated_at,
+    model_provider = excluded.model_provider, model = excluded.model`,
 );
 
 /** The fields of a stored message `m` for its usage, and those that a record may omit. */
 export const storedFields = `m.conversation_id, m.id, m.created_at, f.total_tokens, f.total_price, f.currency, f.feedback,
-    f.inputs, f.status, m.feedback_content, m.rated_at`;
+    f.inputs, f.status, m.feedback_content, m.rated_at, m.model_provider, m.model`;
 export const parseStored = `CROSS JOIN LATERAL json_to_record(CAST(m.doc AS json))
     AS f (total_tokens float8, total_price text, currency text, feedback text, inputs text, status text)`;
 

@@ -38,12 +38,14 @@ export const messageColumns = {
   doc: 'text',
   feedback_content: 'text',
   rated_at: 'bigint',
+  model_provider: 'text',
+  model: 'text',
 } as const;
 
 /** In the order of `messageColumns`. */
 export function messageValues({ message, sequence }: WrittenMessage, doc: string | Uint8Array): Scalar[] {
-  const { conversation_id, created_at, id, feedback_content, rated_at } = message;
-  return [conversation_id, created_at, sequence, id, doc, feedback_content, rated_at];
+  const { conversation_id, created_at, id, feedback_content, rated_at, model_provider, model } = message;
+  return [conversation_id, created_at, sequence, id, doc, feedback_content, rated_at, model_provider, model];
 }
 
 type AddedName = 'newest' | 'has_large_messages' | 'created_at' | 'derived_name' | 'derived_inputs';

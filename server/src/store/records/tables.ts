@@ -134,7 +134,7 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
   message: {
     name: 'messages',
     order: ['conversation_id', 'created_at', 'sequence'],
-    extraColumns: ['feedback_content', 'rated_at'],
+    extraColumns: ['feedback_content', 'rated_at', 'model_provider', 'model'],
   },
 };
 

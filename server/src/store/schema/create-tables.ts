@@ -104,6 +104,8 @@ const messages: readonly string[] = [
      doc TEXT NOT NULL,
      feedback_content TEXT,
      rated_at BIGINT,
+     model_provider TEXT,
+     model TEXT,
      PRIMARY KEY (conversation_id, created_at, sequence)
    )`,
   // In this order it also finds a message by its id alone.
@@ -112,6 +114,8 @@ const messages: readonly string[] = [
      conversation_id TEXT NOT NULL,
      day BIGINT NOT NULL,
      currency TEXT NOT NULL,
+     model_provider TEXT NOT NULL DEFAULT '',
+     model TEXT NOT NULL DEFAULT '',
      app_id TEXT NOT NULL,
      messages BIGINT NOT NULL,
      tokens DOUBLE PRECISION NOT NULL,
@@ -119,7 +123,7 @@ const messages: readonly string[] = [
      liked BIGINT NOT NULL DEFAULT 0,
      disliked BIGINT NOT NULL DEFAULT 0,
      failed BIGINT NOT NULL DEFAULT 0,
-     PRIMARY KEY (conversation_id, day, currency)
+     PRIMARY KEY (conversation_id, day, currency, model_provider, model)
    )`,
   'CREATE INDEX conversation_days_by_day ON conversation_days (day DESC, app_id, currency)',
 ];

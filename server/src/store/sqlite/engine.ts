@@ -14,6 +14,7 @@ import type {
 import {
   type Engine,
   type ExportStep,
+  type IsWanted,
   type Reader,
   type Row,
   type Scanner,
@@ -173,14 +174,15 @@ export class SqliteEngine implements Engine {
   }
 
   /** Uses a separate connection, so that one transaction spans all statements. */
-  async *readAll(steps: readonly ExportStep[]): AsyncGenerator<{ step: number; rows: Row[] }> {
+  async *readAll(steps: readonly ExportStep[], isWanted: IsWanted): AsyncGenerator<{ step: number; rows: Row[] }> {
     const db = new Connection(this.#path, readerBusyMillis);
     try {
       db.db.exec('PRAGMA query_only = ON; BEGIN');
-      for (const [step, { sql: text }] of steps.entries()) {
+      for (const [step, wanted] of steps.entries()) {
+        if (!isWanted(wanted)) continue;
         let rows: Row[] = [];
         let units = 0;
-        for (const row of db.iterate(text)) {
+        for (const row of db.iterate(wanted.sql)) {
           rows.push(row);
           units += unitsOf(row);
           if (units < batchUnits) continue;

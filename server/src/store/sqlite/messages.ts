@@ -13,16 +13,16 @@ import { eraseReplaced } from './search.ts';
 /** Writes nothing if the message already exists. The text is bound as bytes. Parameters: as in `messageColumns`. */
 const insertMessage = `
   INSERT INTO messages (${Object.keys(messageColumns).join(', ')})
-  VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?) ON CONFLICT (conversation_id, id) DO NOTHING`;
+  VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?) ON CONFLICT (conversation_id, id) DO NOTHING`;
 /** A message's position, the fields for its usage, and those that a record may omit. */
 export const findMessage: Statement<StoredMessage & { sequence: number }> = `
   SELECT conversation_id, id, created_at, sequence, doc ->> 'total_tokens' AS total_tokens,
     doc ->> 'total_price' AS total_price, doc ->> 'currency' AS currency, doc ->> 'feedback' AS feedback,
-    doc ->> 'inputs' AS inputs, doc ->> 'status' AS status, feedback_content, rated_at
+    doc ->> 'inputs' AS inputs, doc ->> 'status' AS status, feedback_content, rated_at, model_provider, model
   FROM messages WHERE conversation_id = ? AND id = ?`;
-/** Parameters: created_at, doc as bytes, feedback_content, rated_at, conversation_id, id. */
+/** Parameters: created_at, doc as bytes, feedback_content, rated_at, model_provider, model, conversation_id, id. */
 export const replaceMessage = `
-  UPDATE messages SET created_at = ?, doc = CAST(? AS TEXT), feedback_content = ?, rated_at = ?
+  UPDATE messages SET created_at = ?, doc = CAST(? AS TEXT), feedback_content = ?, rated_at = ?, model_provider = ?, model = ?
   WHERE conversation_id = ? AND id = ?`;
 
 export const findConversation: Statement<{
@@ -83,10 +83,11 @@ export const messages: MessageTables = {
     if (stored.length === 0) return;
     const keys = new Set(stored.map(({ conversation_id, id }) => `${conversation_id} ${id}`));
     for (const { message } of written) {
-      const { conversation_id, id, created_at, doc, feedback_content, rated_at } = message;
+      const { conversation_id, id, created_at, doc, feedback_content, rated_at, model_provider, model } = message;
       if (!keys.has(`${conversation_id} ${id}`)) continue;
       yield* eraseReplaced(conversation_id, id, doc);
-      yield* execute(replaceMessage, created_at, doc, feedback_content, rated_at, conversation_id, id);
+      const values = [created_at, doc, feedback_content, rated_at, model_provider, model];
+      yield* execute(replaceMessage, ...values, conversation_id, id);
     }
   },
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordKind } from '../../../contract/record.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { type KindRules, kindRules } from '../../../domain/records/record-kinds.ts';
-import type { ExportStep, Row, Value } from '../../engine.ts';
+import type { ExportStep, IsWanted, Row, Value } from '../../engine.ts';
 import { SeenIds } from '../../records/seen-ids.ts';
 import { distribution } from '../../schema/schema.ts';
 import { firstPageRows, nextCount, pageRows, type StepRows } from '../export.ts';
@@ -25,24 +25,44 @@ const referenceTables: readonly string[] = distribution.reference;
  * The rows of a dataset are read dataset by dataset, on one shard. Conversations are read from all shards at once, and their
  * messages by ranges of conversations that have about one page of messages.
  */
-export async function* exportPages(pool: PostgresPool, steps: readonly ExportStep[]): AsyncGenerator<StepRows> {
+export async function* exportPages(
+  pool: PostgresPool,
+  steps: readonly ExportStep[],
+  isWanted: IsWanted,
+): AsyncGenerator<StepRows> {
   const reader = new PageReader(pool);
   try {
-    const all = [...steps.entries()];
+    const needed = neededKinds(steps.filter(isWanted));
+    const all = [...steps.entries()].filter(([, { kind }]) => needed.has(kind));
+    const rowsOf = (at: number, step: ExportStep, pages: AsyncIterable<Row[]>) => stepRows(at, pages, isWanted(step));
     const isSmall = ({ table }: ExportStep) => referenceTables.includes(table);
     const small = all.filter(([, step]) => isSmall(step));
     // These are on every node. In one snapshot of one node they fit together.
     yield* pool.open('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async function* (transaction) {
-      for (const [at, step] of small) yield* stepRows(at, reader.readTable(step, transaction));
+      for (const [at, step] of small) yield* rowsOf(at, step, reader.readTable(step, transaction));
     });
-    for (const [at, step] of all) if (!isSmall(step)) yield* stepRows(at, reader.readDistributed(step));
+    for (const [at, step] of all) if (!isSmall(step)) yield* rowsOf(at, step, reader.readDistributed(step));
   } finally {
     reader.close();
   }
 }
 
-async function* stepRows(step: number, pages: AsyncIterable<Row[]>): AsyncGenerator<StepRows> {
-  for await (const rows of pages) if (rows.length > 0) yield { step, rows };
+/** The rows of what others refer to are read in any case. */
+async function* stepRows(step: number, pages: AsyncIterable<Row[]>, isWanted: boolean): AsyncGenerator<StepRows> {
+  for await (const rows of pages) if (isWanted && rows.length > 0) yield { step, rows };
+}
+
+/** These kinds, and those that they refer to. */
+function neededKinds(steps: readonly ExportStep[]): ReadonlySet<RecordKind> {
+  const needed = new Set<RecordKind>();
+  const add = (kind: RecordKind): void => {
+    needed.add(kind);
+    const { parent }: KindRules = kindRules[kind];
+    if (parent !== null) add(parent.kind);
+    if (kind === 'api_key') for (const other of ['app', 'dataset'] as const) add(other);
+  };
+  for (const { kind } of steps) add(kind);
+  return needed;
 }
 
 /** A part of a table: a condition with its parameters, and the columns of the key that it leaves open. */

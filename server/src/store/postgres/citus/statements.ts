@@ -31,7 +31,7 @@ export const findStoredMessages: Statement<StoredMessage> = `
   SELECT conversation_id, id, created_at, CAST(CAST(doc AS json) ->> 'total_tokens' AS float8) AS total_tokens,
     CAST(doc AS json) ->> 'total_price' AS total_price, CAST(doc AS json) ->> 'currency' AS currency,
     CAST(doc AS json) ->> 'feedback' AS feedback, CAST(doc AS json) ->> 'inputs' AS inputs,
-    CAST(doc AS json) ->> 'status' AS status, feedback_content, rated_at
+    CAST(doc AS json) ->> 'status' AS status, feedback_content, rated_at, model_provider, model
   FROM messages WHERE conversation_id = ? AND id = ANY(?)`;
 
 /** Which of these messages exist, on all shards of their conversations. Parameters: conversation ids, ids. */

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import { call, newFolder, newScope } from '../support/cli-helpers.ts';
+import {
+  makeTwoTenants,
+  message,
+  newDatabaseUrl,
+  onEveryEngine,
+  type Service,
+  startService,
+} from '../support/harness.ts';
+
+const header =
+  'conversation_id,message_id,created_at,user,query,answer,status,error,rating,feedback,message_tokens,answer_tokens,' +
+  'total_price,currency,latency,provider,model\r\n';
+
+onEveryEngine('exports with filters', (engine) => {
+  let service: Service;
+  const { one, other, admin, records } = makeTwoTenants();
+  const conversation = { record: 'conversation', id: randomUUID(), app_id: one.ids.app, user: '=eve', created_at: 1 };
+  const rated = message(conversation.id, 1_769_817_600, {
+    ...{ query: 'a "b", c\nd', answer: '@SUM(1)', status: 'error', error: '-', feedback: { rating: 'dislike' } },
+    ...{ feedback_content: '\tno', message_tokens: 3, answer_tokens: 4, total_price: '0.0010', currency: 'USD' },
+    ...{ provider_response_latency: 1.25, model_provider: 'harbour/lantern', model: 'lantern-large' },
+  });
+  const far = message(conversation.id, Number.MAX_SAFE_INTEGER);
+  before(async () => {
+    service = await startService(engine);
+    await service.load([...records, conversation, rated, far]);
+  });
+  after(() => service.close());
+  const get = (path: string, key = admin) => service.request('GET', path, { key });
+
+  it('200: CSV with a header, quoted cells and no formulas', async () => {
+    const { status, text, headers } = await get('/admin/messages.csv?user=%3Deve');
+    assert.equal(status, 200, text);
+    assert.equal(headers['content-type'], 'text/csv; charset=utf-8; header=present');
+    assert.equal(
+      text,
+      `${header}${conversation.id},${rated.id},2026-01-31T00:00:00Z,'=eve,"a ""b"", c\nd",'@SUM(1),error,'-,dislike,'\tno,3,4,` +
+        `0.0010,USD,1.25,harbour/lantern,lantern-large\r\n` +
+        `${conversation.id},${far.id},${Number.MAX_SAFE_INTEGER},'=eve,q,a,normal,,,,0,0,,,0,,\r\n`,
+    );
+    assert.equal((await get('/admin/messages.csv?user=nobody')).text, header);
+    const head = await service.request('HEAD', '/admin/messages.csv', { key: admin });
+    assert.deepEqual([head.status, head.text], [200, '']);
+  });
+
+  it('200: kinds alone select whole kinds, keys too; with another filter there are never keys', async () => {
+    const kindsOf = async (query: string) => {
+      const lines = (await get(`/admin/records?${query}`)).text.trim().split('\n');
+      return [...new Set(lines.map((line) => JSON.parse(line).record))];
+    };
+    assert.deepEqual(await kindsOf('kinds=api_key'), ['api_key']);
+    assert.deepEqual(await kindsOf('kinds=message,dataset'), ['dataset', 'message']);
+    assert.deepEqual(await kindsOf(`app_id=${one.ids.app}`), ['workspace', 'app', 'conversation', 'message']);
+    const { status, body } = await get(`/admin/records?app_id=${one.ids.app}&kinds=message,api_key`);
+    assert.equal(status, 400);
+    assert.match(body.message, /^kinds must be of workspace, app, conversation, message/);
+  });
+
+  it('400 for unknown kinds and times, 404 for an unknown app or conversation', async () => {
+    const unknown = randomUUID();
+    for (const path of ['/admin/records', '/admin/messages.csv']) {
+      for (const query of ['from=x', 'usr=ann', 'user=%00']) assert.equal((await get(`${path}?${query}`)).status, 400);
+      const missing = [
+        `app_id=${unknown}`,
+        `conversation_id=${unknown}`,
+        `app_id=${other.ids.app}&conversation_id=${conversation.id}`,
+      ];
+      for (const query of missing) assert.equal((await get(`${path}?${query}`)).status, 404, query);
+      assert.equal((await get(path, one.keys.writer)).status, 401);
+    }
+    assert.equal((await get('/admin/records?kinds=message,x')).status, 400);
+  });
+
+  it('the command line writes the same', async () => {
+    const scope = newScope();
+    try {
+      const cwd = await newFolder(scope);
+      const { url, remove } = await newDatabaseUrl(engine);
+      scope.after(remove);
+      const command = (args: string[], stdin = '') => call(args, { cwd, env: { DATABASE_URL: url }, stdin });
+      const all = (await get('/admin/records')).text;
+      assert.equal((await command(['import', '-'], all)).code, 0);
+      const options = ['--app', one.ids.app, '--user', '=eve', '--from', '2026-01-31', '--to', '2026-01-31T00:00:01Z'];
+      const filters = `app_id=${one.ids.app}&user=%3Deve&from=1769817600&to=1769817601`;
+      const exported = await command(['export', ...options]);
+      assert.equal(exported.code, 0, exported.stderr);
+      assert.equal(exported.stdout, (await get(`/admin/records?${filters}`)).text);
+      assert.equal(exported.stdout.trim().split('\n').length, 4);
+      const csv = await command(['export', '--format', 'csv', '--conversation', conversation.id, '--to', '1769817601']);
+      assert.equal(
+        csv.stdout,
+        (await get(`/admin/messages.csv?conversation_id=${conversation.id}&to=1769817601`)).text,
+      );
+      const kinds = await command(['export', '--kinds', 'workspace']);
+      assert.equal(kinds.stdout, (await get('/admin/records?kinds=workspace')).text);
+      for (const wrong of [
+        ['--from', 'soon'],
+        ['--format', 'xml'],
+        ['--format', 'csv', '--kinds', 'message'],
+        ['--kinds', 'x'],
+      ]) {
+        const { code, stderr } = await command(['export', ...wrong]);
+        assert.notEqual(code, 0, stderr);
+      }
+      const missing = await command(['export', '--app', randomUUID()]);
+      assert.deepEqual([missing.code, missing.stdout], [1, '']);
+    } finally {
+      await scope.end();
+    }
+  });
+});
