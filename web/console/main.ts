@@ -1,37 +1,30 @@
 import { h, render, useEffect, useRef, useState } from '../shared/dom.ts';
 import { applyTheme, readSetting, storeSetting } from '../shared/settings.ts';
 import { ErrorNote } from './components/error-note.ts';
-import { Lazy } from './lazy.ts';
-import type { ShellProps } from './shell.ts';
+import { Shell } from './shell.ts';
 import { SignIn } from './sign-in.ts';
 import { type ApiError, request, whenSignedOut } from './state/api.ts';
 import type { ConsoleSession } from './state/types.ts';
 
-const loadShell = async () => (await import('./shell.ts')).Shell;
-
 /** Shows the console if there is a session, else the form to sign in. */
 function Console() {
-  const [session, showSession] = useState<ConsoleSession | null>();
+  const [token] = useState(takeToken);
+  const [session, showSession] = useState<ConsoleSession | null>(() => (token === undefined ? lastSession() : null));
   const [failed, setFailed] = useState<{ message: string; error: ApiError; retry: () => void }>();
   const [note, setNote] = useState<string>();
-  const [token] = useState(takeToken);
   /** Requests that are under way while the user signs out get 401, which does not mean that the session ended by itself. */
   const isLeaving = useRef(false);
 
   const setSession = (session: ConsoleSession | null) => {
-    storeSetting(place, session === null ? null : 'yes');
+    storeSetting(place, session && JSON.stringify(session));
     showSession(session);
   };
-  const readSession = () => {
-    setFailed(undefined);
+  /** The views read at the same time, and report what else fails. */
+  const readSession = () =>
     request<ConsoleSession>('/console/session').then(
       ({ body }) => setSession(body),
-      (error: ApiError) =>
-        error.status === 401
-          ? setSession(null)
-          : setFailed({ message: 'The console could not be loaded.', error, retry: readSession }),
+      (error: ApiError) => error.status === 401 && showSignIn(),
     );
-  };
   const showSignIn = () => {
     setNote(
       isLeaving.current
@@ -42,8 +35,7 @@ function Console() {
   };
   useEffect(() => {
     whenSignedOut(showSignIn);
-    if (token === undefined && readSetting(place) !== null) readSession();
-    else showSession(null);
+    if (session !== null) void readSession();
   }, []);
 
   const enter = (session: ConsoleSession) => {
@@ -68,10 +60,7 @@ function Console() {
       h('div', { class: 'stack' }, h('p', null, message), h(ErrorNote, { error, retry })),
     );
   }
-  if (session === undefined) return null;
-  return session === null
-    ? h(SignIn, { enter, note, token })
-    : h(Lazy<ShellProps>, { load: loadShell, props: { session, signOut } });
+  return session === null ? h(SignIn, { enter, note, token }) : h(Shell, { session, signOut });
 }
 
 /** The token of a sign-in link, `#sign-in=…`. It is removed from the address, and so from the history. */
@@ -82,10 +71,22 @@ function takeToken(): string | undefined {
 }
 
 /**
- * Storage key for the hint that there may be a session: scripts cannot read its cookie, and a request without a session would be
- * an error in the log of the browser at every first visit.
+ * Storage key for the session that there may be, with the name of its key: scripts cannot read its cookie. With it the views are
+ * shown at once; without it nothing is requested, which would be an error in the log of the browser at every first visit.
  */
 const place = 'backscroll-signed-in';
 
+function lastSession(): ConsoleSession | null {
+  const stored = readSetting(place);
+  if (stored === null) return null;
+  const none = { key_id: '', name: '', expires_at: 0, read_only: false };
+  try {
+    return { ...none, ...JSON.parse(stored ?? '{}') };
+  } catch {
+    return none;
+  }
+}
+
 applyTheme();
+document.body.replaceChildren();
 render(h(Console, null), document.body);

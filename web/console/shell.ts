@@ -28,13 +28,18 @@ export function Shell({ session, signOut }: ShellProps) {
     event.preventDefault();
     main.current?.focus();
   };
-  const link = (to: ViewName) =>
-    h(
+  const link = (to: ViewName) => {
+    const { title, icon, load } = views[to];
+    // Its module is loaded by the time of the click.
+    const preload = () => void load().catch(() => undefined);
+    const current = to === name ? 'page' : undefined;
+    return h(
       'a',
-      { key: to, href: hrefOf(to), 'aria-current': to === name ? 'page' : undefined },
-      h(Icon, { name: views[to].icon }),
-      views[to].title,
+      { key: to, href: hrefOf(to), 'aria-current': current, onPointerEnter: preload, onFocus: preload },
+      h(Icon, { name: icon }),
+      title,
     );
+  };
   return h(
     'div',
     { class: 'shell' },

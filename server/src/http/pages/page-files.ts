@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { browserModule, libraryFileName } from './browser-module.ts';
+import { joinModules } from './join-modules.ts';
 
 /** A file in the form that is sent to browsers. */
 export type PageFile = { type: string; bytes: Buffer; gzipped: Buffer; tag: string };
@@ -34,41 +35,47 @@ export const typefaceName = 'inter.woff2';
 /** Packages that the modules of a folder of `web/` import. */
 const libraries: Record<string, readonly string[]> = { shared: ['preact', 'preact/hooks'], console: ['marked'] };
 
-/** The files of one page and those that all pages share, by their unique names. */
+/** The files of one page, by their names: its joined modules and style sheets, the typeface, and what it loads later. */
 export async function readPageFiles(page: string): Promise<PageFiles> {
-  const root = existsSync(packed) ? packed : checkout;
   const files = new Map<string, PageFile>();
+  const { sources, styles } = await readSources(page);
+  for (const [name, text] of joinModules(sources)) files.set(name, await packFile(name, text));
+  if (page === 'console') files.set(starterRecords, await packFile(starterRecords, await readFile(starter, 'utf8')));
+  files.set(typefaceName, await packFile(typefaceName, await readFile(new URL(import.meta.resolve(typeface)))));
+  files.set(styleSheet, await packFile(styleSheet, styles.join('\n')));
+  return files;
+}
+
+/** The modules of a page and of all pages, with unique names, and their style sheets. */
+async function readSources(page: string): Promise<{ sources: Map<string, string>; styles: string[] }> {
+  const root = existsSync(packed) ? packed : checkout;
+  const sources = new Map<string, string>();
   const styles: string[] = [];
   for (const folder of ['shared', page]) {
-    for (const library of libraries[folder] ?? []) {
-      const name = libraryFileName(library);
-      const text = await readFile(new URL(import.meta.resolve(library)), 'utf8');
-      files.set(name, await packFile(name, browserModule(text)));
-    }
-    for (const path of sharedRules[folder] ?? []) {
-      const name = `${path.split('/').at(-1)}.js`;
-      files.set(
-        name,
-        await packFile(name, browserModule(await readFile(new URL(path + ownExtension, source), 'utf8'))),
+    for (const library of libraries[folder] ?? [])
+      sources.set(
+        libraryFileName(library),
+        browserModule(await readFile(new URL(import.meta.resolve(library)), 'utf8')),
       );
+    for (const path of sharedRules[folder] ?? []) {
+      const text = await readFile(new URL(path + ownExtension, source), 'utf8');
+      sources.set(`${path.split('/').at(-1)}.js`, browserModule(text));
     }
     // Style sheets apply in the order of their names.
     const entries = await readdir(new URL(`${folder}/`, root), { recursive: true, withFileTypes: true });
     for (const { name: entry, parentPath } of entries.filter((one) => one.isFile()).sort(byName)) {
+      if (!/\.(?:css|[jt]s)$/.test(entry)) continue;
       const text = await readFile(join(parentPath, entry), 'utf8');
       if (entry.endsWith('.css')) {
         styles.push(text);
         continue;
       }
       const name = entry.replace(/\.ts$/, '.js');
-      if (files.has(name)) throw new Error(`two files of the page ${page} have the name ${name}`);
-      files.set(name, await packFile(name, entry.endsWith('.ts') ? browserModule(text) : text));
+      if (sources.has(name)) throw new Error(`two files of the page ${page} have the name ${name}`);
+      sources.set(name, entry.endsWith('.ts') ? browserModule(text) : text);
     }
   }
-  if (page === 'console') files.set(starterRecords, await packFile(starterRecords, await readFile(starter, 'utf8')));
-  files.set(typefaceName, await packFile(typefaceName, await readFile(new URL(import.meta.resolve(typeface)))));
-  files.set(styleSheet, await packFile(styleSheet, styles.join('\n')));
-  return files;
+  return { sources, styles };
 }
 
 /** The records that the console offers to load into an empty database. */
@@ -77,16 +84,6 @@ const starter = new URL('../../../starter/records.ndjson', import.meta.url);
 
 /** The style sheets of a page, in one file. */
 export const styleSheet = 'style.css';
-
-/** The modules that a module imports, and those that they import, but not what is imported later with `import()`. */
-export function importedModules(files: PageFiles, name: string, seen = new Set<string>()): Set<string> {
-  const file = files.get(name);
-  if (file === undefined || seen.has(name)) return seen;
-  seen.add(name);
-  for (const [, imported = ''] of file.bytes.toString().matchAll(/\b(?:from|import)\s*['"]\.\/([^'"\n]+)['"]/g))
-    importedModules(files, imported, seen);
-  return seen;
-}
 
 const byName = (one: { name: string }, other: { name: string }) => (one.name < other.name ? -1 : 1);
 

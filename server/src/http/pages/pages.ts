@@ -1,20 +1,14 @@
+import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../../domain/errors.ts';
 import { matchesTag } from '../request/etag.ts';
 import type { Routes } from '../route-types.ts';
-import {
-  cachedResult,
-  importedModules,
-  type PageFile,
-  type PageFiles,
-  readPageFiles,
-  styleSheet,
-  typefaceName,
-} from './page-files.ts';
+import { firstMoments } from './first-moments.ts';
+import { cachedResult, type PageFile, readPageFiles, styleSheet, typefaceName } from './page-files.ts';
 
-/** Scripts and styles are loaded only from this service; `images` adds sources of images. */
-const policyOf = (images: string) =>
-  `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:${images}; font-src 'self'; connect-src 'self'; ` +
+/** Scripts and styles are loaded only from this service; `images` adds sources of images. The page itself has one script. */
+const policyOf = (images: string, script: string) =>
+  `default-src 'none'; script-src 'self' 'sha256-${createHash('sha256').update(script).digest('base64')}'; style-src 'self'; img-src 'self' data:${images}; font-src 'self'; connect-src 'self'; ` +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /** Browsers must not guess the content type, and must revalidate cached files each time. */
@@ -46,12 +40,13 @@ export const pageRoutes: Routes = (app) => {
     app.get(from, { schema: { hide: true } }, (_request, reply) => reply.headers(common).redirect(to));
   for (const page of pages) {
     const files = cachedResult(() => readPageFiles(page.folder));
-    app.get(page.path, { schema: { hide: true } }, async (_request, reply) =>
-      reply
+    app.get(page.path, { schema: { hide: true } }, async (_request, reply) => {
+      const { script, frame } = firstMoments(page.path, [...(await files()).keys()]);
+      return reply
         .headers({ ...common, 'content-type': 'text/html; charset=utf-8', 'referrer-policy': 'no-referrer' })
-        .header('content-security-policy', policyOf(page.images))
-        .send(htmlOf(page, await files())),
-    );
+        .header('content-security-policy', policyOf(page.images, script))
+        .send(htmlOf(page, script, frame));
+    });
     app.get(`${page.path}/:file`, { schema: { hide: true } }, async (request, reply) => {
       const { file: name } = request.params as { file: string };
       const file = (await files()).get(name);
@@ -79,9 +74,7 @@ function acceptsGzip(accepted = ''): boolean {
   });
 }
 
-/** With `modulepreload` the browser requests the modules of the first view in parallel, not one import after the other. */
-function htmlOf({ path, title }: WebPage, files: PageFiles): string {
-  const [main, ...modules] = importedModules(files, 'main.js');
+function htmlOf({ path, title }: WebPage, script: string, frame: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -90,13 +83,13 @@ function htmlOf({ path, title }: WebPage, files: PageFiles): string {
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" href="${icon}">
-<link rel="preload" as="font" type="font/woff2" crossorigin href="${path}/${typefaceName}">
 <link rel="stylesheet" href="${path}/${styleSheet}">
-${modules.map((name) => `<link rel="modulepreload" href="${path}/${name}">`).join('\n')}
-<script type="module" src="${path}/${main}"></script>
+<script type="module" src="${path}/main.js"></script>
+<script>${script}</script>
+<link rel="preload" as="font" type="font/woff2" crossorigin href="${path}/${typefaceName}">
 </head>
 <body>
-<noscript>This page needs JavaScript. It loads scripts from this service only.</noscript>
+${frame}<noscript>This page needs JavaScript. It loads scripts from this service only.</noscript>
 </body>
 </html>
 `;
