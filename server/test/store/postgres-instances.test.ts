@@ -326,6 +326,16 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
       return id;
     }
 
+    /** Creates a child chunk for one test. Returns its path. */
+    async function newChunk(): Promise<string> {
+      const list = one.chunkPath.slice(0, one.chunkPath.lastIndexOf('/'));
+      const { body } = await sendRequest(a.base, list, one.keys.knowledge, {
+        method: 'POST',
+        json: { content: 'new' },
+      });
+      return `${list}/${body.data.id}`;
+    }
+
     /** Repeats a request until it returns this status. Returns when the last request with another status was sent, in milliseconds. */
     async function millisUntil(status: number, probe: () => Promise<HttpResponse>): Promise<number> {
       const startedAt = performance.now();
@@ -352,7 +362,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
     const use = ({ base }: Instance, secret: string) => sendRequest(base, pageOf(one.ids.conversation), secret);
 
     it("show each other's writes at once", async () => {
-      const conversation = await newConversation();
+      const [conversation, chunkPath] = await Promise.all([newConversation(), newChunk()]);
       for (let round = 0; round < 10; round += 1) {
         const [from, to] = round % 2 ? [a, b] : [b, a];
         const line = message(conversation, round, { query: `round ${round}` });
@@ -360,8 +370,8 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
         const page = await sendRequest(to.base, pageOf(conversation, '&limit=1'), one.keys.app);
         assert.deepEqual([page.body.data[0].id, page.body.data[0].query], [line.id, `round ${round}`]);
 
-        const edited = await patch(from, one.chunkPath, one.keys.knowledge, `round ${round}`);
-        const chunk = await sendRequest(to.base, one.chunkPath, one.keys.knowledge);
+        const edited = await patch(from, chunkPath, one.keys.knowledge, `round ${round}`);
+        const chunk = await sendRequest(to.base, chunkPath, one.keys.knowledge);
         assert.equal(chunk.body.data.content, `round ${round}`);
         assert.equal(chunk.headers.get('etag'), edited.headers.get('etag'));
 
@@ -468,14 +478,15 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
 
     it('accept only one of many edits with the same If-Match', async () => {
       const key = one.keys.knowledge;
-      const { etag } = await send(a, one.chunkPath, key, {});
-      const edited = await send(b, one.chunkPath, key, { 'if-match': etag }, { content: 'edited through the other' });
+      const chunkPath = await newChunk();
+      const { etag } = await send(a, chunkPath, key, {});
+      const edited = await send(b, chunkPath, key, { 'if-match': etag }, { content: 'edited through the other' });
       assert.equal(edited.status, 200);
       assert.notEqual(edited.etag, etag);
-      assert.equal((await send(a, one.chunkPath, key, { 'if-match': etag }, { content: 'stale' })).status, 412);
+      assert.equal((await send(a, chunkPath, key, { 'if-match': etag }, { content: 'stale' })).status, 412);
       const rivals = await Promise.all(
         Array.from({ length: 20 }, (_, n) =>
-          send(n % 2 ? a : b, one.chunkPath, key, { 'if-match': edited.etag }, { content: `rival ${n}` }),
+          send(n % 2 ? a : b, chunkPath, key, { 'if-match': edited.etag }, { content: `rival ${n}` }),
         ),
       );
       const statuses = rivals.map(({ status }) => status);
@@ -486,7 +497,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
         [],
       );
       const winner = rivals.find(({ status }) => status === 200);
-      const current = await send(a, one.chunkPath, key, {});
+      const current = await send(a, chunkPath, key, {});
       assert.deepEqual([current.body.data.content, current.etag], [winner?.body.data.content, winner?.etag]);
     });
 
@@ -555,7 +566,8 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
         const before = await sendRequest(serving.base, pageOf(conversation, `&first_id=${line.id}`), one.keys.app);
         assert.deepEqual([before.status, before.body.data], [200, []]);
         const text = `prepared ${prepared}`;
-        assert.equal((await patch(serving, one.chunkPath, one.keys.knowledge, text)).body.data.content, text);
+        const chunkPath = await newChunk();
+        assert.equal((await patch(serving, chunkPath, one.keys.knowledge, text)).body.data.content, text);
         assert.equal((await sendRequest(serving.base, models, one.keys.app)).status, 200);
         const second = makeTwoTenants();
         const imported = await post(serving, admin, ...second.records, provider(second.one.ids.workspace, 'p'));

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { PostgresAddress } from '../../database-url.ts';
+import { readRowBytes } from './row-bytes.ts';
 
 /** A connection, with the server that it was opened to. */
 export type HostClient = pg.PoolClient & { server: number; generation: number };
@@ -57,6 +58,7 @@ export class Hosts {
 
       constructor(config?: pg.ClientConfig) {
         super({ ...config, connectionTimeoutMillis, connectionString: urls[hosts.#current] } as pg.ClientConfig);
+        readRowBytes(this);
         if (channelBinding === 'require') requireChannelBinding(this);
         const connect = super.connect.bind(this) as (callback: Callback) => void;
         const connectOrSkip = (callback: Callback) =>

@@ -12,6 +12,7 @@ import type { Reader, Snapshot, Value } from '../engine.ts';
 import { pageOfRows } from '../large-responses.ts';
 import type { Statement } from '../statement.ts';
 import type { PostgresPool } from './pool.ts';
+import { bytesColumn } from './row-bytes.ts';
 import * as postgres from './statements.ts';
 
 /** A row for each message, newest first, or one row without a message. */
@@ -20,7 +21,7 @@ export type PageRow = {
   first_message_exists: boolean;
   id: string | null;
   bytes: number;
-  doc: string | null;
+  [bytesColumn]: Buffer | null;
 };
 
 /** The columns of the message are null if there is none. */
@@ -62,7 +63,7 @@ export async function readPage(
   const read = (columns: 'smallTexts' | 'allTexts') =>
     readRows((...statement) => pool.query(...statement), statements[columns], position, shape, cachedVersion);
   let rows = await read('smallTexts');
-  if (rows.some((row) => row.id !== null && row.doc === null) && bytesOf(rows, shape) <= limits.pageBytesMax) {
+  if (rows.some((row) => row.id !== null && row[bytesColumn] === null) && bytesOf(rows, shape) <= limits.pageBytesMax) {
     rows = await read('allTexts');
   }
   const [first] = rows;
@@ -79,16 +80,13 @@ export const bytesOf = (rows: readonly PageRow[], { limit }: PageShape): number 
 export function joinMessages(rows: readonly PageRow[], { limit, page_order }: PageShape): Messages {
   const page = rows.slice(0, limit);
   const next = rows.length > limit ? (page.at(-1)?.id ?? undefined) : undefined;
-  const texts = (page_order === 'newest_first' ? page : page.reverse()).flatMap(({ doc }) => doc ?? []);
-  const bytes = texts.reduce(
-    (sum, text) => sum + Buffer.byteLength(text),
-    messageSeparator.length * Math.max(0, texts.length - 1),
-  );
-  const docs = Buffer.allocUnsafeSlow(bytes);
+  const texts = (page_order === 'newest_first' ? page : page.reverse()).flatMap((row) => row[bytesColumn] ?? []);
+  const separators = messageSeparator.length * Math.max(0, texts.length - 1);
+  const docs = Buffer.allocUnsafeSlow(texts.reduce((sum, { length }) => sum + length, separators));
   let offset = 0;
   for (const text of texts) {
-    if (offset > 0) offset += docs.write(messageSeparator, offset);
-    offset += docs.write(text, offset);
+    if (offset > 0) offset += docs.write(messageSeparator, offset, 'latin1');
+    offset += text.copy(docs, offset);
   }
   return { docs, next };
 }
@@ -102,7 +100,7 @@ export async function openPage(
   const readDocs: OpenPage['readDocs'] = async (batch) => {
     const column = (name: 'created_at' | 'sequence') => batch.map((message) => message[name]);
     const docs = await read(postgres.findDocs, position.conversation_id, column('created_at'), column('sequence'));
-    return docs.map(({ doc }) => Buffer.from(doc));
+    return docs.map((row) => row[bytesColumn]);
   };
   let page: OpenPage | undefined;
   try {

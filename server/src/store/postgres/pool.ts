@@ -48,10 +48,14 @@ const waitersPerConnection = 50;
 const preparedListMax = 20;
 const isLongList = (value: Value): boolean => Array.isArray(value) && value.length > preparedListMax;
 
+const unchanged = (value: string | Buffer): string | Buffer => value;
 const types = {
-  // BIGINT as a number: every stored integer is a safe integer.
-  getTypeParser: ((oid: number, format: 'text' | 'binary') =>
-    oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+  getTypeParser: ((oid: number, format: 'text' | 'binary') => {
+    // BIGINT as a number: every stored integer is a safe integer.
+    if (oid === pg.types.builtins.INT8) return Number;
+    // A text, or bytes: see `readRowBytes`.
+    return oid === pg.types.builtins.TEXT ? unchanged : pg.types.getTypeParser(oid, format);
+  }) as typeof pg.types.getTypeParser,
 };
 
 /** Connections to PostgreSQL, with limits on their number, on waiting requests and on time. Retries transient errors. */

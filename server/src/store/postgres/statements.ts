@@ -2,6 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Dialect, SearchDialect } from '../engine.ts';
 import { type ChunkPathRow, chunkColumns, pathSql } from '../knowledge/path.ts';
 import type { Statement } from '../statement.ts';
+import { bytesColumn } from './row-bytes.ts';
 import type { ConversationVersion } from './version-checks.ts';
 
 /** SQL for PostgreSQL only. Every statement names the distribution column of its tables. */
@@ -10,9 +11,9 @@ import type { ConversationVersion } from './version-checks.ts';
 export const pageColumns = {
   /** Without large texts: the page may be too large for memory. */
   smallTexts: `m.id, octet_length(m.doc) AS bytes,
-      CASE WHEN octet_length(m.doc) <= ${limits.joinedDocBytesMax} THEN m.doc END AS doc`,
+      CASE WHEN octet_length(m.doc) <= ${limits.joinedDocBytesMax} THEN m.doc END AS ${bytesColumn}`,
   /** For a page that fits into memory. */
-  allTexts: 'm.id, octet_length(m.doc) AS bytes, m.doc',
+  allTexts: `m.id, octet_length(m.doc) AS bytes, m.doc AS ${bytesColumn}`,
   /** For a page that does not fit into memory. */
   positions: 'm.id, octet_length(m.doc) AS bytes, m.created_at, m.sequence',
 };
@@ -46,8 +47,8 @@ export function pageStatement(hasFirst: boolean, hasUser: boolean, columns: stri
 }
 
 /** Texts by their positions in one conversation. Parameters: conversation_id, created_at, sequence. */
-export const findDocs: Statement<{ doc: string }> = `
-  SELECT m.doc FROM unnest($2::bigint[], $3::bigint[]) WITH ORDINALITY AS given (created_at, sequence, place)
+export const findDocs: Statement<{ [bytesColumn]: Buffer }> = `
+  SELECT m.doc AS ${bytesColumn} FROM unnest($2::bigint[], $3::bigint[]) WITH ORDINALITY AS given (created_at, sequence, place)
   JOIN messages m ON m.conversation_id = $1 AND m.created_at = given.created_at AND m.sequence = given.sequence
   WHERE m.conversation_id = $1 ORDER BY given.place`;
 
