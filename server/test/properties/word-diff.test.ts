@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { problemOf, readFromField, shownInField } from '../../../web/console/knowledge/chunk-text.ts';
-import { diffWords, type Part } from '../../../web/console/knowledge/word-diff.ts';
+import { diffWords, type Part } from '../../src/domain/words/word-diff.ts';
 import { shortOrLong } from '../support/long.ts';
 
 const textOf = (parts: readonly Part[], without: Part['kind']): string =>

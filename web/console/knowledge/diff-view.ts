@@ -1,7 +1,6 @@
 import { type ComponentChildren, h, useMemo } from '../../shared/dom.ts';
 import { count, counted } from '../components/ui.ts';
-import { countWords } from '../state/server-rules.ts';
-import { diffWords, type Part } from './word-diff.ts';
+import { countWords, diffWords, type Part } from '../state/server-rules.ts';
 
 /** The difference between two texts. Long unchanged passages are left out, so that the changes are visible. */
 export function Diff({ before, after, label }: { before: string; after: string; label: string }) {

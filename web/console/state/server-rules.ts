@@ -3,3 +3,4 @@ export { type KeyKind, keyKinds, keyKindTable, readOnlyKinds } from '../../../se
 export { limits } from '../../../server/src/contract/limits.ts';
 export { chatModes, notBlank } from '../../../server/src/contract/rules.ts';
 export { countWords } from '../../../server/src/domain/records/count-words.ts';
+export { diffWords, type Part } from '../../../server/src/domain/words/word-diff.ts';

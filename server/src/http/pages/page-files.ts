@@ -23,7 +23,13 @@ const types: Record<string, string> = {
 };
 /** Modules of the service that the console imports, so that a rule is stated once. They import nothing. */
 const sharedRules: Record<string, readonly string[]> = {
-  console: ['contract/key-kinds', 'contract/limits', 'contract/rules', 'domain/records/count-words'],
+  console: [
+    'contract/key-kinds',
+    'contract/limits',
+    'contract/rules',
+    'domain/records/count-words',
+    'domain/words/word-diff',
+  ],
 };
 const source = new URL('../../', import.meta.url);
 const ownExtension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
