@@ -26,7 +26,7 @@ describe('plans of the search [sqlite]', () => {
     it(`${name}: reads the index in its order`, () => {
       for (const table of ['search_messages', 'search_chunks'] as const) {
         if (table === 'search_chunks' && query.min_cost !== undefined) continue;
-        const [statement] = findEntries(sqlite.search, table, query);
+        const [statement] = findEntries(sqlite, table, query);
         // A table of FTS5 is always "scanned": its index has the conditions on words and positions.
         const steps = planOf(db, statement).map((step) =>
           step.replace(/^SCAN t VIRTUAL TABLE INDEX \d+:M\d[<>]+/, 'SEARCH t'),
@@ -56,7 +56,7 @@ describe('plans of the search [postgres]', () => {
 
   for (const [name, query] of Object.entries(queries)) {
     it(`${name}: reads a small part of the index`, async () => {
-      const [statement, values] = findEntries(postgres.search, 'search_messages', query);
+      const [statement, values] = findEntries(postgres, 'search_messages', query);
       let at = 0;
       const text = statement.replaceAll('?', () => `$${(at += 1)}`);
       const result = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [...values, 0, rows * 65536 * 2, 21]);

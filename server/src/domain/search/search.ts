@@ -1,6 +1,7 @@
 import type { KnowledgeHit, SearchCounts, SearchHit } from '../../contract/console/search.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Message } from '../../contract/message.ts';
+import type { KnowledgeScope } from '../store/knowledge-reads.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
 import type { ChunkHit, ChunkIndexHit, IndexHit, IndexQuery, MessageHit, SearchReads } from '../store/search-reads.ts';
 import {
@@ -205,15 +206,15 @@ async function countUpTo(
   return { count, isPartial: false };
 }
 
-/** Segments and child chunks, the newest in the index first. */
+/** Segments and child chunks, the newest in the index first: all, or those that a knowledge key allows. */
 async function searchKnowledge(
   reads: SearchReads,
-  { q, ...range }: CandidateRange & { q: string | undefined },
+  { q, scope, ...range }: CandidateRange & { q: string | undefined; scope?: KnowledgeScope | undefined },
   budget: ReadBudget,
 ): Promise<FoundPart<KnowledgeHit>> {
   const words = parseQuery(q ?? '');
   if (findsNothing(q, words)) return { hits: [], next: undefined };
-  const candidates = candidateChunks(reads, { tokens: tokensInQuery(words) }, budget);
+  const candidates = candidateChunks(reads, { tokens: tokensInQuery(words), scope }, budget);
   return pageOf(candidates, words, range, budget, ({ hit: { text: _, bytes: __, ...names }, shown }) => ({
     ...names,
     ...snippetOf(shown, words),

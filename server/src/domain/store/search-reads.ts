@@ -1,10 +1,13 @@
 import type { QueryToken } from '../words/tokens.ts';
+import type { KnowledgeScope } from './knowledge-reads.ts';
 import type { ReadBudget } from './read-budget.ts';
 
 /** Tokens that an entry must have: at least one of each list. */
 export type IndexQuery = {
   tokens: readonly (readonly QueryToken[])[];
   conversation_id?: string | undefined;
+  /** Only chunks of these knowledge bases. */
+  scope?: KnowledgeScope | undefined;
   min_cost?: number | undefined;
   min_latency?: number | undefined;
   /** Only messages with a form that expires after this time in seconds. */

@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import {
   ConversationListed,
   ConversationSummary,
@@ -15,11 +16,12 @@ import { Type } from '../../contract/type.ts';
 import { notFound } from '../../domain/errors.ts';
 import { listMessages, pageRequest } from '../../domain/messages/list-messages.ts';
 import { selectionOf } from '../../domain/store/selection.ts';
+import type { Store } from '../../domain/store/store.ts';
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';
 import { onDisconnect, pageQuery, sendPage } from '../operations/message-page.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';
 import type { Routes } from '../route-types.ts';
-import { Paging } from './paging.ts';
+import { type CursorPage, Paging } from './paging.ts';
 import { adminGet, adminList } from './routes.ts';
 import { requireApp } from './workspaces.ts';
 
@@ -28,6 +30,20 @@ const app_id = Type.String({ description: 'App ID.' });
 const conversation_id = Type.String({ description: 'Conversation ID.' });
 
 const latestFirst = new Paging<ConversationSummary>(['number', 'string'], ({ updated_at, id }) => [updated_at, id]);
+
+/** A page of conversations: latest update first, then by id, descending. */
+export function listAllConversations(
+  store: Store,
+  query: Static<typeof SummaryQuery>,
+): Promise<CursorPage<ConversationSummary>> {
+  const { id, cursor, app_id } = query;
+  const ids = id?.map(canonicalId);
+  const page = ids === undefined ? query : { limit: limits.listRowsMax, ...(cursor && { cursor }) };
+  return latestFirst.read(page, async (range) => {
+    if (app_id !== undefined) await requireApp(store, app_id);
+    return store.activity.listSummaries(selectionOf(query), ids, range);
+  });
+}
 
 /** Conversations of any app, and their messages. */
 export const adminConversationRoutes: Routes = (app, dependencies) => {
@@ -44,16 +60,7 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
     querystring: SummaryQuery,
     row: ConversationSummary,
     errors: [404],
-    read: ({ query }) => {
-      const { id, cursor } = query;
-      const ids = id?.map(canonicalId);
-      const page = ids === undefined ? query : { limit: limits.listRowsMax, ...(cursor && { cursor }) };
-      return latestFirst.read(page, async (range) => {
-        const { app_id } = query;
-        if (app_id !== undefined) await requireApp(store, app_id);
-        return activity.listSummaries(selectionOf(query), ids, range);
-      });
-    },
+    read: ({ query }) => listAllConversations(store, query),
   });
 
   adminGet(app, dependencies, {

@@ -13,8 +13,9 @@ import { Type } from '../../contract/type.ts';
 import { notFound } from '../../domain/errors.ts';
 import { addChildChunks, listSegments } from '../../domain/knowledge/list-segments.ts';
 import { requireDocument, requireKnowledge, requireSegment } from '../../domain/knowledge/path.ts';
+import type { Store } from '../../domain/store/store.ts';
 import type { Routes } from '../route-types.ts';
-import { Paging } from './paging.ts';
+import { type CursorPage, Paging } from './paging.ts';
 import { adminGet, adminList } from './routes.ts';
 import { byName } from './workspaces.ts';
 
@@ -44,7 +45,7 @@ export const adminKnowledgeRoutes: Routes = (app, dependencies) => {
     summary: 'List knowledge bases',
     description: 'Knowledge bases of all workspaces, by name, then by id.',
     row: DatasetListed,
-    read: ({ query }) => datasets.read(query, (range) => admin.listDatasets(range)),
+    read: ({ query }) => listAllDatasets(store, query),
   });
 
   adminGet(app, dependencies, {
@@ -137,10 +138,23 @@ export const adminKnowledgeRoutes: Routes = (app, dependencies) => {
     params: ChildChunkPath,
     row: RevisionListed,
     errors: [404],
-    read: ({ params, query }) =>
-      revisions.read(query, async (range) => {
-        const path = await requireKnowledge(store, params);
-        return admin.listRevisions(path.dataset_id, path.child_chunk_id, range);
-      }),
+    read: ({ params, query }) => listRevisions(store, params, query),
   });
 };
+
+type ListQuery = { limit?: number; cursor?: string };
+
+/** A page of the knowledge bases of all workspaces, by name, then by id. */
+export const listAllDatasets = ({ admin }: Store, query: ListQuery): Promise<CursorPage<DatasetListed>> =>
+  datasets.read(query, (range) => admin.listDatasets(range));
+
+/** A page of the replaced texts of a child chunk, newest first. */
+export const listRevisions = (
+  store: Store,
+  params: ChildChunkPath,
+  query: ListQuery,
+): Promise<CursorPage<RevisionListed>> =>
+  revisions.read(query, async (range) => {
+    const path = await requireKnowledge(store, params);
+    return store.admin.listRevisions(path.dataset_id, path.child_chunk_id, range);
+  });

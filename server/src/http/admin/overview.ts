@@ -1,5 +1,7 @@
+import type { Static } from 'typebox';
 import { Overview, OverviewQuery } from '../../contract/console/activity.ts';
 import { periodOf, readOverview } from '../../domain/activity/overview.ts';
+import type { Store } from '../../domain/store/store.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { onDisconnect } from '../operations/message-page.ts';
 import type { Routes } from '../route-types.ts';
@@ -21,10 +23,18 @@ export const adminOverviewRoutes: Routes = (app, { store, bearer, clock }) => {
       response: responses({ 200: Overview }, [400, 401, 404]),
     },
     onRequest: bearer.requireAdmin(),
-    handler: async ({ query: { from, to, app_id } }, reply) => {
-      const period = periodOf(from, to, Math.floor(clock() / 1000));
-      const id = app_id === undefined ? undefined : (await requireApp(store, app_id)).id;
-      return readOverview(store.activity, { ...period, app_id: id }, onDisconnect(reply.raw));
-    },
+    handler: ({ query }, reply) => findOverview(store, query, Math.floor(clock() / 1000), onDisconnect(reply.raw)),
   });
 };
+
+/** `now` is in seconds; `signal` aborts when the client disconnects. */
+export async function findOverview(
+  store: Store,
+  { from, to, app_id }: Static<typeof OverviewQuery>,
+  now: number,
+  signal: AbortSignal,
+): Promise<Overview> {
+  const period = periodOf(from, to, now);
+  const id = app_id === undefined ? undefined : (await requireApp(store, app_id)).id;
+  return readOverview(store.activity, { ...period, app_id: id }, signal);
+}

@@ -10,23 +10,62 @@ import {
 } from '../../contract/console/search.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { invalidParam, notFound } from '../../domain/errors.ts';
-import type { MessageSearch } from '../../domain/search/search.ts';
+import type { FoundPart, MessageSearch } from '../../domain/search/search.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
+import type { ListRange } from '../../domain/store/admin-reads.ts';
+import type { KnowledgeScope } from '../../domain/store/knowledge-reads.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { onDisconnect } from '../operations/message-page.ts';
-import type { Routes } from '../route-types.ts';
-import { Paging } from './paging.ts';
+import type { Dependencies, Routes } from '../route-types.ts';
+import { type CursorPage, Paging } from './paging.ts';
 
 const url = '/admin/search';
 
 /** The sort key is the position of a hit, which is not part of it. */
-const pages = new Paging<SearchHit | KnowledgeHit>(['number'], () => []);
+const pagesOf = <Hit>() => new Paging<Hit>(['number'], () => []);
+const messagePages = pagesOf<SearchHit>();
+const chunkPages = pagesOf<KnowledgeHit>();
+
+type Searched = Pick<Dependencies, 'store' | 'clock' | 'search'>;
+
+function requireOn({ search }: Searched): void {
+  if (search !== undefined) throw notFound(search);
+}
+
+/** A page of messages, newest first. */
+export function searchMessages(
+  searched: Searched,
+  query: SearchQuery,
+  signal: AbortSignal,
+): Promise<CursorPage<SearchHit>> {
+  requireOn(searched);
+  const { limit: _, cursor: __, ...filters } = query;
+  return messagePages.readWindow(query, async (range) => {
+    const input = { search: searchOf(filters, searched.clock()), ...positionsOf(range) };
+    return rowsOf(await searched.store.search.run('searchMessages', input, signal));
+  });
+}
+
+/** A page of segments and child chunks: of all knowledge bases, or of those that a key allows. */
+export function searchChunks(
+  searched: Searched,
+  query: Pick<SearchQuery, 'q' | 'limit' | 'cursor'>,
+  scope: KnowledgeScope | undefined,
+  signal: AbortSignal,
+): Promise<CursorPage<KnowledgeHit>> {
+  requireOn(searched);
+  return chunkPages.readWindow(query, async (range) => {
+    const input = { q: query.q, scope, ...positionsOf(range) };
+    return rowsOf(await searched.store.search.run('searchKnowledge', input, signal));
+  });
+}
+
+const positionsOf = ({ after, count }: ListRange) => ({ before: after?.[0] as number | undefined, limit: count });
+const rowsOf = <Hit>({ hits, next }: FoundPart<Hit>) => ({ rows: hits, next: next === undefined ? undefined : [next] });
 
 /** The search over all messages and knowledge bases. */
-export const adminSearchRoutes: Routes = (app, { store, bearer, clock, search }) => {
-  const requireOn = () => {
-    if (search !== undefined) throw notFound(search);
-  };
+export const adminSearchRoutes: Routes = (app, dependencies) => {
+  const { store, bearer, clock } = dependencies;
 
   app.route({
     method: 'GET',
@@ -44,16 +83,11 @@ export const adminSearchRoutes: Routes = (app, { store, bearer, clock, search })
     },
     onRequest: bearer.requireAdmin(),
     handler: async ({ query }, reply) => {
-      requireOn();
-      const { limit, cursor, ...filters } = query;
+      const { limit: _, cursor: __, ...filters } = query;
       const signal = onDisconnect(reply.raw);
-      return pages.readWindow({ ...(limit && { limit }), ...(cursor && { cursor }) }, async ({ after, count }) => {
-        const range = { before: after?.[0] as number | undefined, limit: count };
-        const { hits, next } = isOfKnowledge(filters)
-          ? await store.search.run('searchKnowledge', { q: filters.q, ...range }, signal)
-          : await store.search.run('searchMessages', { search: searchOf(filters, clock()), ...range }, signal);
-        return { rows: hits, next: next === undefined ? undefined : [next] };
-      });
+      return isOfKnowledge(filters)
+        ? searchChunks(dependencies, query, undefined, signal)
+        : searchMessages(dependencies, query, signal);
     },
   });
 
@@ -70,7 +104,7 @@ export const adminSearchRoutes: Routes = (app, { store, bearer, clock, search })
     },
     onRequest: bearer.requireAdmin(),
     handler: async ({ query }, reply) => {
-      requireOn();
+      requireOn(dependencies);
       if (isOfKnowledge(query)) throw invalidParam('in must be messages');
       const { isBuilding: is_building } = await indexLag(store);
       const input = { search: searchOf(query, clock()) };

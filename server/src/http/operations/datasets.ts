@@ -37,7 +37,7 @@ const segmentUrl = `${documentUrl}/segments/:segment_id`;
 const AnyMetadata = Type.Object({ metadata: Type.Optional(Type.String()) });
 
 type OffsetParameters = { page?: number; limit?: number };
-const withPage = <Q extends OffsetParameters>(query: Q) => ({
+export const withPage = <Q extends OffsetParameters>(query: Q) => ({
   ...query,
   page: query.page ?? 1,
   limit: query.limit ?? limits.listRowsDefault,

@@ -60,7 +60,7 @@ export class SqlSearchReads implements SearchReads {
     let end = Math.min(query.to ?? Number.MAX_SAFE_INTEGER, newest.position + 1);
     const expanded = await this.#expand(table, query);
     if (expanded === undefined) return nothing;
-    const [statement, values] = sql.findEntries<Hit>(this.#dialect.search, table, expanded.query);
+    const [statement, values] = sql.findEntries<Hit>(this.#dialect, table, expanded.query);
     const hits: Hit[] = [];
     for (let window = expanded.isSlow ? end - first : firstWindow; end > first && hits.length < count; ) {
       const start = Math.max(first, end - window);

@@ -1,5 +1,5 @@
 import type { IndexQuery, IndexState } from '../../domain/store/search-reads.ts';
-import type { SearchDialect, SearchTable, Value, WriteInput } from '../engine.ts';
+import type { Dialect, SearchDialect, SearchTable, Value, WriteInput } from '../engine.ts';
 import { first, type Statement, type Write } from '../statement.ts';
 
 /** SQL of the search, in the subset that both engines understand. */
@@ -11,15 +11,20 @@ const columns: Record<SearchTable, string> = {
 
 /** Rows in a range of positions, newest first. Parameters: the returned values, the first position, the end, a count. */
 export function findEntries<R extends object>(
-  dialect: SearchDialect,
+  { search: dialect, isIn, list }: Dialect,
   table: SearchTable,
   query: IndexQuery,
 ): [Statement<R>, Value[]] {
-  const { tokens, conversation_id, min_cost, min_latency, waits_after, created_from, created_to } = query;
+  const { tokens, conversation_id, scope, min_cost, min_latency, waits_after, created_from, created_to } = query;
   const hasTokens = tokens.length > 0;
   const position = hasTokens ? dialect.position : 's.position';
   const conditions: [string, Value][] = hasTokens ? [[dialect.matches[table], dialect.queryOf(tokens)]] : [];
   if (conversation_id !== undefined) conditions.push(['s.conversation_id = ?', conversation_id]);
+  if (scope !== undefined) {
+    const inWorkspace = 's.dataset_id IN (SELECT d.id FROM datasets d WHERE d.workspace_id = ?)';
+    conditions.push([inWorkspace, scope.workspace_id]);
+    if (scope.dataset_ids !== null) conditions.push([isIn('s.dataset_id'), list(scope.dataset_ids)]);
+  }
   if (min_cost !== undefined) conditions.push(['s.cost >= ?', min_cost]);
   if (min_latency !== undefined) conditions.push(['s.latency >= ?', min_latency]);
   if (waits_after !== undefined) conditions.push(['s.waits_until > ?', waits_after]);
