@@ -135,6 +135,13 @@ export const settings = {
     parse: (text) => (isUpstreamUrl(text) ? text : undefined),
     withoutSecret: (text) => text.replace(/\/\/[^/]*@/, '//…@').replace(/[?#].*/s, '?…'),
   } satisfies Setting<string | undefined>,
+  public_url: {
+    fallback: undefined,
+    allowed: 'http://HOST:PORT or https://…, without user, path, query and fragment',
+    help: 'the address by which people reach this installation: for links to the console, and browsers there may send requests to `/mcp`',
+    parse: originOf,
+    withoutSecret: (text) => text.replace(/\/\/[^/]*@/, '//…@').replace(/[?#].*/s, '?…'),
+  } satisfies Setting<string | undefined>,
   metrics_token: {
     fallback: undefined,
     allowed: 'visible ASCII without spaces',
@@ -197,6 +204,12 @@ function isDatabaseUrl(text: string): boolean {
 function isUpstreamUrl(text: string): boolean {
   const url = /^https?:\/\/[^\s?#@]+$/i.test(text) ? URL.parse(text) : null;
   return url !== null && url.username === '' && url.password === '';
+}
+
+/** `https://host`, without a slash at its end. */
+function originOf(text: string): string | undefined {
+  const url = /^https?:\/\/[^\s/?#@]+\/?$/i.test(text) ? URL.parse(text) : null;
+  return url?.origin;
 }
 
 /** Undefined also for a text that does not begin like the address of a PostgreSQL server. */

@@ -87,11 +87,11 @@ async function* entries(store: Store, { limit, ...query }: AuditQuery): AsyncGen
   }
 }
 
-function entryRow([, { at, key_id, key_name, action, record, count, records }]: NamedEntry): string[] {
+function entryRow([, { at, key_id, key_name, action, record, count, records, tool }]: NamedEntry): string[] {
   const shown = records.slice(0, shownIds).map(({ id, name }) => visible(name === null ? id : `${name} (${id})`));
   const more = count - shown.length;
   const rest = shown.length > 0 && more > 0 ? ` and ${more} more` : '';
   const list = shown.length === 0 ? '' : `: ${shown.join(' ')}`;
   const key = key_id === null ? 'command line' : key_name ? `${key_name} (${key_id})` : key_id;
-  return [timeOf(at), visible(key), action, `${count} ${record}${list}${rest}`];
+  return [timeOf(at), visible(tool === null ? key : `${key} with ${tool}`), action, `${count} ${record}${list}${rest}`];
 }

@@ -31,6 +31,7 @@ export const ActivityListed = shape(
     record,
     count: integer('Number of records.'),
     records: list(NamedRecord, `The first ${limits.namedRecordsMax} of them.`),
+    tool: nullable(text('The tool that an agent called; null for all other requests.')),
   },
   { title: 'Activity', description: 'An entry of the audit log. It never contains texts or secrets.' },
 );

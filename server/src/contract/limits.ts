@@ -24,6 +24,10 @@ export const limits = {
   listRowsDefault: 20,
   listRowsMin: 1,
   listRowsMax: 100,
+  /** Longer texts in the results of tools are cut. */
+  toolTextUnitsMax: 8_000,
+  /** Revisions and citing answers in the result of a tool. */
+  toolChunkRowsMax: 10,
   searchUnitsMax: 200,
   /** Kinds of failed requests that are listed. */
   failuresMax: 100,

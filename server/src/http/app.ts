@@ -29,6 +29,7 @@ import { Connections } from './front/connections.ts';
 import { isRejected, leaveGate } from './front/gate.ts';
 import { SlowReaders } from './front/slow-readers.ts';
 import { rejectInvalidHttp } from './front/socket-responses.ts';
+import { mcpRoutes } from './mcp/routes.ts';
 import { Metrics } from './observe/metrics.ts';
 import { type Lines, Observer, requestIdOf, unmatchedRoute } from './observe/observe.ts';
 import { Outages } from './observe/outages.ts';
@@ -76,6 +77,7 @@ export type AppOptions = {
   in_flight_max: number;
   write_limit: number;
   metrics_token: string | undefined;
+  public_url: string | undefined;
   upstream_url: string | undefined;
   dify_dataset_key: string | undefined;
   /** The system behind the upstream, if it owns the data. */
@@ -106,6 +108,7 @@ const routes: readonly Routes[] = [
   adminUserRoutes,
   adminChangeRoutes,
   adminSearchRoutes,
+  mcpRoutes,
   healthRoutes,
   pageRoutes,
   upstreamRoutes,
@@ -126,7 +129,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
     const start = performance.now();
     const route = request.routeOptions.url ?? unmatchedRoute;
     reply.raw.on('close', () => {
-      observer.report({ id, method, route, key_id: request.caller?.key_id ?? null, start }, reply.raw);
+      const { caller, tool } = request;
+      observer.report({ id, method, route, key_id: caller?.key_id ?? null, start, tool }, reply.raw);
     });
   };
   const app: App = Fastify({
@@ -157,6 +161,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
   app.decorateRequest('caller', null);
   app.decorateRequest('asked', null);
+  app.decorateRequest('tool', null);
 
   const table = new RouteTable();
   app.addHook('onRoute', (route) => void (route.url.endsWith('*') || table.add(route)));
@@ -190,7 +195,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
 function dependenciesOf(options: AppOptions, context: WorkerContext): Dependencies {
   const { store, clock, logger, lines, uses, validateLines, shared, worker, ...settings } = options;
-  const { page_order, metrics_token, in_flight_max, now = performance.now.bind(performance) } = settings;
+  const { page_order, metrics_token, public_url, in_flight_max, now = performance.now.bind(performance) } = settings;
   const inFlight = new SharedSum(shared.inFlight, worker);
   const waiting = new SharedSum(shared.waiting, worker);
   const metrics = new Metrics(
@@ -222,6 +227,7 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     validateLines,
     page_order,
     metrics_token,
+    public_url,
     in_flight_max,
     inFlight,
     changeWatch: new ChangeWatch(store),

@@ -38,6 +38,8 @@ export type Dependencies = {
   validateLines: LineValidator;
   page_order: PageOrder;
   metrics_token: string | undefined;
+  /** The address by which people reach this installation, without a slash at its end. */
+  public_url: string | undefined;
   in_flight_max: number;
   /** Requests in flight, of all workers. */
   inFlight: SharedSum;

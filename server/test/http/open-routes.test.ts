@@ -91,8 +91,8 @@ describe('every registered route', () => {
       const needsNoKey = isOpen(url) || (url === session && method !== 'GET');
       assert.equal(requiresKey, !needsNoKey, `${method} ${url}`);
     }
-    // Sending a message is an operation of an upstream: without one, the route only rejects it.
-    const pages = /^\/(?:docs|console|openapi\.json|v1\/chat-messages|$)/;
+    // Sending a message is an operation of an upstream: without one, the route only rejects it. `/mcp` describes itself.
+    const pages = /^\/(?:docs|console|openapi\.json|v1\/chat-messages|mcp|$)/;
     for (const { method, url } of service.routes()) {
       if (method === 'HEAD' || pages.test(url)) continue;
       assert.ok(

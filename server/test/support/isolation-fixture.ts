@@ -19,8 +19,8 @@ export function makeDataset(workspace_id: string) {
     records: [
       { record: 'dataset', id: ids.dataset, workspace_id, name: 'd' },
       { record: 'document', id: ids.document, dataset_id: ids.dataset, name: 'd' },
-      { record: 'segment', id: ids.segment, document_id: ids.document, position: 1, content: 's' },
-      { record: 'child_chunk', id: ids.chunk, segment_id: ids.segment, position: 1, content: 'c' },
+      { record: 'segment', id: ids.segment, document_id: ids.document, position: 1, content: 'segment text' },
+      { record: 'child_chunk', id: ids.chunk, segment_id: ids.segment, position: 1, content: 'chunk text' },
     ],
   };
 }

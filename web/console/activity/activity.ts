@@ -81,7 +81,10 @@ function FilterBar({ filters, setFilters }: FilterAccess) {
 export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
   const columns: Column<Activity>[] = [
     { title: 'Time', cell: ({ at }) => h(Time, { at }) },
-    { title: 'By', cell: (entry) => h(By, { entry }) },
+    {
+      title: 'By',
+      cell: (entry) => [h(By, { entry }), entry.tool && h('span', { class: 'soft' }, ` with ${entry.tool}`)],
+    },
     { title: 'Action', cell: ({ action }) => h('span', { class: classOf(action) }, actions[action]) },
     { title: 'Records', cell: countedKind },
     { title: 'Names', cell: (entry) => entry.records.length > 0 && h(Names, { entry }) },

@@ -31,6 +31,8 @@ export type Activity = {
   count: number;
   /** The first 10 of them. */
   records: NamedRecord[];
+  /** The tool that an agent called; null for all other requests. */
+  tool: string | null;
 };
 
 /** An app. */

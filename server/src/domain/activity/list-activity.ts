@@ -21,7 +21,7 @@ export async function nameEntries(store: Store, entries: readonly AuditEntry[]):
       [...idsByKind].map(async ([kind, ids]) => [kind, await store.admin.findNames(kind, [...ids])] as const),
     ),
   );
-  return entries.map(({ id, at, key_id, action, record, count, ids }) => ({
+  return entries.map(({ id, at, key_id, action, record, count, ids, tool = null }) => ({
     id,
     at,
     key_id,
@@ -30,6 +30,7 @@ export async function nameEntries(store: Store, entries: readonly AuditEntry[]):
     record,
     count,
     records: firstOf(ids).map((id) => ({ id, name: null, path: null, ...names.get(record)?.get(id) })),
+    tool,
   }));
 }
 

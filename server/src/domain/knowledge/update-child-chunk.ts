@@ -24,7 +24,7 @@ export async function findChildChunk(
   return requirePath(await store.findChildChunk(locationOf(caller, path)));
 }
 
-/** Replaces the text and stores the old one as a revision. Returns once the change is on disk. */
+/** Replaces the text and stores the old one as a revision. Returns once the change is on disk. `tool`: of an agent. */
 export async function updateChildChunk(
   store: Store,
   caller: CallerOf<'knowledge'>,
@@ -32,6 +32,7 @@ export async function updateChildChunk(
   content: string,
   precondition: Precondition,
   now: number,
+  tool?: string,
 ): Promise<Versioned<ChildChunk>> {
   requireText(content);
   const outcome = await store.updateChildChunk({
@@ -41,6 +42,7 @@ export async function updateChildChunk(
     key_id: caller.key_id,
     version: newVersion(),
     precondition,
+    tool,
   });
   return requireChunk(outcome);
 }

@@ -14,6 +14,8 @@ export type AuditEntry = {
   count: number;
   /** The ids of the first `limits.auditIdsMax` records. */
   ids: readonly string[];
+  /** The tool that an agent called, if one did. */
+  tool?: string | null | undefined;
 };
 
 /** Author and time of an import, in seconds. */

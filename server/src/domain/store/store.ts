@@ -106,6 +106,8 @@ export type ChildChunkEdit = ChunkLocation & {
   /** The version that the chunk gets. */
   version: string;
   precondition: Precondition;
+  /** The tool of an agent, for the audit log. */
+  tool?: string | undefined;
 };
 
 /** A new child chunk, for the end of its segment. */

@@ -19,6 +19,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null;
   }
+  interface FastifyContextConfig {
+    /** A request reads, unless the tool that its body names writes. */
+    callsTools?: boolean;
+  }
 }
 
 /** A hook that runs before the body is read. An error that `check` throws becomes the response. Synchronous, for speed. */
@@ -123,8 +127,15 @@ export class Bearer {
   /** The one place where a read-only key is kept from writing. */
   #admit(request: FastifyRequest, reply: FastifyReply, caller: Caller): void {
     request.caller = caller;
-    this.countRequest(caller, request.method, reply.raw);
-    if (caller.read_only && isWrite(request.method)) throw readOnlyKey();
+    // A tool that writes is not listed for a read-only key, and counts as a write when it is called.
+    const method = request.routeOptions.config.callsTools ? 'GET' : request.method;
+    this.countRequest(caller, method, reply.raw);
+    if (caller.read_only && isWrite(method)) throw new ServiceError('forbidden', 'this key is read-only');
+  }
+
+  /** Counts a write that only the body of a request names. Throws if the limit is exceeded. */
+  countWrite({ key_id }: Caller, response: ServerResponse): void {
+    this.#limits.countWrite(key_id, this.#clock(), response);
   }
 
   /** The caller of a long request as it is now: what its key allows may have changed. Undefined if it is no longer valid. */
@@ -215,7 +226,6 @@ function wrongKind({ caller, kinds }: WrongKind): ServiceError {
   return Object.assign(error, { wrongKindKey: caller.key_id });
 }
 
-const readOnlyKey = () => new ServiceError('forbidden', 'this key is read-only');
 const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 
 /** The digest of the secret in an Authorization header; undefined if there is none. */

@@ -29,7 +29,15 @@ export class RateLimits {
    * exceeded. A request that exceeds the limit of requests is not counted as a write.
    */
   count(key_id: string, isWrite: boolean, now: number, response: ServerResponse): void {
-    const limits = isWrite ? this.#ofWrites : this.#ofReads;
+    this.#count(isWrite ? this.#ofWrites : this.#ofReads, key_id, now, response);
+  }
+
+  /** Counts a request as a write, too, that was counted as a read. */
+  countWrite(key_id: string, now: number, response: ServerResponse): void {
+    this.#count(this.#ofWrites.slice(this.#ofReads.length), key_id, now, response);
+  }
+
+  #count(limits: readonly Limit[], key_id: string, now: number, response: ServerResponse): void {
     if (limits.length === 0) return;
     let exceeded: LimitState | undefined;
     const states = limits.map(({ name, max, counter }): LimitState => {

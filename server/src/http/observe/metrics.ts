@@ -27,6 +27,7 @@ const prefixes = {
   upstream: 'upstream ',
   responder: 'responder ',
   heldBack: 'held_back',
+  tools: 'tool ',
 };
 
 /** The outcome of a request to the upstream that got a response. */
@@ -55,12 +56,7 @@ export class Metrics {
   readonly #series: SeriesTable;
   readonly #peers: Peers;
   /** As of the last request for metrics. */
-  #read: ReadMetrics = {
-    changes: undefined,
-    search: undefined,
-    dify: undefined,
-    doubts: undefined,
-  };
+  #read: ReadMetrics = { changes: undefined, search: undefined, dify: undefined, doubts: undefined };
   /** By status, method and route. */
   readonly #requestCounters = new Map<string, { counter: Counter; isTraffic: boolean }>();
 
@@ -93,6 +89,12 @@ export class Metrics {
     this.#register('backscroll_failed_keys_total', 'Requests rejected because of their key.', 'counter', failedKeys);
     const throttled = () => this.#countBy(prefixes.throttled, 'limit', throttlingLimits);
     this.#register('backscroll_throttled_total', 'Responses with status 429.', 'counter', throttled);
+    this.#register('backscroll_tool_calls_total', 'Calls of tools by agents, by status.', 'counter', () =>
+      this.#seriesWith(prefixes.tools).map(({ label, series }) => {
+        const [tool = '', status = ''] = label.split(' ');
+        return { labels: { tool, status }, value: series.count };
+      }),
+    );
     const droppedLines = new Uint32Array(context.shared.droppedLogLines);
     this.#register(
       'backscroll_log_lines_dropped_total',
@@ -149,7 +151,9 @@ export class Metrics {
     );
     const seconds = 'backscroll_upstream_response_seconds';
     this.#register(seconds, 'Time until the response of the upstream begins, or its error.', 'histogram', () =>
-      this.#upstreamSeries().flatMap(({ outcome, series }) => histogram(seconds, { outcome }, series)),
+      this.#seriesWith(prefixes.upstream).flatMap(({ label: outcome, series }) =>
+        histogram(seconds, { outcome }, series),
+      ),
     );
     const held = 'backscroll_upstream_held_back_seconds';
     this.#register(held, 'Time that the end of a response waited for its message.', 'histogram', () => {
@@ -163,8 +167,8 @@ export class Metrics {
 
   /** Requests under `/v1` since the start of the process, and how the upstream has responded. */
   upstreamStatistics() {
-    const all = this.#upstreamSeries();
-    const responses = all.find(({ outcome }) => outcome === responded)?.series ?? { count: 0, sum: 0 };
+    const all = this.#seriesWith(prefixes.upstream);
+    const responses = all.find(({ label }) => label === responded)?.series ?? { count: 0, sum: 0 };
     return {
       ...this.#countByResponder(),
       errors: all.reduce((sum, { series }) => sum + series.count, 0) - responses.count,
@@ -183,10 +187,11 @@ export class Metrics {
     return { served_here: Math.max(0, all - passed), passed_on: passed - doubted, in_doubt: doubted };
   }
 
-  #upstreamSeries(): { outcome: string; series: Series }[] {
+  /** The labels are without the prefix. */
+  #seriesWith(prefix: string): { label: string; series: Series }[] {
     return [...this.#series.total()]
-      .filter(([label]) => label.startsWith(prefixes.upstream))
-      .map(([label, series]) => ({ outcome: label.slice(prefixes.upstream.length), series }));
+      .filter(([label]) => label.startsWith(prefix))
+      .map(([label, series]) => ({ label: label.slice(prefix.length), series }));
   }
 
   /** Those named `nodejs_` are of one thread, the others of the process. */
@@ -208,12 +213,10 @@ export class Metrics {
   }
 
   #requests(): { labels: Labels; series: Series }[] {
-    return [...this.#series.total()]
-      .filter(([label]) => label.startsWith(prefixes.requests))
-      .map(([label, series]) => {
-        const [status = '', method = '', route = ''] = label.slice(prefixes.requests.length).split(' ');
-        return { labels: { method, route, status }, series };
-      });
+    return this.#seriesWith(prefixes.requests).map(({ label, series }) => {
+      const [status = '', method = '', route = ''] = label.split(' ');
+      return { labels: { method, route, status }, series };
+    });
   }
 
   /** One sample for each name, even if its count is 0. */
@@ -228,7 +231,7 @@ export class Metrics {
     let entry = this.#requestCounters.get(label);
     if (entry === undefined) {
       // With all failures, so that their number is that of the list of failures.
-      const isTraffic = status >= 400 || route.startsWith('/v1/') || route === '/admin/records';
+      const isTraffic = status >= 400 || /^\/(?:v1\/|admin\/records$|mcp$)/.test(route);
       entry = { counter: this.#series.counter(prefixes.requests + label), isTraffic };
       this.#requestCounters.set(label, entry);
     }
@@ -238,6 +241,10 @@ export class Metrics {
 
   countFailedKey(reason: FailedKeyReason): void {
     this.#series.counter(prefixes.failedKeys + reason).add();
+  }
+
+  countTool(tool: string, status: number): void {
+    this.#series.counter(`${prefixes.tools}${tool} ${status}`).add();
   }
 
   countThrottled(limit: ThrottlingLimit): void {

@@ -23,7 +23,15 @@ export const unmatchedRoute = 'unmatched';
 export type Lines = { write(text: string): void };
 
 /** Logged fields of a request. `route` is a pattern, so that ids stay out of logs and metrics. */
-export type RequestSummary = { id: string; method: string; route: string; key_id: string | null; start: number };
+export type RequestSummary = {
+  id: string;
+  method: string;
+  route: string;
+  key_id: string | null;
+  start: number;
+  /** The tool that an agent called. */
+  tool?: string | null;
+};
 
 /** Counts each request and logs one line about it when its response has ended or was aborted. */
 export class Observer {
@@ -41,7 +49,7 @@ export class Observer {
     this.#lines = logger.isLevelEnabled?.('info') === false ? undefined : lines;
   }
 
-  report({ id, method, route, key_id: callerKey, start }: RequestSummary, response: ServerResponse): void {
+  report({ id, method, route, key_id: callerKey, start, tool }: RequestSummary, response: ServerResponse): void {
     const { statusCode, writableFinished } = response;
     const millis = performance.now() - start;
     this.#metrics.count(method, route, statusCode, millis / 1000);
@@ -58,10 +66,11 @@ export class Observer {
     // The service generated or checked all other values, so they need no escaping.
     const key = JSON.stringify(key_id);
     const error = cause?.code ? `,"error":"${cause.code}","message":${JSON.stringify(cause.message)}` : '';
+    const called = tool ? `,"tool":"${tool}"` : '';
     const aborted = writableFinished ? '' : ',"aborted":true';
     const took = Math.round(millis * 100) / 100;
     this.#lines.write(
-      `{"level":30,"time":"${this.#now()}","req_id":"${id}","method":"${method}","route":"${route}","status":${statusCode},"ms":${took},"key_id":${key}${error}${aborted},"msg":"request"}\n`,
+      `{"level":30,"time":"${this.#now()}","req_id":"${id}","method":"${method}","route":"${route}","status":${statusCode},"ms":${took},"key_id":${key}${called}${error}${aborted},"msg":"request"}\n`,
     );
   }
 

@@ -133,7 +133,7 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
   return `${JSON.stringify(described, null, 2)}\n`;
 }
 
-async function productVersion(): Promise<string> {
+export async function productVersion(): Promise<string> {
   return JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8')).version;
 }
 

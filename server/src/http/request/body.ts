@@ -14,6 +14,8 @@ declare module 'fastify' {
     isUpload?: boolean;
     /** The key is in the body, so anyone may send one. */
     isPublic?: boolean;
+    /** The route parses the body: it has its own response to one that is not JSON. */
+    parsesBody?: boolean;
   }
 }
 
@@ -47,13 +49,13 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 export function jsonReader(in_flight_max: number) {
   const publicBodies = new PublicBodies(in_flight_max);
   return async ({ routeOptions }: FastifyRequest, payload: IncomingMessage): Promise<unknown> => {
-    const isPublic = routeOptions.config.isPublic === true;
+    const { isPublic, parsesBody } = routeOptions.config;
     const bytes = await (isPublic ? publicBodies.read(payload) : readAll(payload, limits.bodyBytesMax));
-    return parseJson(bytes);
+    return parsesBody ? bytes : parseJson(bytes);
   };
 }
 
-function parseJson(bytes: Uint8Array): unknown {
+export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(decoder.decode(bytes));
   } catch {

@@ -12,7 +12,7 @@ export const errorTable: Readonly<Record<ErrorCode, readonly [status: number, wh
   bad_request: [400, 'The body is not JSON, or the request is not HTTP.'],
   not_chat_app: [400, "The key's app has no conversations."],
   unauthorized: [401, 'The key does not allow this request.'],
-  forbidden: [403, 'The key is read-only, or another system owns the data.'],
+  forbidden: [403, 'The key is read-only, another system owns the data, or a foreign page sent a request to `/mcp`.'],
   not_found: [404, 'It does not exist, or the key has no access to it.'],
   method_not_allowed: [405, 'The path has other methods; `Allow` lists them.'],
   request_timeout: [408, 'The request took too long to arrive.'],
@@ -55,9 +55,7 @@ export class ErrorSender {
 
   /** Fastify's error handler, for errors that a route or Fastify itself throws. */
   readonly send = (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void => {
-    const shownError = publicError(error);
-    this.#logError(shownError, error, request.id, reply.raw);
-    noteCause(reply.raw, shownError);
+    const shownError = this.report(error, request.id, reply.raw);
     reply
       .code(statusOf(shownError.code))
       .headers({ ...errorHeaders(shownError), 'x-request-id': request.id })
@@ -66,12 +64,18 @@ export class ErrorSender {
 
   /** Writes the same response as `send`, without the framework. */
   write(response: ServerResponse, error: Error, id: string): void {
-    const shownError = publicError(error);
-    this.#logError(shownError, error, id, response);
-    noteCause(response, shownError);
+    const shownError = this.report(error, id, response);
     const body = errorBody(shownError);
     const headers = { ...errorHeaders(shownError), 'content-length': Buffer.byteLength(body), 'x-request-id': id };
     response.writeHead(statusOf(shownError.code), headers).end(body);
+  }
+
+  /** The error that the client gets. It is logged, and noted as the cause of the response. */
+  report(error: Error, id: string, response: ServerResponse): ServiceError {
+    const shownError = publicError(error);
+    this.#logError(shownError, error, id, response);
+    noteCause(response, shownError);
+    return shownError;
   }
 
   /** Server errors are logged with more details than the client gets. An outage is not logged for every request. */

@@ -16,6 +16,7 @@ export const writeEntries = insertInto('audit_entries', {
   count: 'bigint',
   ids: 'text',
   document_id: 'text',
+  tool: 'text',
 });
 
 /**
@@ -23,8 +24,8 @@ export const writeEntries = insertInto('audit_entries', {
  * chunks by API requests have a document.
  */
 export function entryValues(entry: AuditEntry, scope = entry.id, document_id: string | null = null): Scalar[] {
-  const { id, at, key_id, action, record, count, ids } = entry;
-  return [id, scope, at, key_id, action, record, count, JSON.stringify(ids), document_id];
+  const { id, at, key_id, action, record, count, ids, tool = null } = entry;
+  return [id, scope, at, key_id, action, record, count, JSON.stringify(ids), document_id, tool];
 }
 
 /** Parameters: those of `entryKeyOf`. */
@@ -33,11 +34,11 @@ export const findEntry = 'SELECT 1 FROM audit_entries WHERE id = ? AND scope = ?
 /** The key of a row of `writeEntries`. */
 export const entryKeyOf = (row: readonly Scalar[] = []): readonly Scalar[] => row.slice(0, 2);
 
-type ChunkWrite = { now: number; key_id: string; child_chunk_id: string };
+type ChunkWrite = { now: number; key_id: string; child_chunk_id: string; tool?: string | undefined };
 
 export function chunkEntry(action: 'create' | 'update' | 'delete', write: ChunkWrite): AuditEntry {
-  const { now, key_id, child_chunk_id } = write;
-  return { id: newEntryId(), at: now, key_id, action, record: 'child_chunk', count: 1, ids: [child_chunk_id] };
+  const { now, key_id, child_chunk_id, tool } = write;
+  return { id: newEntryId(), at: now, key_id, action, record: 'child_chunk', count: 1, ids: [child_chunk_id], tool };
 }
 
 export function conversationEntry(change: ConversationChange): AuditEntry {
@@ -98,7 +99,7 @@ type StoredEntry = Omit<AuditEntry, 'ids'> & { ids: string };
 export function findEntries(query: AuditQuery, end: string | undefined): Bound<StoredEntry> {
   const conditions = [...indexedConditions(query), ...otherConditions(query)];
   if (end !== undefined) conditions.push(['id >= ?', end]);
-  return selectEntries('id, at, key_id, action, record, count, ids', conditions, `${query.limit + 1}`);
+  return selectEntries('id, at, key_id, action, record, count, ids, tool', conditions, `${query.limit + 1}`);
 }
 
 function selectEntries<R extends object>(selected: string, conditions: Conditions, limit: string): Bound<R> {

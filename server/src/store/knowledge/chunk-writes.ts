@@ -157,7 +157,7 @@ function* changeChunk(
 
 function chunkChanged(
   action: 'create' | 'update' | 'delete',
-  write: ChunkLocation & { now: number; key_id: string },
+  write: ChunkLocation & { now: number; key_id: string; tool?: string | undefined },
 ): Write<void> {
   const { dataset_id, document_id, child_chunk_id, now } = write;
   return changed({

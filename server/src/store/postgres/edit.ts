@@ -26,7 +26,13 @@ export function* updateAtOnce(edit: ChildChunkEdit, context: WriteContext): Writ
   sentEntries.set(edit, entry.id);
   const [outbox_id, , , outbox] = outboxValues([outboxEntryOfChunk(dataset_id, child_chunk_id)], now);
   const values = [...path, content, word_count, now, version, key_id, tags, entry.id, JSON.stringify(entry.ids)];
-  const rows = yield* query(postgres.editChunk, ...values, context.writesOutbox ? outbox_id : '', outbox);
+  const rows = yield* query(
+    postgres.editChunk,
+    ...values,
+    context.writesOutbox ? outbox_id : '',
+    outbox,
+    edit.tool ?? null,
+  );
   const stored = chunkOf(rows);
   const updated_at = rows[0]?.changed_at ?? null;
   if (updated_at !== null && 'chunk' in stored) {

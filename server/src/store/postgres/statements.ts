@@ -91,7 +91,7 @@ const editedPath = pathSql({ workspace: '$2', dataset: '$1', document: '$3', seg
  * has read. `revision` stores the old text and `entry` adds to the audit log only if `changed` has updated the chunk. If
  * nothing was updated although the edit should have been written, another edit came first.
  * Parameters: dataset, workspace, document, segment, chunk; content, word_count, now, version, key_id, tags or null;
- * id and ids of the audit entry; id and text of the outbox entry; without an id there is none.
+ * id and ids of the audit entry; id and text of the outbox entry, without an id there is none; tool of the audit entry.
  */
 export const editChunk: Statement<ChunkPathRow & { changed_at: number | null }> = `
   WITH place AS (
@@ -114,8 +114,8 @@ export const editChunk: Statement<ChunkPathRow & { changed_at: number | null }> 
     FROM place, changed
     WHERE place.content <> $6
   ), entry AS (
-    INSERT INTO audit_entries (id, scope, at, key_id, action, record, count, ids, document_id)
-    SELECT $12, $1, $8, $10, 'update', 'child_chunk', 1, $13, $3 FROM changed
+    INSERT INTO audit_entries (id, scope, at, key_id, action, record, count, ids, document_id, tool)
+    SELECT $12, $1, $8, $10, 'update', 'child_chunk', 1, $13, $3, $16 FROM changed
   ), outbox AS (
     INSERT INTO change_outbox (id, scope, at, entries) SELECT $14, $1, $8, $15 FROM changed WHERE $14 <> ''
   )

@@ -241,6 +241,7 @@ const audit: readonly string[] = [
      count BIGINT NOT NULL,
      ids TEXT NOT NULL,
      document_id TEXT,
+     tool TEXT,
      PRIMARY KEY (id, scope)
    )`,
   'CREATE INDEX audit_entries_by_key ON audit_entries (key_id, id)',

@@ -1,0 +1,216 @@
+import { ListQuery, listOf } from '../../contract/admin.ts';
+import { ChildChunkEdit, ChildChunkPath, ChildChunkResponse } from '../../contract/child-chunk.ts';
+import { DatasetListed, RevisionListed } from '../../contract/console/knowledge.ts';
+import { KnowledgeHit, SearchQuery } from '../../contract/console/search.ts';
+import {
+  DocumentQuery,
+  KnowledgeBase,
+  KnowledgeBaseQuery,
+  KnowledgeDocument,
+  offsetPage,
+  SegmentPage,
+  SegmentQuery,
+} from '../../contract/knowledge.ts';
+import { limits } from '../../contract/limits.ts';
+import { choice, list, nullable, shape, text } from '../../contract/primitives.ts';
+import { Type } from '../../contract/type.ts';
+import type { CallerOf } from '../../domain/caller.ts';
+import * as knowledge from '../../domain/knowledge/list-knowledge.ts';
+import { asKnowledgeCaller } from '../../domain/knowledge/path.ts';
+import { findChildChunk } from '../../domain/knowledge/update-child-chunk.ts';
+import type { KnowledgeScope } from '../../domain/store/knowledge-reads.ts';
+import { diffWords } from '../../domain/words/word-diff.ts';
+import { listAllDatasets, listRevisions } from '../admin/knowledge.ts';
+import { searchChunks } from '../admin/search.ts';
+import { editChunk } from '../operations/child-chunks.ts';
+import { withPage } from '../operations/datasets.ts';
+import { parseBody } from './json-body.ts';
+import { consoleUrl, LinkedHit, searchLinked } from './message-tools.ts';
+import { type AgentCaller, defineTool, type ToolCall } from './tool.ts';
+
+const { dataset_id, document_id } = ChildChunkPath.properties;
+const { include_all: _, ...datasetFilters } = KnowledgeBaseQuery.properties;
+const { q, limit, cursor } = SearchQuery.properties;
+
+/** For a dataset, an admin key allows the same as a knowledge key of its workspace. */
+async function knowledgeCaller({ caller, dependencies }: ToolCall, id: string): Promise<CallerOf<'knowledge'>> {
+  if (caller.kind === 'app') throw new Error('the tool is not for app keys');
+  return caller.kind === 'knowledge' ? caller : asKnowledgeCaller(dependencies.store, caller, id);
+}
+
+async function listCaller(call: ToolCall, id: string): Promise<knowledge.ListCaller> {
+  return { caller: await knowledgeCaller(call, id), disconnected: call.disconnected };
+}
+
+const aboutDatasets = {
+  name: 'list_datasets',
+  title: 'List knowledge bases',
+  description: 'Knowledge bases that the key allows. Use it first, to find the `dataset_id` that other tools need.',
+};
+
+const listDatasets = defineTool({
+  ...aboutDatasets,
+  kinds: ['knowledge'],
+  input: datasetFilters,
+  output: offsetPage(KnowledgeBase).properties,
+  run: async (query, call) => {
+    const caller = await listCaller(call, '');
+    return parseBody(await knowledge.listDatasets(call.dependencies.store, caller, withPage(query)));
+  },
+});
+
+/** Those of all workspaces. */
+const listAllDatasetsTool = defineTool({
+  ...aboutDatasets,
+  kinds: ['admin'],
+  input: ListQuery.properties,
+  output: listOf(DatasetListed).properties,
+  run: (query, { dependencies }) => listAllDatasets(dependencies.store, query),
+});
+
+const listDocuments = defineTool({
+  name: 'list_documents',
+  title: 'List documents',
+  description: 'Documents of a knowledge base, newest first. Use it to find the `document_id` of a text.',
+  kinds: ['knowledge', 'admin'],
+  input: { dataset_id, ...DocumentQuery.properties },
+  output: offsetPage(KnowledgeDocument).properties,
+  run: async ({ dataset_id, ...query }, call) => {
+    const caller = await listCaller(call, dataset_id);
+    const path = { dataset_id };
+    return parseBody(await knowledge.listDocuments(call.dependencies.store, caller, path, withPage(query)));
+  },
+});
+
+const listChunks = defineTool({
+  name: 'list_chunks',
+  title: 'List chunks',
+  description:
+    'Segments (parent chunks) of a document with their child chunks, by position. Use it to read a document, or to find the ' +
+    '`child_chunk_id` of a text in it.',
+  kinds: ['knowledge', 'admin'],
+  input: { dataset_id, document_id, ...SegmentQuery.properties },
+  output: SegmentPage.properties,
+  run: async ({ dataset_id, document_id, ...query }, call) => {
+    const caller = await listCaller(call, dataset_id);
+    const path = { dataset_id, document_id };
+    return parseBody(await knowledge.listSegments(call.dependencies.store, caller, path, withPage(query)));
+  },
+});
+
+const LinkedChunk = shape(
+  { ...KnowledgeHit.properties, url: text('Address in the console.') },
+  { description: 'A segment or child chunk.' },
+);
+
+const searchChunksTool = defineTool({
+  name: 'search_chunks',
+  title: 'Search chunks',
+  description:
+    'Segments and child chunks with these words, with snippets and their addresses in the console. Use it to find the text ' +
+    'behind an answer, or all texts that have to be changed. Read a child chunk with get_chunk.',
+  kinds: ['knowledge', 'admin'],
+  input: { q, limit, cursor },
+  output: listOf(LinkedChunk).properties,
+  run: async (query, call) => {
+    const { caller, dependencies, disconnected } = call;
+    const page = await searchChunks(dependencies, query, scopeOf(caller), disconnected());
+    const linked = page.data.map((hit) => {
+      const path = [hit.dataset_id, hit.document_id, hit.segment_id, hit.child_chunk_id].filter((id) => id !== null);
+      return { ...hit, url: consoleUrl(call, ['knowledge', ...path]) };
+    });
+    return { ...page, data: linked };
+  },
+});
+
+/** An admin key allows all knowledge bases. */
+function scopeOf(caller: AgentCaller): KnowledgeScope | undefined {
+  if (caller.kind !== 'knowledge') return undefined;
+  const { workspace_id, dataset_ids } = caller;
+  return { workspace_id, dataset_ids };
+}
+
+const newestRevisions = `The newest ${limits.toolChunkRowsMax} replaced texts, newest first.`;
+const { key_id: __, key_name: ___, ...ofRevision } = RevisionListed.properties;
+const version = text('Version of the text, for `version` of update_chunk. It changes with every edit.');
+
+const getChunk = defineTool({
+  name: 'get_chunk',
+  title: 'Get a chunk',
+  description:
+    'A child chunk: its text, its `version` and its replaced texts. With an admin key also the newest answers that cite its ' +
+    'segment. Use it before update_chunk, which needs the `version`.',
+  kinds: ['knowledge', 'admin'],
+  input: ChildChunkPath.properties,
+  output: { ...ChildChunkResponse.properties, version, revisions: list(shape(ofRevision), newestRevisions) },
+  adminOutput: {
+    revisions: list(RevisionListed, newestRevisions),
+    cited_by: nullable(
+      list(
+        LinkedHit,
+        `The newest ${limits.toolChunkRowsMax} answers that cite its segment; null if the search is off.`,
+      ),
+    ),
+  },
+  run: async (path, call) => {
+    const { dependencies, caller } = call;
+    const { store, search } = dependencies;
+    const { chunk, version } = await findChildChunk(store, await knowledgeCaller(call, path.dataset_id), path);
+    const { data: revisions } = await listRevisions(store, path, { limit: limits.toolChunkRowsMax });
+    if (caller.kind !== 'admin') {
+      // Names of keys are for admins.
+      const shown = revisions.map(({ key_id: _, key_name: __, ...revision }) => revision);
+      return { data: chunk, version, revisions: shown };
+    }
+    const query = { segment_id: path.segment_id, limit: limits.toolChunkRowsMax };
+    const cited_by = search === undefined ? (await searchLinked(call, query)).data : null;
+    return { data: chunk, version, revisions, cited_by };
+  },
+});
+
+const DiffPart = shape({
+  kind: choice(['same', 'gone', 'new'], 'In both texts, only in the replaced one, or only in the new one.'),
+  text: text('Words.'),
+});
+
+const updateChunk = defineTool({
+  name: 'update_chunk',
+  title: 'Update a chunk',
+  description:
+    'Replaces the text of a child chunk, and returns the difference by words. Use it only when the edit was agreed on. `version` is ' +
+    'the one that get_chunk returned: if the text has changed since, nothing is written (412), and the chunk has to be read again. ' +
+    'The replaced text is kept as a revision.',
+  kinds: ['knowledge', 'admin'],
+  isWrite: true,
+  input: {
+    ...ChildChunkPath.properties,
+    ...ChildChunkEdit.properties,
+    version: Type.String({
+      minLength: 1,
+      description: '`version` of the text that is to be replaced, from get_chunk.',
+    }),
+  },
+  output: {
+    ...ChildChunkResponse.properties,
+    version,
+    diff: list(DiffPart, 'The parts of both texts, in their order. Read the text with get_chunk if a part was cut.'),
+  },
+  run: async ({ content, version: replaced, ...path }, call) => {
+    const { store, owned } = call.dependencies;
+    const caller = await knowledgeCaller(call, path.dataset_id);
+    const before = await findChildChunk(store, caller, path);
+    const edit = { content, precondition: [replaced], now: call.now, tool: 'update_chunk' };
+    const { chunk, version } = await editChunk(store, owned, caller, path, edit);
+    return { data: chunk, version, diff: diffWords(before.chunk.content, chunk.content) };
+  },
+});
+
+export const knowledgeTools = [
+  listDatasets,
+  listAllDatasetsTool,
+  listDocuments,
+  listChunks,
+  searchChunksTool,
+  getChunk,
+  updateChunk,
+];

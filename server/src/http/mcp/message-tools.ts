@@ -1,0 +1,153 @@
+import type { Static } from 'typebox';
+import { listOf } from '../../contract/admin.ts';
+import { ConversationSummary, FeedbackTexts, SummaryQuery } from '../../contract/console/activity.ts';
+import { SearchHit, SearchQuery } from '../../contract/console/search.ts';
+import { MessagePage, MessageQuery } from '../../contract/message.ts';
+import { canonicalId, flag, id, nullable, shape, text } from '../../contract/primitives.ts';
+import { Type } from '../../contract/type.ts';
+import { notFound } from '../../domain/errors.ts';
+import { listMessages, pageRequest, requireChatApp } from '../../domain/messages/list-messages.ts';
+import { listAllConversations } from '../admin/conversations.ts';
+import type { CursorPage } from '../admin/paging.ts';
+import { searchMessages } from '../admin/search.ts';
+import { requireApp } from '../admin/workspaces.ts';
+import { isLarge, isTag, pageQuery } from '../operations/message-page.ts';
+import { tooLargeForTool } from './json-body.ts';
+import { defineTool, type ToolCall } from './tool.ts';
+
+const { app_id, id: _, ...conversationFilters } = SummaryQuery.properties;
+const { app_id: searchedApp, in: __, ...messageFilters } = SearchQuery.properties;
+
+/** A hit with its address in the console. */
+export const LinkedHit = shape(
+  { ...SearchHit.properties, url: text('Address of the message in the console.') },
+  { description: 'A message.' },
+);
+
+/** The app that a call is limited to: that of an app key, or the one that is given with an admin key. */
+function appOf({ caller }: ToolCall, given: string | undefined): string | undefined {
+  if (caller.kind !== 'app') return given;
+  requireChatApp(caller.app);
+  return caller.app.id;
+}
+
+/** A page of messages with their addresses. */
+export async function searchLinked(
+  call: ToolCall,
+  query: Static<typeof SearchQuery>,
+): Promise<CursorPage<SearchHit & { url: string }>> {
+  const { dependencies, disconnected } = call;
+  const page = await searchMessages(dependencies, query, disconnected());
+  return {
+    ...page,
+    data: page.data.map((hit) => ({
+      ...hit,
+      url: consoleUrl(call, ['conversations', hit.app_id, hit.conversation_id, hit.message_id]),
+    })),
+  };
+}
+
+/** An address in the console. Without `PUBLIC_URL` it is relative to this server. */
+export const consoleUrl = ({ dependencies }: ToolCall, parts: readonly string[]): string =>
+  `${dependencies.public_url ?? ''}/console#/${parts.map(encodeURIComponent).join('/')}`;
+
+const listConversations = defineTool({
+  name: 'list_conversations',
+  title: 'List conversations',
+  description:
+    'Conversations, latest activity first, with counts of disliked and failed answers, price and newest text. Use it to find ' +
+    'conversations of a user, of an app or of a period. With `disliked` or `failed`, `from` and `to` are about the time of such an ' +
+    'answer, and a conversation with several of them can be on several pages.',
+  kinds: ['app', 'admin'],
+  input: {
+    ...conversationFilters,
+    disliked: Type.Optional(flag('Only conversations with an answer that the user disliked.')),
+    failed: Type.Optional(flag('Only conversations with an answer whose generation failed.')),
+  },
+  adminInput: { app_id },
+  output: listOf(ConversationSummary).properties,
+  run: async ({ disliked, failed, app_id: given, ...query }, call) => {
+    const { store } = call.dependencies;
+    const inApp = { ...query, ...withApp(appOf(call, given)) };
+    if (!disliked && !failed) return listAllConversations(store, inApp);
+    if (given !== undefined) await requireApp(store, given);
+    const hits = await searchMessages(
+      call.dependencies,
+      { ...inApp, ...(disliked && { rating: 'dislike' }), ...(failed && { status: 'error' }) },
+      call.disconnected(),
+    );
+    const ids = [...new Set(hits.data.map(({ conversation_id }) => conversation_id))];
+    return { ...hits, data: await summariesOf(call, ids) };
+  },
+});
+
+const withApp = (id: string | undefined) => (id === undefined ? {} : { app_id: id });
+
+/** These conversations. A page of them ends early if they are large. */
+async function summariesOf({ dependencies }: ToolCall, ids: readonly string[]): Promise<ConversationSummary[]> {
+  const all: ConversationSummary[] = [];
+  if (ids.length === 0) return all;
+  for (let cursor: string | undefined; ; ) {
+    const query = { id: [...ids], ...(cursor && { cursor }) };
+    const { data, next_cursor } = await listAllConversations(dependencies.store, query);
+    all.push(...data);
+    if (next_cursor === null) return all;
+    cursor = next_cursor;
+  }
+}
+
+const getMessages = defineTool({
+  name: 'get_messages',
+  title: 'Get messages',
+  description:
+    'A page of the messages of a conversation, with the chunks that each answer cites (`retriever_resources`), its rating ' +
+    '(`feedback`) and what the user wrote about it (`feedback_texts`). Use it to read what was asked and answered, and to find ' +
+    'the chunk behind a wrong answer. `next_first_id` is the `first_id` of the next older page.',
+  kinds: ['app', 'admin'],
+  input: MessageQuery.properties,
+  adminInput: { app_id: Type.Optional(Type.String({ description: 'The app of the conversation, if it is known.' })) },
+  output: {
+    ...MessagePage.properties,
+    next_first_id: nullable(id('`first_id` of the next older page; null if there are no older messages.')),
+    feedback_texts: FeedbackTexts.properties.data,
+  },
+  run: async ({ app_id: given, ...query }, call) => {
+    const { store, pages, page_order } = call.dependencies;
+    const conversation_id = canonicalId(query.conversation_id);
+    const ofApp = appOf(call, given) ?? (await appOfConversation(call, conversation_id));
+    if (call.caller.kind === 'admin' && given !== undefined) await requireApp(store, given);
+    const request = pageRequest(canonicalId(ofApp), pageQuery(query, page_order));
+    const page = await listMessages(store, pages, request, undefined, store.dataVersion(), call.disconnected);
+    if (isLarge(page)) throw tooLargeForTool(page);
+    if (isTag(page)) throw new Error('a page is read as a whole without tags of a client');
+    const { docs, head, tail, next } = page;
+    const body: Static<typeof MessagePage> = JSON.parse(head + Buffer.from(docs).toString() + tail);
+    const rated = body.data.filter(({ feedback }) => feedback !== null).map((message) => message.id);
+    const feedback_texts =
+      rated.length === 0 ? [] : await store.activity.listFeedback(request.position.app_id, conversation_id, rated);
+    return { ...body, next_first_id: next ?? null, feedback_texts };
+  },
+});
+
+/** An admin key need not name the app: ids of conversations are unique in the installation. */
+async function appOfConversation({ dependencies }: ToolCall, id: string): Promise<string> {
+  const { data } = await listAllConversations(dependencies.store, { id: [id] });
+  if (data[0] === undefined) throw notFound('conversation not exists');
+  return data[0].app_id;
+}
+
+const searchMessagesTool = defineTool({
+  name: 'search_messages',
+  title: 'Search messages',
+  description:
+    'Messages with these words and filters, newest first, with snippets and their addresses in the console. Use it to find ' +
+    'answers by what was said, by rating (`rating: "dislike"`), by failure, by period, or by the segment that they cite ' +
+    '(`segment_id`). Read a hit with get_messages. A page may be short although more follow: see `has_more`.',
+  kinds: ['app', 'admin'],
+  input: messageFilters,
+  adminInput: { app_id: searchedApp },
+  output: listOf(LinkedHit).properties,
+  run: ({ app_id: given, ...query }, call) => searchLinked(call, { ...query, ...withApp(appOf(call, given)) }),
+});
+
+export const messageTools = [listConversations, getMessages, searchMessagesTool];
