@@ -120,6 +120,8 @@ export const limits = {
   waitingMax: 200,
   /** Records that one transaction sequences, and rows that one page of the feed reads at most. */
   changesBatchMax: 1_000,
+  /** Time between two looks into the outbox of a cluster, which is on all shards, while readers wait. */
+  clusterOutboxMillis: 1_000,
   /** Time between two times that changes are sequenced although no one reads the feed. */
   sequenceIntervalMillis: 60_000,
   /** Maximum time that `/metrics` waits for the database. */

@@ -15,6 +15,7 @@ export class ChangeWatch {
   /** The state of the database at the last check. It outlives the timer: a change between two waits is noticed. */
   #lastState: string | undefined;
   #isClosed = false;
+  #outboxReadAt = Number.NEGATIVE_INFINITY;
 
   constructor(store: Store) {
     this.#store = store;
@@ -71,8 +72,13 @@ export class ChangeWatch {
   async #readState(): Promise<string | undefined> {
     const dataVersion = this.#store.dataVersion();
     if (dataVersion !== undefined) return `${dataVersion}`;
-    const head = await this.#store.changes.head();
-    return (await this.#store.changes.hasNews(head)) ? undefined : `${head.epoch}.${head.position}`;
+    const { changes } = this.#store;
+    const { epoch, position } = await changes.head();
+    const now = performance.now();
+    const isDue = now - this.#outboxReadAt >= changes.outboxMillis;
+    if (isDue) this.#outboxReadAt = now;
+    // Whoever sequences the entries moves the head.
+    return isDue && (await changes.hasUnsequenced()) ? undefined : `${epoch}.${position}`;
   }
 
   #wakeAll(): void {

@@ -64,6 +64,10 @@ export interface ChangeReads {
   head(): Promise<ChangesHead>;
   /** Whether something was written since the feed was read up to this head, or another epoch has begun. */
   hasNews(since: ChangesHead): Promise<boolean>;
+  /** Whether there are outbox entries. */
+  hasUnsequenced(): Promise<boolean>;
+  /** How often waiting readers look into the outbox at most. */
+  readonly outboxMillis: number;
   /** The result must be closed. Closing it twice is harmless. */
   read(position: ChangePosition, selection: ChangeSelection): Promise<FoundChanges>;
   /** For readers that read the records themselves. */

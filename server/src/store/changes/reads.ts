@@ -43,7 +43,7 @@ export class SqlChangeReads implements ChangeReads {
 
   async sequence(): Promise<ChangesHead> {
     // If the outbox is empty, there is nothing to sequence, and a reader needs no write.
-    if ((await this.#engine.read(sequencing.findAnyOutboxEntry)).length === 0) return this.head();
+    if (!(await this.hasUnsequenced())) return this.head();
     // The current run may have read the outbox before this call. All calls until it ends share the next one.
     this.#nextRun ??= this.#lastRun.then(() => {
       const run = this.#sequenceAll();
@@ -69,7 +69,15 @@ export class SqlChangeReads implements ChangeReads {
   async hasNews(since: ChangesHead): Promise<boolean> {
     const { epoch, position } = await this.head();
     if (epoch !== since.epoch || position > since.position) return true;
+    return this.hasUnsequenced();
+  }
+
+  async hasUnsequenced(): Promise<boolean> {
     return (await this.#engine.read(sequencing.findAnyOutboxEntry)).length > 0;
+  }
+
+  get outboxMillis(): number {
+    return this.#engine.dialect.unfinished === undefined ? 0 : limits.clusterOutboxMillis;
   }
 
   async count(): Promise<ChangeCounts> {

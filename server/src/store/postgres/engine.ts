@@ -24,7 +24,6 @@ import type { Layout } from './layouts.ts';
 import { openPage } from './page.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
 import { runWrite } from './run-write.ts';
-import { index } from './search.ts';
 import * as postgres from './statements.ts';
 
 /** For imports and purges, whose statements take longer than those of other requests. */
@@ -98,7 +97,7 @@ export class PostgresEngine implements Engine {
     input: WriteInput<N>,
     { options = {}, statementMillis }: { options?: WriteOptions | undefined; statementMillis?: number },
   ): Promise<WriteResult<N>> {
-    const { dialect, messages, singleRowsMax } = this.#layout;
+    const { dialect, index, messages, singleRowsMax } = this.#layout;
     const { writesOutbox } = this.#pool;
     const { progress = () => undefined } = options;
     const write: WriteOf<N> = this.#layout.writes[name] ?? writes[name];

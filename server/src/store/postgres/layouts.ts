@@ -1,6 +1,7 @@
 import type { CachedVersion, FoundPage, PagePosition, PageShape } from '../../domain/store/store.ts';
 import type { Dialect, ExportStep, IsWanted } from '../engine.ts';
 import type { MessageTables } from '../records/message-tables.ts';
+import type { IndexTables } from '../search/index-tables.ts';
 import type { writes } from '../writes.ts';
 import { isDistributed } from './citus/distribute.ts';
 import { exportPages } from './citus/export.ts';
@@ -12,6 +13,7 @@ import { exportSnapshot, type StepRows } from './export.ts';
 import { messages } from './messages.ts';
 import { readPage } from './page.ts';
 import type { PostgresPool } from './pool.ts';
+import { index } from './search.ts';
 import * as postgres from './statements.ts';
 import { VersionChecks } from './version-checks.ts';
 
@@ -34,6 +36,7 @@ export type Layout = {
   singleRowsMax: number;
   readAll(steps: readonly ExportStep[], isWanted: IsWanted): AsyncIterable<StepRows>;
   messages: MessageTables;
+  index: IndexTables;
 };
 
 /** The schema must be up to date. */
@@ -58,6 +61,7 @@ function oneServer(pool: PostgresPool): Layout {
     singleRowsMax: 0,
     readAll: (steps, isWanted) => exportSnapshot(pool, steps, isWanted),
     messages,
+    index,
   };
 }
 
@@ -73,5 +77,7 @@ function distributed(pool: PostgresPool): Layout {
     singleRowsMax,
     readAll: (steps, isWanted) => exportPages(pool, steps, isWanted),
     messages: citusMessages,
+    // A transaction of the indexer commits on all nodes, and looks for free positions on all shards.
+    index: { ...index, findMax: 4 * index.findMax },
   };
 }

@@ -118,27 +118,34 @@ function* freePositions(times: readonly number[], kept: readonly number[], { isI
   const rows = yield* query(findPositions, list(tried));
   const used = new Set([...kept, ...rows.map(({ position }) => position)]);
   const positions: number[] = [];
+  // The last position of a second that has more than these, as of now.
+  const lastOf = new Map<number, number | null>();
   for (const time of times) {
     const start = firstPosition(time);
     let position = start;
-    while (used.has(position)) position += 1;
-    if (position - start >= triedPositions) position = yield* nextPosition(time, used);
+    while (position - start < triedPositions && used.has(position)) position += 1;
+    if (position - start >= triedPositions) {
+      const last = lastOf.get(time) ?? (yield* lastPosition(start, start + positionsPerSecond));
+      position = yield* nextPosition(time, last, used);
+      lastOf.set(time, position);
+    }
     used.add(position);
     positions.push(position);
   }
   return positions;
 }
 
-function* nextPosition(created_at: number, used: ReadonlySet<number>): Write<number> {
-  const find = function* (from: number, end: number): Write<number | null> {
-    return (yield* first(findLastPosition, from, end))?.position ?? null;
-  };
+function* lastPosition(from: number, end: number): Write<number | null> {
+  return (yield* first(findLastPosition, from, end))?.position ?? null;
+}
+
+function* nextPosition(created_at: number, lastUsed: number | null, used: ReadonlySet<number>): Write<number> {
   const start = firstPosition(created_at);
-  let last = yield* find(start, start + positionsPerSecond);
+  let last = lastUsed;
   while (used.has((last ?? start) + 1)) last = (last ?? start) + 1;
   for (;;) {
     const { position, isFree } = positionAfter(last, created_at, Math.random);
-    if (!used.has(position) && (isFree || (yield* find(position, position + 1)) === null)) return position;
+    if (!used.has(position) && (isFree || (yield* lastPosition(position, position + 1)) === null)) return position;
   }
 }
 
