@@ -1076,6 +1076,8 @@ export type AppRecord = {
   name: string;
   /** App mode, for example `chat`. */
   mode: string;
+  /** Days after its last message after which a conversation is erased; null for `RETENTION_DAYS`. */
+  retention_days: number | null;
   /** Description. */
   description: string | null;
   /** Values that replace the defaults of `GET /v1/parameters`, by their names there. */
@@ -1248,6 +1250,8 @@ export type ConversationRecord = {
   created_at: number;
   /** Whether it is deleted. Readers cannot see a deleted conversation. */
   deleted: boolean;
+  /** Whether it is kept although it is older than the period of retention. */
+  hold: boolean;
   /** Name; null if it is derived from the query of the first message. */
   name: string | null;
   /** Input variables; null if they are those of the first message. */
@@ -1307,4 +1311,8 @@ export type MessageRecord = {
   feedback_content: string | null;
   /** Time at which a reader gave or removed the feedback; null if it was imported. Not shown. Unix epoch seconds. */
   rated_at: number | null;
+  /** Provider of the model that answered. Readers cannot see it. */
+  model_provider: string | null;
+  /** Model that answered. Readers cannot see it. */
+  model: string | null;
 };

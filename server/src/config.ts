@@ -1,3 +1,4 @@
+import { limits } from './contract/limits.ts';
 import { pageOrders } from './contract/message.ts';
 import { parsePostgresUrl } from './database-url.ts';
 
@@ -115,6 +116,12 @@ export const settings = {
     'the search of the console, `on` or `off`; requires CHANGES; after `off`, the index catches up with the changes',
   ),
   audit_days: integer(365, 1, 36_500, 'days until entries of the audit log are deleted'),
+  retention_days: {
+    fallback: undefined,
+    allowed: `a whole number from 0 to ${limits.retentionDaysMax}`,
+    help: 'days after its last message until a conversation is erased, for apps without `retention_days`; 0 for never; without a value, the last one stays in force',
+    parse: (text) => parseInteger(text, 0, limits.retentionDaysMax),
+  } satisfies Setting<number | undefined>,
   dify_database_url: {
     fallback: undefined,
     allowed: 'postgres://USER:PASSWORD@HOST:PORT/DATABASE',

@@ -22,7 +22,7 @@ const shownIds = 3;
 export const auditCommand: Command = {
   help: `Usage: backscroll audit [--limit N] [--since TIME] [--key ID] [--id ID] [--json]
 
-Shows the audit log, newest first: edits, imports, created and revoked keys, purges. Keys and records that still exist
+Shows the audit log, newest first: edits, imports, created and revoked keys, erasures. Keys and records that still exist
 are shown with their current names.
 
 Options:
@@ -57,8 +57,7 @@ texts or secrets. Entries are deleted after AUDIT_DAYS days.`,
     await withStore(config, 'existing', async (store) => {
       if (options.json) {
         for await (const batch of entries(store, query))
-          for (const [{ ids }, { id: _, records, ...named }] of batch)
-            print(JSON.stringify({ ...named, ids, names: records.map(({ name }) => name) }));
+          for (const entry of batch) print(JSON.stringify(jsonOf(entry)));
       } else {
         const rows: string[][] = [];
         for await (const batch of entries(store, query)) rows.push(...batch.map(entryRow));
@@ -87,11 +86,21 @@ async function* entries(store: Store, { limit, ...query }: AuditQuery): AsyncGen
   }
 }
 
-function entryRow([, { at, key_id, key_name, action, record, count, records, tool }]: NamedEntry): string[] {
+/** Without fields that only erasures, or calls of agents, have. */
+function jsonOf([{ ids }, { id: _, records, app_id, app_name, messages, tool, ...named }]: NamedEntry): object {
+  const ofErasure = app_id === null ? {} : { app_id, app_name, messages };
+  return { ...named, ...ofErasure, ...(tool !== null && { tool }), ids, names: records.map(({ name }) => name) };
+}
+
+function entryRow([, entry]: NamedEntry): string[] {
+  const { at, key_id, key_name, action, record, count, records, app_id, app_name, messages, tool } = entry;
   const shown = records.slice(0, shownIds).map(({ id, name }) => visible(name === null ? id : `${name} (${id})`));
   const more = count - shown.length;
   const rest = shown.length > 0 && more > 0 ? ` and ${more} more` : '';
   const list = shown.length === 0 ? '' : `: ${shown.join(' ')}`;
   const key = key_id === null ? 'command line' : key_name ? `${key_name} (${key_id})` : key_id;
-  return [timeOf(at), visible(tool === null ? key : `${key} with ${tool}`), action, `${count} ${record}${list}${rest}`];
+  const inApp = app_id === null ? '' : ` of ${visible(app_name ?? app_id)}`;
+  const withMessages = messages === null || record === 'message' ? '' : ` with ${messages} message`;
+  const by = visible(tool === null ? key : `${key} with ${tool}`);
+  return [timeOf(at), by, action, `${count} ${record}${withMessages}${inApp}${list}${rest}`];
 }

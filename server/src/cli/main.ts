@@ -14,6 +14,7 @@ const commands: Record<string, () => Promise<Command>> = {
   reindex: async () => (await import('./changes.ts')).reindexCommand,
   audit: async () => (await import('./audit.ts')).auditCommand,
   purge: async () => (await import('./purge.ts')).purgeCommand,
+  retain: async () => (await import('./retain.ts')).retainCommand,
 };
 
 const help = `backscroll: a self-hosted server for chat message history, knowledge chunks and model listings
@@ -31,6 +32,7 @@ Commands:
   reindex    build the index of the search again, or check it
   audit      show the audit log
   purge      erase conversations permanently
+  retain     erase conversations that are older than the period of their app
 
 Options:
   --help     show this text, or the help of a command: backscroll COMMAND --help

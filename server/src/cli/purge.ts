@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
-import { canonicalId } from '../contract/primitives.ts';
-import type { PurgeSelection } from '../domain/store/store.ts';
+import { purge, purgeSelection } from '../domain/erasure/purge.ts';
+import type { PurgeSelection } from '../domain/store/erasure.ts';
 import { type Command, epochSeconds, parse, print, Usage, withStore } from './command.ts';
 
 export const purgeCommand: Command = {
@@ -8,7 +8,7 @@ export const purgeCommand: Command = {
        backscroll purge --app ID --user USER [--yes]
 
 Erases conversations and their messages permanently: one conversation, or all conversations of a user in an app.
-Prompts for confirmation, unless --yes is given. Only a backup can restore them.`,
+Prompts for confirmation, unless --yes is given. Only a backup can restore them. Conversations on hold are erased, too.`,
 
   run: async (argv, config) => {
     const { values } = parse(
@@ -23,33 +23,32 @@ Prompts for confirmation, unless --yes is given. Only a backup can restore them.
     );
     const selection = selectionOf(values as { conversation?: string; app?: string; user?: string });
     return withStore(config, 'existing', async (store) => {
-      const counts = await store.countConversations(selection);
+      const counts = await store.erasure.count(selection);
       if (counts.conversations > 0 && !values.yes && !(await confirm(`erase ${describe(counts)} permanently?`))) {
         throw new Error('nothing was erased');
       }
-      print(`erased ${describe(await store.purge(selection, epochSeconds()))}`);
+      const { held, ...erased } = await purge(store, selection, { key_id: null, now: epochSeconds() });
+      print(`erased ${describe(erased)}${held > 0 ? `, ${held} of them on hold` : ''}`);
       return 0;
     });
   },
 };
 
-function selectionOf({
-  conversation,
-  app,
-  user,
-}: {
-  conversation?: string;
-  app?: string;
-  user?: string;
-}): PurgeSelection {
-  if (conversation && app === undefined && user === undefined) {
-    return { conversation_id: canonicalId(conversation) };
+/** The fields of the API are options here. */
+function selectionOf(values: { conversation?: string; app?: string; user?: string }): PurgeSelection {
+  const { conversation: conversation_id, app: app_id, user } = values;
+  try {
+    return purgeSelection({
+      ...(conversation_id !== undefined && { conversation_id }),
+      ...(app_id !== undefined && { app_id }),
+      ...(user !== undefined && { user }),
+    });
+  } catch {
+    throw new Usage('purge needs --conversation ID, or --app ID and --user USER');
   }
-  if (conversation === undefined && app && user) return { app_id: canonicalId(app), user };
-  throw new Usage('purge needs --conversation ID, or --app ID and --user USER');
 }
 
-function describe({ conversations, messages }: { conversations: number; messages: number }): string {
+export function describe({ conversations, messages }: { conversations: number; messages: number }): string {
   const count = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`;
   return `${count(conversations, 'conversation')} with ${count(messages, 'message')}`;
 }

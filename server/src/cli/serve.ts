@@ -11,6 +11,7 @@ import { createSharedState } from '../http/shared-state.ts';
 import { BufferedLog, StandardOutput } from '../service/buffered-log.ts';
 import { loggerOf } from '../service/logger.ts';
 import { countUsersRegularly, indexRegularly, sequenceRegularly, trimRegularly } from '../service/maintenance.ts';
+import { retainRegularly } from '../service/retention.ts';
 import { ServiceWorker } from '../service/worker.ts';
 import { tryListening, workerCount } from '../service/worker-count.ts';
 import { WorkerPool } from '../service/worker-pool.ts';
@@ -50,6 +51,7 @@ Options:
     logger.info({ database: database.location }, 'opened');
     try {
       await switchFeed(store, config.changes);
+      await keepPeriod(store, config);
       const isNew = values.starter && database.engine === 'sqlite' && (await store.isEmpty());
       const shared = createSharedState(workers, output.dropped);
       // The main thread is the first worker.
@@ -61,6 +63,7 @@ Options:
       const sequencing = sequenceRegularly({ store, logger });
       const counting = countUsersRegularly({ store, logger });
       const indexing = config.search && config.changes ? indexRegularly({ store, logger }) : undefined;
+      const retaining = retainRegularly({ store, logger, clock: Date.now });
       const data = { config, shared, storeMemory, port };
       const pool = new WorkerPool({ data, follows, writer, logger, log: output.write });
       const stopped = stopSignal();
@@ -79,6 +82,7 @@ Options:
       };
       await closeWithin(Promise.all([service.close(), pool.close()]), limits.shutdownMillisMax, giveUp);
       await indexing?.end();
+      await retaining.end();
       await trimming.end();
       await sequencing.end();
       await counting.end();
@@ -98,6 +102,11 @@ async function migrate(database: Database, logger: Logger): Promise<void> {
   const version = steps.at(-1)?.version;
   if (isNew) logger.info({ version }, `created a new database at ${resolve(database.location)}`);
   else if (version !== undefined) logger.info({ version, steps: steps.length }, 'migrated');
+}
+
+/** Stores the period of retention, so that it is in force for processes without the setting too. */
+async function keepPeriod({ erasure }: Store, { retention_days: days }: Config): Promise<void> {
+  if (days !== undefined && days !== (await erasure.readRetentionDays())) await erasure.writeRetentionDays(days);
 }
 
 function closing(service: ServiceWorker): (error: Error) => Promise<never> {

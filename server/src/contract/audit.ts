@@ -5,7 +5,7 @@ import { choice, epochSeconds, id, integer, list, nullable, shape, text } from '
 import { type RecordKind, recordKinds } from './record.ts';
 import { Type } from './type.ts';
 
-export const auditActions = ['import', 'create', 'update', 'delete', 'revoke', 'purge'] as const;
+export const auditActions = ['import', 'create', 'update', 'delete', 'revoke', 'purge', 'retain'] as const;
 export type AuditAction = (typeof auditActions)[number];
 
 const record = Type.Unsafe<RecordKind>(choice(recordKinds, 'Kind of record.'));
@@ -30,6 +30,9 @@ export const ActivityListed = shape(
     action: choice(auditActions, 'Action.'),
     record,
     count: integer('Number of records.'),
+    app_id: nullable(id('App of an erasure; null for other actions.')),
+    app_name: nullable(text('Name of that app now; null if it does not exist.')),
+    messages: nullable(integer('Number of messages of an erasure; null for other actions.')),
     records: list(NamedRecord, `The first ${limits.namedRecordsMax} of them.`),
     tool: nullable(text('The tool that an agent called; null for all other requests.')),
   },

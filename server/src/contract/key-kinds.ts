@@ -26,7 +26,7 @@ export const keyKindTable = {
     prefix: 'writer-',
     requires: ['app_id'],
     accepts: [],
-    allows: 'writes conversations and messages of one app',
+    allows: 'writes conversations and messages of one app, and erases single messages of it',
   },
   feed: {
     prefix: 'feed-',

@@ -92,6 +92,14 @@ export const limits = {
   auditScanMax: 20_000,
   /** Records of one audit entry that are listed with their names. */
   namedRecordsMax: 10,
+  /** Conversations that one transaction erases, and their messages, unless one conversation has more. */
+  erasedConversationsMax: 200,
+  erasedMessagesMax: 2_000,
+  retentionDaysMin: 1,
+  retentionDaysMax: 36_500,
+  /** Time from the start of the service until the first run of the retention, and between two runs. */
+  retentionStartMillis: 600_000,
+  retentionIntervalMillis: 3_600_000,
   /** The year 5138. */
   epochSecondsMax: 99_999_999_999,
   /** Time between two deletions of old audit entries and sessions. */

@@ -88,6 +88,13 @@ export const records = {
     workspace_id: id('Workspace of the app.'),
     name: text('Name.'),
     mode: text('App mode, for example `chat`.'),
+    retention_days: nullable(
+      Type.Integer({
+        minimum: limits.retentionDaysMin,
+        maximum: limits.retentionDaysMax,
+        description: 'Days after its last message after which a conversation is erased; null for `RETENTION_DAYS`.',
+      }),
+    ),
     description: nullable(text('Description.')),
     parameters: nullable(openObject('Values that replace the defaults of `GET /v1/parameters`, by their names there.')),
     site: nullable(openObject('Values that replace the defaults of `GET /v1/site`.')),
@@ -120,6 +127,7 @@ export const records = {
     user: nullable(text('End user of the conversation.')),
     created_at: withDefault(epochSeconds('Creation time.'), now),
     deleted: withDefault(flag('Whether it is deleted. Readers cannot see a deleted conversation.'), false),
+    hold: withDefault(flag('Whether it is kept although it is older than the period of retention.'), false),
     name: nullable(text('Name; null if it is derived from the query of the first message.')),
     inputs: nullable(openObject('Input variables; null if they are those of the first message.')),
     introduction: nullable(text('Introduction.')),

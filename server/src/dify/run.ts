@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordKind } from '../contract/record.ts';
+import { underLease } from '../domain/lease.ts';
 import type { Store } from '../domain/store/store.ts';
 import { compareConversations, compareDatasets, type Difference } from './compare.ts';
 import { DifyConnection, SourceUnavailable } from './connection.ts';
@@ -8,7 +9,6 @@ import { applyDeletions } from './deletions.ts';
 import { Follower, type Lag } from './follow.ts';
 import { importHead } from './head.ts';
 import { IdSets } from './id-set.ts';
-import { underLease } from './lease.ts';
 import { importModels } from './models.ts';
 import { changedPass, fullPass } from './pass.ts';
 import type { SourcePoint } from './point.ts';

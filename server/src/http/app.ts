@@ -15,6 +15,7 @@ import type { Store } from '../domain/store/store.ts';
 import { adminActivityRoutes } from './admin/activity.ts';
 import { adminChangeRoutes } from './admin/changes.ts';
 import { adminConversationRoutes } from './admin/conversations.ts';
+import { adminErasureRoutes } from './admin/erasure.ts';
 import { adminKeyRoutes } from './admin/keys.ts';
 import { adminKnowledgeRoutes } from './admin/knowledge.ts';
 import { adminOverviewRoutes } from './admin/overview.ts';
@@ -104,6 +105,7 @@ const routes: readonly Routes[] = [
   adminTrafficRoutes,
   sessionRoutes,
   adminConversationRoutes,
+  adminErasureRoutes,
   adminOverviewRoutes,
   adminUserRoutes,
   adminChangeRoutes,

@@ -4,6 +4,7 @@ import type { ConversationChange, ConversationRow, MessageRating } from '../doma
 import type { Author } from '../domain/store/audit.ts';
 import type { ChangesHead } from '../domain/store/change-reads.ts';
 import type { Doubt } from '../domain/store/doubts.ts';
+import type { Eraser, ErasureSelection, MessageLocation } from '../domain/store/erasure.ts';
 import type { IndexChange, IndexQuery, IndexState } from '../domain/store/search-reads.ts';
 import type { SearchStore } from '../domain/store/search-store.ts';
 import type { Session } from '../domain/store/session.ts';
@@ -18,7 +19,6 @@ import type {
   OpenPage,
   PagePosition,
   PageShape,
-  PurgeSelection,
 } from '../domain/store/store.ts';
 import type { MessageTables } from './records/message-tables.ts';
 import type { IndexTables } from './search/index-tables.ts';
@@ -91,12 +91,20 @@ export type Writes = {
   /** The result is false if no such key exists. */
   updateKey: { input: { id: string; change: KeyChange; by: string | null; now: number }; result: boolean };
   changeSession: { input: SessionChange; result: undefined };
-  purge: {
-    input: { selection: PurgeSelection; now: number };
-    result: { conversations: number; messages: number };
+  /** Erases some conversations, and adds them to an audit entry. */
+  eraseConversations: {
+    input: { selection: ErasureSelection; eraser: Eraser; audit_id: string };
+    result: { hasMore: boolean };
   };
   /** See `Users`. */
   countUsers: { input: undefined; result: number };
+  deleteMessage: {
+    input: { location: MessageLocation; eraser: Eraser };
+    result: 'deleted' | 'no conversation' | 'no message';
+  };
+  /** Only for an engine whose dialect `leavesCopies`. */
+  cleanFile: { input: undefined; result: undefined };
+  writeServiceValue: { input: { name: string; value: string }; result: undefined };
   /** Deletes one batch of the oldest entries before an id. The result is their number. */
   trimAudit: { input: { before: string }; result: number };
   noteKeyUse: { input: [id: string, at: number][]; result: undefined };
@@ -196,6 +204,8 @@ export type Dialect = {
   pairs(pairs: readonly (readonly [string, string])[]): Value[];
   /** Only one transaction writes at a time, so locks are not needed. */
   hasOneWriter: boolean;
+  /** Deleted texts may stay in the file until it is rebuilt: see `cleanFile`. */
+  leavesCopies: boolean;
   /** Reads rows that stay locked until the end of the transaction. `unchanged` is any column that is no part of a key. */
   lockRows(columns: string, table: string, condition: string, unchanged?: string): string;
   /** A table with the column `value`: the values of a list parameter. */

@@ -20,7 +20,6 @@ import type {
   PagePosition,
   PageShape,
   PendingImport,
-  PurgeSelection,
   ReferenceTarget,
   Store,
   StoredKey,
@@ -32,6 +31,7 @@ import { parseKey, SqlAdminReads } from './console/admin-reads.ts';
 import { SqlSessions } from './console/sessions.ts';
 import { SqlUsers } from './console/user-reads.ts';
 import type { Engine, OpenScan } from './engine.ts';
+import { SqlErasure } from './erasure/sql-erasure.ts';
 import { KeyCache } from './key-cache.ts';
 import { chunkOf, chunkPathValues, findChunkPath } from './knowledge/path.ts';
 import { SqlKnowledgeReads } from './knowledge/reads.ts';
@@ -61,6 +61,7 @@ export class SqlStore implements Store {
   readonly imports: SqlImportSources;
   readonly exports: SqlExports;
   readonly doubts: SqlDoubts;
+  readonly erasure: SqlErasure;
   readonly search: SqlSearchStore;
   readonly #engine: Engine;
   readonly #keys: KeyCache;
@@ -79,6 +80,7 @@ export class SqlStore implements Store {
     // A page of a list of the console may read large rows.
     const lists = { dialect: engine.dialect, read: engine.background?.reader() ?? engine.read.bind(engine) };
     this.admin = new SqlAdminReads(lists);
+    this.erasure = new SqlErasure(engine, lists.read);
     this.activity = new SqlActivityReads(lists, openScan);
     this.users = new SqlUsers(lists, engine.write.bind(engine));
     this.knowledge = new SqlKnowledgeReads(
@@ -203,17 +205,6 @@ export class SqlStore implements Store {
     const exists = await this.#engine.write('updateKey', { id, change, by, now }, { waitForever: true });
     this.#keys.invalidate();
     return exists;
-  }
-
-  async countConversations(selection: PurgeSelection) {
-    const [by, values] = sql.purgeBy(selection);
-    const [conversations] = await this.#engine.read(sql.countConversations(by), ...values);
-    const [messages] = await this.#engine.read(sql.countMessages(by), ...values);
-    return { conversations: conversations?.n ?? 0, messages: messages?.n ?? 0 };
-  }
-
-  purge(selection: PurgeSelection, now: number): Promise<{ conversations: number; messages: number }> {
-    return this.#engine.write('purge', { selection, now }, { waitForever: true });
   }
 
   async listAudit(query: AuditQuery): Promise<AuditPage> {

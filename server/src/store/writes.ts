@@ -3,9 +3,10 @@ import { countUsers } from './accounting/user-writes.ts';
 import { sequenceChanges, startEpoch } from './changes/sequencing.ts';
 import { changeSession } from './console/session-statements.ts';
 import type { WriteContext, WriteInput, WriteName, WriteResult } from './engine.ts';
+import { cleanFile, deleteMessage, eraseConversations, writeServiceValue } from './erasure/writes.ts';
 import { createKey, noteKeyUse, revokeKey, updateKey } from './keys/writes.ts';
 import { createChildChunk, deleteChildChunk, updateChildChunk } from './knowledge/chunk-writes.ts';
-import { changeConversation, purge, rateMessage } from './messages/writes.ts';
+import { changeConversation, rateMessage } from './messages/writes.ts';
 import { applyRecords } from './records/apply-records.ts';
 import { changeDoubts } from './records/doubts.ts';
 import { changeImportSource, takeLease } from './records/import-sources.ts';
@@ -27,8 +28,11 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   noteKeyUse,
   changeConversation,
   rateMessage,
-  purge,
   countUsers,
+  eraseConversations,
+  deleteMessage,
+  cleanFile,
+  writeServiceValue,
   changeSession,
   trimAudit,
   sequenceChanges,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
+import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
 const day = 86_400;
@@ -127,7 +128,7 @@ onEveryEngine('overview', (engine) => {
     assert.deepEqual(await read(), { messages: 2, tokens: 16, prices: usd(0.75), users: 1 });
     await service.load([{ ...own, deleted: true }]);
     assert.deepEqual(await read(), { messages: 2, tokens: 16, prices: usd(0.75), users: 1 });
-    await service.store.purge({ conversation_id: own.id }, 1);
+    await purge(service.store, { conversation_id: own.id }, { key_id: null, now: 1 });
     assert.deepEqual(await read(), { messages: 0, tokens: 0, prices: [], users: 0 });
   });
 

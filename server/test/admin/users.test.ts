@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { userColumns } from '../../src/contract/console/users.ts';
 import { limits } from '../../src/contract/limits.ts';
+import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of a list
@@ -105,10 +106,10 @@ onEveryEngine('users of all apps', (engine) => {
     await service.load([{ ...eve, user: 'mallory' }]);
     assert.equal(await listed('eve'), undefined);
     assert.equal((await listed('mallory')).messages, 2);
-    await service.store.purge({ conversation_id: zoeToo.id }, 1);
+    await purge(service.store, { conversation_id: zoeToo.id }, { key_id: null, now: 1 });
     const { first_at, conversations, app_ids } = await listed('zoe');
     assert.deepEqual([first_at, conversations, app_ids], [100, 1, [one.ids.app]]);
-    await service.store.purge({ app_id: one.ids.app, user: 'zoe' }, 1);
+    await purge(service.store, { app_id: one.ids.app, user: 'zoe' }, { key_id: null, now: 1 });
     assert.equal(await listed('zoe'), undefined);
   });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
+import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeTenant, makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
 const idAt = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
@@ -273,7 +274,7 @@ onEveryEngine('conversations of an app', (engine) => {
       limit: 1,
     });
     assert.deepEqual([entry?.action, entry?.record, entry?.key_id], ['delete', 'conversation', one.keyIds.app]);
-    assert.equal((await service.store.purge({ conversation_id: id }, 1)).messages, 1);
+    assert.equal((await purge(service.store, { conversation_id: id }, { key_id: null, now: 1 })).messages, 1);
     const withoutBody = randomUUID();
     await service.load([conversation(withoutBody)]);
     assert.equal((await remove(withoutBody)).status, 204);

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
-import { makeTwoTenants, message, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import {
+  makeTenant,
+  makeTwoTenants,
+  message,
+  ndjson,
+  onEveryEngine,
+  type Service,
+  startService,
+} from '../support/harness.ts';
 
 /** A chat back end sends its conversation again with every message: nothing that the record omits may be lost. */
 
@@ -41,6 +49,7 @@ onEveryEngine('records written again', (engine) => {
     user: 'ann',
     created_at: 1000,
     deleted: true,
+    hold: true,
     name: 'Named',
     inputs: { b: 1, a: [null, { x: 1.5 }] },
     introduction: 'Hello',
@@ -109,6 +118,7 @@ onEveryEngine('records written again', (engine) => {
         renamed_at: null,
         updated_at: null,
         deleted: false,
+        hold: false,
       };
       await write([
         { record: 'conversation', id: conversation.id, app_id, ...nulls },
@@ -132,11 +142,22 @@ onEveryEngine('records written again', (engine) => {
 
   it('keeps different fields of many conversations in one input', async () => {
     const all = Array.from({ length: 40 }, wholeConversation);
-    const fields = ['user', 'created_at', 'deleted', 'name', 'inputs', 'introduction', 'renamed_at', 'updated_at'];
+    const fields = [
+      'user',
+      'created_at',
+      'deleted',
+      'hold',
+      'name',
+      'inputs',
+      'introduction',
+      'renamed_at',
+      'updated_at',
+    ];
     const changed = {
       user: 'bob',
       created_at: 7,
       deleted: false,
+      hold: false,
       name: 'x',
       inputs: {},
       introduction: 'y',
@@ -156,12 +177,24 @@ onEveryEngine('records written again', (engine) => {
     }
   });
 
+  it('keeps the period of retention of an app', async () => {
+    const { records: tenant, ids } = makeTenant();
+    const app = tenant.find((line) => (line as Line).record === 'app') as Line;
+    const days = async () => (await storedRecord('app', ids.app)).retention_days;
+    await service.load([...tenant, { ...app, retention_days: 30 }]);
+    await service.load([{ ...app, name: 'other' }]);
+    assert.equal(await days(), 30);
+    await service.load([{ ...app, retention_days: null }]);
+    assert.equal(await days(), null);
+  });
+
   it('gives new records their defaults', async () => {
     const id = randomUUID();
     await service.load([{ record: 'conversation', id, app_id, created_at: 5 }, message(id, 6)]);
     const defaults = {
       user: null,
       deleted: false,
+      hold: false,
       name: null,
       inputs: null,
       introduction: null,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeTenant, message, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { workerUrls } from './cluster.ts';
@@ -78,7 +79,7 @@ describe('an export of a distributed database', () => {
         stored.push({ id: tenant.ids.conversation, messages: messages.length });
         const erased = makeTenant();
         await writer.load([...erased.records, message(erased.ids.conversation, 1)]);
-        await writer.store.purge({ conversation_id: erased.ids.conversation }, 1);
+        await purge(writer.store, { conversation_id: erased.ids.conversation }, { key_id: null, now: 1 });
       }
     });
     try {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { purge } from '../../src/domain/erasure/purge.ts';
 import { Follower } from '../experiments/support/follower.ts';
 import { makeTwoTenants, message, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
 import { nodesOf, onEveryNode, onNode, workerUrls } from './cluster.ts';
@@ -105,7 +106,10 @@ describe('the change feed and the search, if a commit on several nodes is interr
       const [service] = services;
       for (const proxy of proxies) {
         const [app_id, user] = [randomUUID(), randomUUID()];
-        const writes = [() => service?.load(newRecords(app_id, user)), () => service?.store.purge({ app_id, user }, 1)];
+        const writes = [
+          () => service?.load(newRecords(app_id, user)),
+          () => service && purge(service.store, { app_id, user }, { key_id: null, now: 1 }),
+        ];
         for (const write of writes) {
           const before = proxy.cuts;
           proxy.cutAt({ statement, moment });

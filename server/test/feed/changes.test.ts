@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { type ChangeKind, changeKinds } from '../../src/contract/change.ts';
+import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
@@ -122,7 +123,7 @@ onEveryEngine('the change feed', (engine) => {
       new Set([`conversation ${conversation.id}`, ...texts.map(({ id }) => `message ${id}`)]),
     );
     assert.ok(restored.entries.every(({ gone }) => !gone));
-    await service.store.purge({ conversation_id: conversation.id }, 1);
+    await purge(service.store, { conversation_id: conversation.id }, { key_id: null, now: 1 });
     const purged = await readAll({ after: restored.cursor });
     assert.deepEqual(
       purged.entries.map(({ kind, id, gone, path }) => [kind, id, gone, path]),

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { randomInt, randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import { setImmediate as nextTick } from 'node:timers/promises';
+import { purge } from '../../src/domain/erasure/purge.ts';
+import { retain } from '../../src/domain/erasure/retention.ts';
 import { killFeed } from '../experiments/feed.ts';
 import { Follower } from '../experiments/support/follower.ts';
 import { makeTwoTenants, message, onEveryEngine, startService } from '../support/harness.ts';
@@ -24,8 +26,9 @@ onEveryEngine('followers of the change feed', (engine) => {
       await service.load(conversations.map((id) => conversation(id)));
       const pickOne = () => conversations[randomInt(conversations.length)] as string;
       const key = one.keys.app;
+      const erased = randomUUID();
       const actions = [
-        () => service.load([conversation(pickOne()), message(conversations[0] as string, randomInt(1000))]),
+        () => service.load([conversation(pickOne()), message(conversations[0] as string, randomInt(10, 1000))]),
         () => service.load([message(one.ids.conversation, 5), message(other.ids.conversation, 6)]),
         () => service.load([conversation(pickOne(), { deleted: false })]),
         () => service.request('DELETE', `/v1/conversations/${pickOne()}`, { key }),
@@ -38,7 +41,17 @@ onEveryEngine('followers of the change feed', (engine) => {
             }),
         ),
         () => service.load([{ record: 'workspace', id: one.ids.workspace, name: randomUUID() }]),
-        () => service.store.purge({ conversation_id: conversations[5] as string }, 1),
+        () =>
+          service.load([
+            conversation(conversations[1] as string),
+            { ...message(conversations[1] as string, 3), id: erased },
+          ]),
+        () =>
+          service.request('DELETE', `/admin/apps/${one.ids.app}/conversations/${conversations[1]}/messages/${erased}`, {
+            key: admin,
+          }),
+        () => retain(service.store, { now: 40 * 86_400 + 5, retention_days: 40 }, () => undefined),
+        () => purge(service.store, { conversation_id: conversations[5] as string }, { key_id: null, now: 1 }),
       ];
       let isWriting = true;
       const followers = Array.from({ length: 2 }, () => new Follower(() => service.base, admin));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
+import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   describeOnOneEngine,
@@ -783,7 +784,7 @@ onEveryEngine('GET /messages', (engine) => {
     it('404: a purged conversation does not exist', async () => {
       const tenant = await createTenant(2);
       const etag = etagOf(await tenant.get());
-      await service.store.purge({ conversation_id: tenant.ids.conversation }, 5);
+      await purge(service.store, { conversation_id: tenant.ids.conversation }, { key_id: null, now: 5 });
       assert.deepEqual((await tenant.get()).body, noConversation);
       assert.equal((await tenant.get({}, { 'if-none-match': etag })).status, 404);
     });
@@ -1337,7 +1338,7 @@ onEveryEngine('GET /messages', (engine) => {
         contentByTag.set(tag, response.text);
       };
       for (const word of ['one', 'two', 'three']) {
-        await service.store.purge({ conversation_id: ids.conversation }, 5);
+        await purge(service.store, { conversation_id: ids.conversation }, { key_id: null, now: 5 });
         await service.load([conversation, first]);
         await checkPage();
         await service.load([{ ...first, answer: word }]);

@@ -573,6 +573,7 @@ describe('errors and keys of every operation', () => {
         ['search', [400, 404]],
         ['search/counts', [400, 404]],
         ['traffic', []],
+        ['retention', []],
       ] as [string, number[]][]
     ).map(([path, statuses]): [string, string, string[], number[]] => [
       ...([`/admin/${path}`, 'get', ['admin', 'consoleSession']] as [string, string, string[]]),
@@ -584,6 +585,13 @@ describe('errors and keys of every operation', () => {
       'patch',
       ['admin', 'consoleSession'],
       [400, 401, 404, 408, 412, 413, 415, 429, 500, 501, 503],
+    ],
+    ['/admin/purge', 'post', ['admin', 'consoleSession'], [400, 401, 403, 404, 408, 413, 415, 429, 500, 501, 503]],
+    [
+      '/admin/apps/{app_id}/conversations/{conversation_id}/messages/{message_id}',
+      'delete',
+      ['admin', 'writer', 'consoleSession'],
+      [401, 403, 404, 429, 500, 501, 503],
     ],
     ['/admin/apps', 'post', ['admin', 'consoleSession'], [400, 401, 408, 413, 415, 429, 500, 501, 503]],
     ['/admin/keys', 'post', ['admin', 'consoleSession'], [400, 401, 408, 413, 415, 429, 500, 501, 503]],

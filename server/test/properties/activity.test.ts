@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
+import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
@@ -303,7 +304,7 @@ onEveryEngine('message counts and usage', (engine) => {
           } else if (step.kind === 'list users') {
             await walk('/admin/users?sort=user', limit);
           } else {
-            await service.store.purge({ conversation_id: idOf(app_id, step.conversation) }, 1);
+            await purge(service.store, { conversation_id: idOf(app_id, step.conversation) }, { key_id: null, now: 1 });
           }
         }
         const all = await exportAll();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
+import { purge } from '../../src/domain/erasure/purge.ts';
 import { execute } from '../experiments/support/schema-databases.ts';
 import { filesContaining } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
@@ -114,7 +115,7 @@ onEveryEngine('the index of the search', (engine) => {
     await service.load([conversation, ...sent, message(one.ids.conversation, 41, { query: 'zyxoquentless' })]);
     await service.index();
     assert.equal((await found({ q: word })).length, 4);
-    await service.store.purge({ conversation_id: conversation.id }, 1);
+    await purge(service.store, { conversation_id: conversation.id }, { key_id: null, now: 1 });
     assert.equal((await found({ q: word })).length, 1);
     assert.deepEqual(await found({ q: phrase }), []);
     assert.equal((await get('/admin/search/counts', { q: conversation.id })).body.all, 0);

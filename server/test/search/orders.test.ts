@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import fc from 'fast-check';
+import { purge } from '../../src/domain/erasure/purge.ts';
 import { filesContaining } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, onEveryEngine, startService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
@@ -86,7 +87,7 @@ onEveryEngine('the index after operations in any order', (engine) => {
       if (kind === 'purge' && chat.messages.length > 2) {
         purged.push(chat.marker);
         all[index] = newChat();
-        await service.store.purge({ conversation_id: chat.id }, 1);
+        await purge(service.store, { conversation_id: chat.id }, { key_id: null, now: 1 });
         return service.load([recordOf(all[index])]);
       }
       if (kind === 'delete' || kind === 'user') {

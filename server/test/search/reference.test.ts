@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import fc from 'fast-check';
+import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeTwoTenants, message, onEveryEngine, startService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 
@@ -85,7 +86,7 @@ onEveryEngine('the search against a reference', (engine) => {
             }
             if (expectedTexts.size > 60) {
               expectedTexts = new Map();
-              await service.store.purge({ conversation_id: one.ids.conversation }, 1);
+              await purge(service.store, { conversation_id: one.ids.conversation }, { key_id: null, now: 1 });
               await service.load([conversation]);
             }
           },

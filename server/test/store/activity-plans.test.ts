@@ -13,12 +13,12 @@ import * as overview from '../../src/store/console/overview-statements.ts';
 import * as summary from '../../src/store/console/summary-statements.ts';
 import { usersIn } from '../../src/store/console/user-reads.ts';
 import type { Dialect, Reader, Value } from '../../src/store/engine.ts';
+import * as erasure from '../../src/store/erasure/statements.ts';
 import * as postgres from '../../src/store/postgres/statements.ts';
 import { readSelected } from '../../src/store/records/selected-rows.ts';
 import { split } from '../../src/store/selection.ts';
 import { updateActivity } from '../../src/store/sqlite/messages.ts';
 import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
-import * as sql from '../../src/store/statements.ts';
 import {
   describePlan,
   explain,
@@ -178,7 +178,7 @@ describe('query plans of activity on SQLite', () => {
 
   it('finds the rows of writes and purges by keys only', () => {
     assert.match(
-      planOf(db, sql.deleteConversations('user')).join(),
+      planOf(db, erasure.findConversations({ app_id: 'a', user: 'u' })[0]).join(),
       /conversations_by_user\w* \(app_id=\? AND deleted=\? AND <expr>=\?\)/,
     );
     assert.deepEqual(planOf(db, findUncounted), ['SCAN conversations USING INDEX conversations_uncounted']);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import pg from 'pg';
 import { purgeUnderLoad } from '../experiments/erasure.ts';
 import { call, newFolder } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
+import { findText } from '../support/stored-texts.ts';
 
 describe('erasure', { concurrency: 2 }, () => {
   it('leaves no byte in the file, its log, an export or a backup, under concurrent reads and writes', async () => {
@@ -40,18 +40,8 @@ describe('erasure', { concurrency: 2 }, () => {
       message(other.ids.conversation, 1, { query: 'other text' }),
     ]);
     assert.equal((await call(['import', '-'], { cwd, env, stdin })).code, 0);
-    const client = new pg.Client(url);
-    await client.connect();
-    t.after(() => client.end().then(remove));
-    const tablesWith = async (text: string): Promise<string[]> => {
-      const { rows } = await client.query("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'");
-      const tables: string[] = [];
-      for (const { name } of rows as { name: string }[]) {
-        const hit = await client.query(`SELECT 1 FROM ${name} AS t WHERE strpos(t::text, $1) > 0 LIMIT 1`, [text]);
-        if (hit.rows.length > 0) tables.push(name);
-      }
-      return tables.sort();
-    };
+    t.after(remove);
+    const tablesWith = (text: string) => findText(url, text);
     assert.deepEqual(await tablesWith(marker), ['conversations', 'messages']);
     const { code, stdout } = await call(['purge', '--app', one.ids.app, '--user', marker, '--yes'], { cwd, env });
     assert.deepEqual([code, stdout], [0, 'erased 1 conversation with 1 message\n']);

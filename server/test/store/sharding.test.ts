@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { readConfig } from '../../src/config.ts';
+import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { databaseOf } from '../../src/store/open.ts';
 import { distributionSteps } from '../../src/store/postgres/citus/distribute.ts';
@@ -67,11 +68,12 @@ describe('the schema', () => {
       'conversations',
       'messages',
       'search_messages',
+      'tombstones',
     ]);
     const byDataset = ['child_chunk_revisions', 'child_chunks', 'documents', 'search_chunks', 'segments'];
     assert.deepEqual(tablesBy('dataset_id').sort(), byDataset);
     assert.deepEqual(tablesBy('scope'), ['audit_entries', 'change_outbox']);
-    assert.equal(Object.keys(distributed).length, 11);
+    assert.equal(Object.keys(distributed).length, 12);
   });
 
   const keys = () =>
@@ -380,9 +382,11 @@ describe('the statements', () => {
     assert.equal((await service.request('GET', '/admin/activity', { key: admin })).status, 200);
     assert.equal(await service.store.trimAudit(5), 0);
     await service.store.revokeKey(one.keyIds.writer, null, 5);
-    await service.store.countConversations({ conversation_id: other.ids.conversation });
-    await service.store.purge({ conversation_id: other.ids.conversation }, 5);
-    await service.store.purge({ app_id: other.ids.app, user: 'ann' }, 5);
+    const message = `/admin/apps/${other.ids.app}/conversations/${other.ids.conversation}/messages/${one.ids.conversation}`;
+    assert.equal((await service.request('DELETE', message, { key: admin })).status, 404);
+    assert.equal((await service.request('GET', '/admin/retention', { key: admin })).status, 200);
+    await purge(service.store, { conversation_id: other.ids.conversation }, { key_id: null, now: 5 });
+    await purge(service.store, { app_id: other.ids.app, user: 'ann' }, { key_id: null, now: 5 });
     all.push(...recording.sent);
     recording.end();
     client = await connect(service.config.database_url);
@@ -561,9 +565,11 @@ describe('the Citus calls', () => {
     `SELECT create_reference_table('model_providers')`,
     `SELECT create_reference_table('model_entries')`,
     `SELECT create_reference_table('console_sessions')`,
+    `SELECT create_reference_table('service_values')`,
     `SELECT create_distributed_table('conversations', 'conversation_id', colocate_with => 'none')`,
     `SELECT create_distributed_table('messages', 'conversation_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('conversation_days', 'conversation_id', colocate_with => 'conversations')`,
+    `SELECT create_distributed_table('tombstones', 'conversation_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('documents', 'dataset_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('segments', 'dataset_id', colocate_with => 'documents')`,
     `SELECT create_distributed_table('child_chunks', 'dataset_id', colocate_with => 'documents')`,

@@ -9,6 +9,7 @@ import pg from 'pg';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { newVersion } from '../../src/domain/version.ts';
 import * as audit from '../../src/store/accounting/audit.ts';
+import * as erasure from '../../src/store/erasure/statements.ts';
 import { setLastUse, setRevoked } from '../../src/store/keys/writes.ts';
 import { insertNextRevision, replaceChunk } from '../../src/store/knowledge/chunk-writes.ts';
 import { chunkPathValues, findChunkPath } from '../../src/store/knowledge/path.ts';
@@ -883,9 +884,15 @@ describe('query plans on SQLite', () => {
       assertSearch(text);
     for (const text of [audit.trimEntries, setLastUse.one]) assertSearch(text);
     for (const text of [...others, ...more]) assertSearch(text);
-    for (const by of ['conversation', 'user'] as const)
-      for (const statement of [sql.countConversations, sql.countMessages, sql.deleteConversations])
-        assertSearch(statement(by));
+    const selections = [{ conversation_id: 'c' }, { app_id: 'a', user: 'u' }, { app_id: 'a', inactive_before: 1 }];
+    for (const selection of selections) {
+      for (const bound of [erasure.countConversations, erasure.countMessages, erasure.findConversations])
+        assertSearch(bound(selection)[0]);
+      assertSearch(erasure.deleteConversations(selection, '[]', embedded.dialect)[0]);
+    }
+    assertSearch(erasure.findOldestActivity);
+    assertSearch(erasure.countMessagesOf(embedded.dialect));
+    assertSearch(erasure.findTombstones(embedded.dialect));
     const kinds = ['workspace', 'app', 'dataset', 'document', 'segment', 'child_chunk', 'conversation'] as const;
     for (const kind of [...kinds, 'api_key', 'digest', 'key_digest'] as const)
       for (const condition of ['IN (SELECT value FROM json_each(?))', '= ?'])

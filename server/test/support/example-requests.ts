@@ -44,6 +44,9 @@ const newRecords = [
   },
 ];
 
+/** The id of an entry of the audit log. */
+const exampleEntry = '0mwiui8110000-psHyRXUXstGH2aAZXChufg';
+
 /** Ids of the service's keys. They are fixed here, so that they are the same in every run. */
 export const exampleKeys: Record<KeyKind, string> = {
   app: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e01',
@@ -122,6 +125,12 @@ export const exampleRequests: Record<string, ExampleRequest> = {
     parameters: { conversation_id: '6f0c7a0e-54f0-4f4e-8a0f-0c1f6f6a2b61' },
     body: { user: 'visitor-1' },
   },
+  purge: {
+    key: 'admin',
+    body: { conversation_id: '6f0c7a0e-54f0-4f4e-8a0f-0c1f6f6a2b61' },
+    normalize: (purged) => ({ ...purged, audit_id: exampleEntry }),
+  },
+  getRetention: { key: 'admin' },
   getSuggestedQuestions: { key: 'app', parameters: { message_id }, fails: true },
   listKeys: { key: 'admin', parameters: { limit: 2 } },
   createKey: {
@@ -143,6 +152,7 @@ export const exampleRequests: Record<string, ExampleRequest> = {
     body: { name: 'Sales desk', mode: 'chat' },
     normalize: (app) => ({ ...app, id: '3ccf2629-6bc4-4b26-9774-7084d2d1a2ca' }),
   },
+  deleteMessage: { key: 'admin', parameters: { app_id, conversation_id, message_id } },
 };
 
 /** With a fixed epoch in the cursors, and a fixed time. */
@@ -153,7 +163,7 @@ function changes({ data, cursor, ...rest }: { data: { cursor: string; at: number
 }
 
 /** With a fixed id. */
-const activity = (entry: object) => ({ ...entry, id: '0mwiui8110000-psHyRXUXstGH2aAZXChufg' });
+const activity = (entry: object) => ({ ...entry, id: exampleEntry });
 
 /** The last two of 360 intervals, with fixed request durations. */
 /** Requests are counted after their responses, so what the service lists here depends on the time. */

@@ -305,6 +305,24 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/feedback': adminOnly(
       get(`${ofApp}/feedback?message_id=x`),
     ),
+    // It does not exist, so that a repeated request finds the same.
+    'DELETE /admin/apps/{app_id}/conversations/{conversation_id}/messages/{message_id}': {
+      targets: [
+        {
+          name: 'of one',
+          visibleTo: [],
+          request: () => ({ method: 'DELETE', path: `${ofApp}/messages/${chunk}` }),
+          missing: () => ({ method: 'DELETE', path: `${ofApp}/messages/${randomUUID()}` }),
+        },
+      ],
+    },
+    'POST /admin/purge': {
+      ...adminOnly({ method: 'POST', path: '/admin/purge', body: { conversation_id: conversation, dry_run: true } }),
+      invalid: {
+        'POST /admin/purge without a conversation or user': () => ({ method: 'POST', path: '/admin/purge', body: {} }),
+      },
+    },
+    'GET /admin/retention': adminOnly(get('/admin/retention')),
     'GET /admin/conversations': adminOnly(get('/admin/conversations')),
     'GET /admin/users': adminOnly(get('/admin/users')),
     'GET /admin/failures': adminOnly(get('/admin/failures')),

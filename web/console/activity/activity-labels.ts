@@ -11,6 +11,7 @@ export const actions: Readonly<Record<Activity['action'], string>> = {
   import: 'Imported',
   revoke: 'Revoked',
   purge: 'Erased',
+  retain: 'Erased by retention',
 };
 
 export const kinds: Readonly<Record<Activity['record'], string>> = {
@@ -27,7 +28,10 @@ export const kinds: Readonly<Record<Activity['record'], string>> = {
   model_provider: 'model provider',
 };
 
-export const countedKind = ({ count, record }: Activity): string => counted(count, kinds[record]);
+export const countedKind = ({ count, record, messages }: Activity): string => {
+  const records = counted(count, kinds[record]);
+  return messages === null || record === 'message' ? records : `${records} with ${counted(messages, kinds.message)}`;
+};
 
 /** The address of a record that exists; undefined if no view shows it. */
 export function hrefOfRecord(kind: Activity['record'], path: readonly string[] | null): string | undefined {

@@ -93,7 +93,7 @@ export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
 }
 
 const classOf = (action: Activity['action']): string =>
-  ['delete', 'revoke', 'purge'].includes(action) ? 'badge warn' : 'badge';
+  ['delete', 'revoke', 'purge', 'retain'].includes(action) ? 'badge warn' : 'badge';
 
 type ByProps = { entry: Pick<Activity, 'key_id' | 'key_name'>; isText?: boolean; none?: string };
 

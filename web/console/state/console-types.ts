@@ -13,7 +13,7 @@ export type Activity = {
   /** Name of that key now; null for the command line, or if the key does not exist. */
   key_name: string | null;
   /** Action. */
-  action: 'import' | 'create' | 'update' | 'delete' | 'revoke' | 'purge';
+  action: 'import' | 'create' | 'update' | 'delete' | 'revoke' | 'purge' | 'retain';
   /** Kind of record. */
   record:
     | 'workspace'
@@ -29,6 +29,12 @@ export type Activity = {
     | 'model_provider';
   /** Number of records. */
   count: number;
+  /** App of an erasure; null for other actions. */
+  app_id: string | null;
+  /** Name of that app now; null if it does not exist. */
+  app_name: string | null;
+  /** Number of messages of an erasure; null for other actions. */
+  messages: number | null;
   /** The first 10 of them. */
   records: NamedRecord[];
   /** The tool that an agent called; null for all other requests. */
@@ -47,6 +53,18 @@ export type App = {
   name: string;
   /** App mode. Messages are listed only for apps with a mode in `x-chat-modes`. */
   mode: string;
+};
+
+/** The retention of an app. */
+export type AppRetention = {
+  /** App ID. */
+  app_id: string;
+  /** Period in force, in days: that of the app, else `RETENTION_DAYS`; null if none. */
+  retention_days: number | null;
+  /** Number of conversations that the next run erases. */
+  conversations_due: number;
+  /** Last activity of the conversation without activity for the longest time, of those not on hold. Unix epoch seconds. */
+  oldest_activity: number | null;
 };
 
 export type ChildChunkRevision = {
@@ -413,6 +431,36 @@ export type Price = {
   currency: string;
   /** Sum of the prices in this currency. */
   price: number;
+};
+
+/** Either `conversation_id`, or `app_id` and `user`. */
+export type Purge = {
+  /** Erases this conversation. */
+  conversation_id?: string | undefined;
+  /** With `user`: erases all conversations of a user in this app. */
+  app_id?: string | undefined;
+  /** The user, exactly. */
+  user?: string | undefined;
+  /** Only counts. Default: false. */
+  dry_run?: boolean | undefined;
+};
+
+/** What was erased, or for a dry run what would be. */
+export type Purged = {
+  /** Number of erased conversations, deleted ones too. */
+  conversations: number;
+  /** Number of erased messages. */
+  messages: number;
+  /** How many of the conversations were on hold: `hold` protects from retention, not from a purge. */
+  held: number;
+  /** Entry of the audit log; null if nothing was erased. */
+  audit_id: string | null;
+};
+
+/** The retention of all apps. */
+export type Retention = {
+  /** All apps, by id. */
+  data: AppRetention[];
 };
 
 /** Numbers of search results. */

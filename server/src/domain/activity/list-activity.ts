@@ -12,8 +12,9 @@ export async function nameEntries(store: Store, entries: readonly AuditEntry[]):
     idsByKind.set(kind, all);
     for (const id of ids) all.add(id);
   };
-  for (const { key_id, record, ids } of entries) {
+  for (const { key_id, record, ids, app_id } of entries) {
     if (key_id !== null) add('api_key', [key_id]);
+    if (app_id) add('app', [app_id]);
     add(record, firstOf(ids));
   }
   const names = new Map<RecordKind, ReadonlyMap<string, RecordName>>(
@@ -21,7 +22,7 @@ export async function nameEntries(store: Store, entries: readonly AuditEntry[]):
       [...idsByKind].map(async ([kind, ids]) => [kind, await store.admin.findNames(kind, [...ids])] as const),
     ),
   );
-  return entries.map(({ id, at, key_id, action, record, count, ids, tool = null }) => ({
+  return entries.map(({ id, at, key_id, action, record, count, ids, app_id = null, messages = null, tool = null }) => ({
     id,
     at,
     key_id,
@@ -29,6 +30,9 @@ export async function nameEntries(store: Store, entries: readonly AuditEntry[]):
     action,
     record,
     count,
+    app_id,
+    app_name: app_id === null ? null : (names.get('app')?.get(app_id)?.name ?? null),
+    messages,
     records: firstOf(ids).map((id) => ({ id, name: null, path: null, ...names.get(record)?.get(id) })),
     tool,
   }));

@@ -78,7 +78,11 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
     };
   },
 
-  app: (fields) => ({ ...fields, parameters: knownParameters(fields.parameters) }),
+  app: (fields, { input }) => ({
+    ...fields,
+    parameters: knownParameters(fields.parameters),
+    omitted: omittedFields('app', input),
+  }),
 
   conversation: (fields, { input }) => ({ ...fields, omitted: omittedFields('conversation', input) }),
 

@@ -19,6 +19,7 @@ type Special = {
     /** The input has no id: if a key with this digest exists when the record is written, that key is updated. */
     is_unnamed: boolean;
   };
+  app: Fields<'app'> & Omitted;
   conversation: Fields<'conversation'> & Omitted;
   /**
    * The JSON text is in `Batch.texts`. `derived_name` and `derived_inputs` (as JSON) are those of its conversation, if this

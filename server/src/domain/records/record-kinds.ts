@@ -44,10 +44,11 @@ export const kindRules = {
 
 /**
  * Fields that keep their stored values if a record is written again without them. A chat back end sends its conversation
- * again with every message. Other fields get their defaults.
+ * again with every message, and imports from another system do not know what only Backscroll has. Other fields get their defaults.
  */
 export const keptFields: { readonly [K in RecordKind]?: readonly string[] } = {
-  conversation: ['user', 'created_at', 'deleted', 'name', 'inputs', 'introduction', 'renamed_at', 'updated_at'],
+  app: ['retention_days'],
+  conversation: ['user', 'created_at', 'deleted', 'hold', 'name', 'inputs', 'introduction', 'renamed_at', 'updated_at'],
   message: ['inputs', 'feedback', 'created_at', 'feedback_content', 'rated_at'],
 };
 

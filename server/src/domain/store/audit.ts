@@ -16,10 +16,16 @@ export type AuditEntry = {
   ids: readonly string[];
   /** The tool that an agent called, if one did. */
   tool?: string | null | undefined;
+  /** Of an erasure: its app, and the number of erased messages. */
+  app_id?: string | null;
+  messages?: number | null;
 };
 
-/** Author and time of an import, in seconds. */
-export type Author = { key_id: string | null; now: number };
+/**
+ * Author and time of an import, in seconds. `rejectsErased`: records that were erased are rejected, since the import comes from
+ * another system, where they still exist.
+ */
+export type Author = { key_id: string | null; now: number; rejectsErased?: boolean };
 
 /**
  * Selects entries, newest first: older than the entry `before`, with times from `from` until before `to`, in seconds.

@@ -12,6 +12,7 @@ import type { AppStore } from './app-store.ts';
 import type { AuditPage, AuditQuery, Author } from './audit.ts';
 import type { ChangeReads } from './change-reads.ts';
 import type { Doubts } from './doubts.ts';
+import type { Erasure } from './erasure.ts';
 import type { Exports } from './exports.ts';
 import type { ImportSources } from './import-sources.ts';
 import type { ChunkLocation, MissingPart } from './knowledge-path.ts';
@@ -207,6 +208,8 @@ export interface Store {
   /** Objects that another system owns and that are not up to date here. */
   readonly doubts: Doubts;
 
+  readonly erasure: Erasure;
+
   /** Reads for the console. */
   readonly admin: AdminReads;
   readonly activity: ActivityReads;
@@ -225,8 +228,6 @@ export interface Store {
   revokeKey(id: string, by: string | null, now: number): Promise<boolean>;
   /** False if no such key exists. `by` is the id of a key, or null. */
   updateKey(id: string, change: KeyChange, by: string | null, now: number): Promise<boolean>;
-  countConversations(selection: PurgeSelection): Promise<{ conversations: number; messages: number }>;
-  purge(selection: PurgeSelection, now: number): Promise<{ conversations: number; messages: number }>;
 
   /** Every write adds an audit entry in its own transaction. */
   listAudit(query: AuditQuery): Promise<AuditPage>;
@@ -240,5 +241,3 @@ export interface Store {
   ping(): Promise<void>;
   close(): Promise<void>;
 }
-
-export type PurgeSelection = { conversation_id: string } | { app_id: string; user: string };

@@ -1,12 +1,13 @@
 import { limits } from '../../contract/limits.ts';
 import type { ConversationChange, MessageRating } from '../../domain/store/app-store.ts';
 import { type AuditEntry, type AuditQuery, firstEntryId } from '../../domain/store/audit.ts';
+import type { Eraser, MessageLocation } from '../../domain/store/erasure.ts';
 import { type Bound, execute, insertInto, type Scalar, type Value, type Write } from '../statement.ts';
 import { newEntryId } from './entry-id.ts';
 
 /** The audit log: its entries, and its SQL, which both engines share. */
 
-export const writeEntries = insertInto('audit_entries', {
+const columns = {
   id: 'text',
   scope: 'text',
   at: 'bigint',
@@ -17,15 +18,25 @@ export const writeEntries = insertInto('audit_entries', {
   ids: 'text',
   document_id: 'text',
   tool: 'text',
-});
+  app_id: 'text',
+  messages: 'bigint',
+} as const;
+export const writeEntries = insertInto('audit_entries', columns);
+/** For an entry about several transactions: each adds its numbers. */
+export const addToEntries = insertInto(
+  'audit_entries',
+  columns,
+  `ON CONFLICT (id, scope) DO UPDATE SET count = audit_entries.count + excluded.count,
+    messages = audit_entries.messages + excluded.messages`,
+);
 
 /**
  * In the order of the columns of `writeEntries`. `scope`: the dataset or conversation that is on the same node. Only writes of child
  * chunks by API requests have a document.
  */
 export function entryValues(entry: AuditEntry, scope = entry.id, document_id: string | null = null): Scalar[] {
-  const { id, at, key_id, action, record, count, ids, tool = null } = entry;
-  return [id, scope, at, key_id, action, record, count, JSON.stringify(ids), document_id, tool];
+  const { id, at, key_id, action, record, count, ids, app_id = null, messages = null, tool = null } = entry;
+  return [id, scope, at, key_id, action, record, count, JSON.stringify(ids), document_id, tool, app_id, messages];
 }
 
 /** Parameters: those of `entryKeyOf`. */
@@ -52,14 +63,20 @@ export function ratingEntry({ now: at, key_id, message_id }: MessageRating, conv
   return { id: newEntryId(), at, key_id, action: 'update', record: 'message', count: 1, ids };
 }
 
-export function purgeEntries(conversations: readonly string[], messages: number, now: number): AuditEntry[] {
-  if (conversations.length === 0) return [];
-  const common = { at: now, key_id: null, action: 'purge' } as const;
-  const ids = conversations.slice(0, limits.auditIdsMax);
-  return [
-    { ...common, id: newEntryId(), record: 'conversation', count: conversations.length, ids },
-    { ...common, id: newEntryId(), record: 'message', count: messages, ids: [] },
-  ];
+/** The conversations are of one app. */
+export function erasureEntry(
+  { now: at, key_id, action }: Eraser,
+  erased: { audit_id: string; app_id: string; ids: readonly string[]; messages: number },
+): AuditEntry {
+  const { audit_id: id, app_id, messages } = erased;
+  const ids = erased.ids.slice(0, limits.auditIdsMax);
+  return { id, at, key_id, action, record: 'conversation', count: erased.ids.length, ids, app_id, messages };
+}
+
+export function messageErasureEntry({ now: at, key_id, action }: Eraser, location: MessageLocation): AuditEntry {
+  const { app_id, conversation_id, message_id } = location;
+  const ids = [`${conversation_id}/${message_id}`];
+  return { id: newEntryId(), at, key_id, action, record: 'message', count: 1, ids, app_id, messages: 1 };
 }
 
 type Conditions = readonly (readonly [condition: string, ...values: Value[]])[];
@@ -99,7 +116,11 @@ type StoredEntry = Omit<AuditEntry, 'ids'> & { ids: string };
 export function findEntries(query: AuditQuery, end: string | undefined): Bound<StoredEntry> {
   const conditions = [...indexedConditions(query), ...otherConditions(query)];
   if (end !== undefined) conditions.push(['id >= ?', end]);
-  return selectEntries('id, at, key_id, action, record, count, ids, tool', conditions, `${query.limit + 1}`);
+  return selectEntries(
+    'id, at, key_id, action, record, count, ids, tool, app_id, messages',
+    conditions,
+    `${query.limit + 1}`,
+  );
 }
 
 function selectEntries<R extends object>(selected: string, conditions: Conditions, limit: string): Bound<R> {

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../domain/store/audit.ts';
-import { entryValues, writeEntries } from '../accounting/audit.ts';
+import { addToEntries, entryValues, writeEntries } from '../accounting/audit.ts';
 import type { UsageOfDay } from '../accounting/usage-tally.ts';
 import { addUsage } from '../accounting/usage-writes.ts';
 import { type Write, writeOutbox, writeRows } from '../statement.ts';
@@ -8,6 +8,8 @@ import type { OutboxEntry } from './outbox.ts';
 /** The entries of a write in the audit log, the feed and the totals. The versions of the changed rows are already replaced. */
 export type Change = {
   audit: readonly AuditEntry[];
+  /** An earlier transaction may have written the entry: then these numbers are added to it. */
+  addsToEntry?: boolean;
   /** The records that readers of the change feed have to read again. Keys are not in the feed. */
   outbox: readonly OutboxEntry[];
   at: number;
@@ -20,10 +22,11 @@ export type Change = {
 };
 
 /** Every write of records ends with it, inside its transaction. */
-export function* changed({ audit, outbox, at, shard, document_id, usage = [] }: Change): Write<void> {
+export function* changed(change: Change): Write<void> {
+  const { audit, addsToEntry = false, outbox, at, shard, document_id, usage = [] } = change;
   yield* addUsage(usage);
   yield* writeRows(
-    writeEntries,
+    addsToEntry ? addToEntries : writeEntries,
     audit.map((entry) => entryValues(entry, shard, document_id)),
   );
   yield* writeOutbox({ entries: outbox, at, isLarge: false });

@@ -1,13 +1,9 @@
 import type { ConversationChange, ConversationRow, MessageRating } from '../../domain/store/app-store.ts';
 import { newVersion } from '../../domain/version.ts';
-import { conversationEntry, purgeEntries, ratingEntry } from '../accounting/audit.ts';
-import { uncountUsers } from '../accounting/user-writes.ts';
+import { conversationEntry, ratingEntry } from '../accounting/audit.ts';
 import { changed } from '../changes/changed.ts';
-import { OutboxTally, outboxEntryOfConversation, outboxEntryOfMessages } from '../changes/outbox.ts';
-import type { WriteContext, WriteInput, WriteResult } from '../engine.ts';
-import { eraseEntries } from '../search/index-writes.ts';
+import { outboxEntryOfConversation, outboxEntryOfMessages } from '../changes/outbox.ts';
 import { begin, execute, first, query, type Write } from '../statement.ts';
-import { deleteConversations, purgeBy } from '../statements.ts';
 import { contentOf, rate } from './rating.ts';
 import * as sql from './statements.ts';
 
@@ -53,26 +49,4 @@ export function* rateMessage(rating: MessageRating): Write<Rated> {
     usage: rated.usage.take(),
   });
   return 'rated';
-}
-
-/** Conversations first: this waits for the locks of appends in flight, so their messages are deleted too. */
-export function* purge(
-  { selection, now }: WriteInput<'purge'>,
-  { dialect, index }: WriteContext,
-): Write<WriteResult<'purge'>> {
-  const [by, values] = purgeBy(selection);
-  yield* begin();
-  const purged = yield* query(deleteConversations(by), ...values);
-  const ids = purged.map(({ conversation_id }) => conversation_id);
-  const list = dialect.list(ids);
-  const inList = dialect.isIn('conversation_id');
-  if (index.removeTokens !== undefined) yield* index.removeTokens(ids);
-  yield* execute(`DELETE FROM conversation_days WHERE ${inList}`, list);
-  const messages = yield* execute(`DELETE FROM messages WHERE ${inList}`, list);
-  yield* eraseEntries(ids, dialect);
-  yield* uncountUsers(purged, dialect);
-  const outbox = new OutboxTally();
-  for (const { app_id, conversation_id } of purged) outbox.add(outboxEntryOfConversation(app_id, conversation_id));
-  yield* changed({ audit: purgeEntries(ids, messages, now), outbox: outbox.take(), at: now });
-  return { conversations: purged.length, messages };
 }

@@ -26,7 +26,7 @@ import type { PostgresPool, Transaction } from './pool.ts';
 import { runWrite } from './run-write.ts';
 import * as postgres from './statements.ts';
 
-/** For imports and purges, whose statements take longer than those of other requests. */
+/** For imports and erasures, whose statements take longer than those of other requests. */
 const longStatementMillis = 600_000;
 
 export class PostgresEngine implements Engine {
@@ -108,7 +108,7 @@ export class PostgresEngine implements Engine {
   readonly #writers: {
     [N in WriteName]?: (input: WriteInput<N>, options?: WriteOptions) => Promise<WriteResult<N>>;
   } = {
-    purge: (input) => this.#run('purge', input, { statementMillis: longStatementMillis }),
+    eraseConversations: (input) => this.#run('eraseConversations', input, { statementMillis: longStatementMillis }),
     applyRecords: (input, options) => this.#applyRecords(input, options),
   };
 

@@ -76,6 +76,7 @@ export const dialect: Dialect = {
   isPair: (first, second) => `${first} = ANY(?) AND ${second} = ANY(?)`,
   pairs: (pairs) => [[...new Set(pairs.map(([first]) => first))], [...new Set(pairs.map(([, second]) => second))]],
   hasOneWriter: false,
+  leavesCopies: false,
   // Distributed engines reject a SELECT … FOR UPDATE of rows on several nodes.
   lockRows: (columns, table, condition, unchanged = 'version') =>
     `UPDATE ${table} SET ${unchanged} = ${unchanged} WHERE ${condition} RETURNING ${columns}`,

@@ -70,10 +70,10 @@ export function addedMessages(value: (name: AddedName) => string): string {
   const later = (column: string, condition = '') =>
     `${column} = CASE WHEN ${condition} ${column} < ${value('newest')} THEN ${value('newest')} ELSE ${column} END`;
   const ofFirst = (column: string, name: AddedName) => `
-    ${column} = CASE WHEN next_sequence = 1 OR ${value('created_at')} < first_message_at
+    ${column} = CASE WHEN first_message_at IS NULL OR ${value('created_at')} < first_message_at
       THEN ${value(name)} ELSE ${column} END`;
   return [
-    later('last_message_at', 'next_sequence = 1 OR'),
+    later('last_message_at', 'first_message_at IS NULL OR'),
     later('updated_at'),
     `has_large_messages = CASE WHEN ${value('has_large_messages')} = 1 THEN 1 ELSE has_large_messages END`,
     ofFirst('first_message_at', 'created_at'),

@@ -235,6 +235,7 @@ function withEmptyApp(id: string, omitted: readonly string[]): SpooledOf<'conver
     user: null,
     created_at: 0,
     deleted: false,
+    hold: false,
     name: null,
     inputs: null,
     introduction: null,

@@ -126,7 +126,7 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
     computed: {
       updated_at: (value) => {
         const stored = (column: string) => `conversations.${column}`;
-        const newest = `CASE WHEN ${stored('next_sequence')} > 1 THEN ${stored('last_message_at')} END`;
+        const newest = `CASE WHEN ${stored('first_message_at')} IS NOT NULL THEN ${stored('last_message_at')} END`;
         return updatedAt(value('created_at'), newest, value('renamed_at'), value('record_updated_at'));
       },
     },

@@ -1,4 +1,6 @@
+import { lastActivity } from '../messages/conversation-columns.ts';
 import { createChangeTables } from './create-change-tables.ts';
+import { createLogTables } from './create-log-tables.ts';
 import { createSearchTables } from './create-search-tables.ts';
 
 /**
@@ -17,6 +19,7 @@ const configuration: readonly string[] = [
      workspace_id TEXT NOT NULL,
      name TEXT NOT NULL,
      mode TEXT NOT NULL,
+     retention_days BIGINT,
      details TEXT
    )`,
   `CREATE TABLE api_keys (
@@ -54,6 +57,11 @@ const configuration: readonly string[] = [
      created_at BIGINT NOT NULL,
      expires_at BIGINT NOT NULL
    )`,
+  // Values of the installation, such as the period of retention in force.
+  `CREATE TABLE service_values (
+     name TEXT NOT NULL PRIMARY KEY,
+     value TEXT NOT NULL
+   )`,
 ];
 
 /** PostgreSQL cannot index texts of any length, so users and names are sorted by their beginning. */
@@ -74,6 +82,7 @@ const messages: readonly string[] = [
      record_updated_at BIGINT,
      renamed_at BIGINT,
      deleted BIGINT NOT NULL,
+     hold BIGINT NOT NULL DEFAULT 0,
      version TEXT NOT NULL,
      counted_version TEXT NOT NULL DEFAULT '',
      counted TEXT,
@@ -95,6 +104,7 @@ const messages: readonly string[] = [
      ON conversations (app_id, deleted, ${beginning('"user"')}, created_at, conversation_id)`,
   'CREATE INDEX conversations_by_latest ON conversations (updated_at, conversation_id) WHERE deleted = 0',
   'CREATE INDEX conversations_uncounted ON conversations (conversation_id) WHERE counted_version <> version',
+  `CREATE INDEX conversations_by_activity ON conversations (app_id, (${lastActivity}))`,
   // `rated_at` is the time of feedback that was given in Backscroll, so that an import keeps it.
   `CREATE TABLE messages (
      conversation_id TEXT NOT NULL,
@@ -124,6 +134,13 @@ const messages: readonly string[] = [
      disliked BIGINT NOT NULL DEFAULT 0,
      failed BIGINT NOT NULL DEFAULT 0,
      PRIMARY KEY (conversation_id, day, currency, model_provider, model)
+   )`,
+  // What was erased: a conversation (without a message), or one message. Ids and the time, no text.
+  `CREATE TABLE tombstones (
+     conversation_id TEXT NOT NULL,
+     message_id TEXT NOT NULL,
+     at BIGINT NOT NULL,
+     PRIMARY KEY (conversation_id, message_id)
    )`,
   'CREATE INDEX conversation_days_by_day ON conversation_days (day DESC, app_id, currency)',
 ];
@@ -225,62 +242,6 @@ const knowledge: readonly string[] = [
    )`,
 ];
 
-/**
- * The audit log is read by time, so its key begins with an id that sorts by time. A write and its entry are on one node:
- * `scope` is the dataset or conversation of the write. An entry without one has its own id there, which spreads entries over
- * nodes. Imports are the bulk of the log, so an index that they do not need leaves them out.
- */
-const audit: readonly string[] = [
-  `CREATE TABLE audit_entries (
-     id TEXT NOT NULL,
-     scope TEXT NOT NULL,
-     at BIGINT NOT NULL,
-     key_id TEXT,
-     action TEXT NOT NULL,
-     record TEXT NOT NULL,
-     count BIGINT NOT NULL,
-     ids TEXT NOT NULL,
-     document_id TEXT,
-     tool TEXT,
-     PRIMARY KEY (id, scope)
-   )`,
-  'CREATE INDEX audit_entries_by_key ON audit_entries (key_id, id)',
-  `CREATE INDEX audit_entries_by_action ON audit_entries (action, id) WHERE action <> 'import'`,
-  'CREATE INDEX audit_entries_by_dataset ON audit_entries (scope, id) WHERE document_id IS NOT NULL',
-  'CREATE INDEX audit_entries_by_document ON audit_entries (scope, document_id, id) WHERE document_id IS NOT NULL',
-];
-
-/** For imports from another system that run again: what is stored about a source, and which records came from it. */
-const imports: readonly string[] = [
-  `CREATE TABLE import_sources (
-     source TEXT NOT NULL,
-     name TEXT NOT NULL,
-     value TEXT NOT NULL,
-     PRIMARY KEY (source, name)
-   )`,
-  `CREATE TABLE import_source_records (
-     source TEXT NOT NULL,
-     kind TEXT NOT NULL,
-     id TEXT NOT NULL,
-     PRIMARY KEY (source, kind, id)
-   )`,
-];
-
-/**
- * Objects that another system has changed, and that could not be stored here in time. `scope` is their app or dataset;
- * `conversation_id` is empty if it is not known.
- */
-const doubts: readonly string[] = [
-  `CREATE TABLE doubts (
-     scope TEXT NOT NULL,
-     kind TEXT NOT NULL,
-     id TEXT NOT NULL,
-     conversation_id TEXT NOT NULL,
-     at BIGINT NOT NULL,
-     PRIMARY KEY (scope, kind, id)
-   )`,
-];
-
 /** PostgreSQL has this table before any other, since a migration needs a lease. */
 const leases: readonly string[] = [
   `CREATE TABLE leases (
@@ -290,7 +251,7 @@ const leases: readonly string[] = [
    )`,
 ];
 
-const common = [...configuration, ...messages, ...users, ...knowledge, ...audit, ...imports, ...doubts];
+const common = [...configuration, ...messages, ...users, ...knowledge, ...createLogTables];
 
 export const createTables = {
   sqlite: [...common, ...leases, ...createChangeTables.sqlite, ...createSearchTables.sqlite],

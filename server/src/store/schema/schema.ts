@@ -12,7 +12,7 @@ type Engine = keyof typeof createTables;
  * Until the first release there is one step: a change of the schema edits it and increments this version, so that databases of
  * unreleased versions are recognized. See decision 0030.
  */
-const firstVersion = 17;
+const firstVersion = 18;
 
 /** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */
 function forSqlite(statement: string): string {
@@ -38,11 +38,21 @@ export const migrations: Readonly<Record<Engine, Migration[]>> = {
 export const distribution = {
   /** Needed to migrate. They are on every node, so that a service can use any node. */
   control: ['leases', 'schema_migrations'],
-  reference: ['workspaces', 'apps', 'api_keys', 'datasets', 'model_providers', 'model_entries', 'console_sessions'],
+  reference: [
+    'workspaces',
+    'apps',
+    'api_keys',
+    'datasets',
+    'model_providers',
+    'model_entries',
+    'console_sessions',
+    'service_values',
+  ],
   distributed: {
     conversations: 'conversation_id',
     messages: 'conversation_id',
     conversation_days: 'conversation_id',
+    tombstones: 'conversation_id',
     documents: 'dataset_id',
     segments: 'dataset_id',
     child_chunks: 'dataset_id',

@@ -30,6 +30,9 @@ export type IndexTables = {
   add(messages: readonly PlacedMessage[]): Write<void>;
   /** `content` is undefined if the chunk is gone. */
   putChunk(chunk: ChunkChange, content: string | undefined): Write<void>;
-  /** To be run before messages are erased, on an engine that needs their texts to remove their tokens. */
-  removeTokens?(conversation_ids: readonly string[]): Write<void>;
+  /**
+   * To be run before messages are erased, all of these conversations or one, on an engine that needs their texts to remove
+   * their tokens.
+   */
+  removeTokens?(conversation_ids: readonly string[], message_id?: string): Write<void>;
 };

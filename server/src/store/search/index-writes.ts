@@ -76,9 +76,15 @@ function* updateConversation(id: string, dialect: Dialect, index: IndexTables): 
   return outdated.length < max;
 }
 
-/** To be run after the messages were erased. */
-export function* eraseEntries(conversation_ids: readonly string[], { isIn, list }: Dialect): Write<void> {
-  yield* execute(`DELETE FROM search_messages WHERE ${isIn('conversation_id')}`, list(conversation_ids));
+/** To be run after the messages were erased: all of these conversations, or one. */
+export function* eraseEntries(
+  conversation_ids: readonly string[],
+  { isIn, list }: Dialect,
+  message_id?: string,
+): Write<void> {
+  const [ofMessage, ...ids] = message_id === undefined ? [''] : ['AND id = ?', message_id];
+  const statement = `DELETE FROM search_messages WHERE ${isIn('conversation_id')} ${ofMessage}`;
+  yield* execute(statement, list(conversation_ids), ...ids);
 }
 
 function* putMessages(messages: readonly FoundMessage[], dialect: Dialect, index: IndexTables): Write<void> {

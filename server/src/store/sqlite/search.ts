@@ -123,9 +123,10 @@ export const index: IndexTables = {
     yield* execute('INSERT INTO search_chunk_tokens (rowid, tokens) VALUES (?, ?)', position, tokens);
   },
 
-  *removeTokens(conversation_ids) {
+  *removeTokens(conversation_ids, message_id) {
     for (const id of conversation_ids) {
-      for (const entry of yield* query(findEntries, id)) if (!(yield* removeEntry(entry))) return;
+      const entries = message_id === undefined ? query(findEntries, id) : query(findEntry, id, message_id);
+      for (const entry of yield* entries) if (!(yield* removeEntry(entry))) return;
     }
   },
 };

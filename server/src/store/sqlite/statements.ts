@@ -45,6 +45,7 @@ export const dialect: Dialect = {
   isPair: (first, second) => `(${first}, ${second}) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`,
   pairs: (pairs) => [JSON.stringify(pairs)],
   hasOneWriter: true,
+  leavesCopies: true,
   lockRows: (columns, table, condition) => `SELECT ${columns} FROM ${table} WHERE ${condition}`,
   listTable: 'json_each(?)',
   jsonField: (column, name) => `${column} ->> '${name}'`,

@@ -31,6 +31,8 @@ export type QueuedWrite = { [N in WriteName]: { name: N; input: WriteInput<N> } 
 export type WriteOutcome = { result: unknown } | { failure: ErrorMessage };
 export type WriterMessage = { outcomes: WriteOutcome[] } | { busy: true } | { applied: number } | { withdrawn: true };
 
+const longWrites: readonly WriteName[] = ['eraseConversations', 'cleanFile', 'resetIndex'];
+
 /** Such a write is sent and committed alone. */
 export const isLong = (write: QueuedWrite): boolean =>
-  write.name === 'purge' || write.name === 'resetIndex' || (write.name === 'applyRecords' && 'fd' in write.input.spool);
+  longWrites.includes(write.name) || (write.name === 'applyRecords' && 'fd' in write.input.spool);

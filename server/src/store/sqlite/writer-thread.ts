@@ -3,6 +3,7 @@ import { limits } from '../../contract/limits.ts';
 import { type ErrorMessage, toErrorMessage, unavailable } from '../../domain/errors.ts';
 import { explainDiskError, sqliteBusy, sqliteCode, sqliteReadOnly, transientSqliteCodes } from '../disk-errors.ts';
 import type { WriteInput, WriteName, WriteResult } from '../engine.ts';
+import { removeValue, valueNames } from '../erasure/statements.ts';
 import { writes } from '../writes.ts';
 import { writePendingEntries } from './changes.ts';
 import { Connection } from './connection.ts';
@@ -28,7 +29,7 @@ type Group = { link: WriterLink; writes: QueuedWrite[] };
 
 /** Duration of one attempt to get the write lock while another process has it. */
 const busyMillis = 200;
-/** Maximum time that a purge waits until no one else reads the file: longer than a slow reader of a large page stays connected. */
+/** Maximum time that an erasure waits until no one else reads the file: longer than a slow reader of a large page stays connected. */
 const cleanMillisMax = 2 * limits.slowReaderMillis + 10_000;
 
 /** Messages are also indexed by their ids, in no order: a large import changes pages all over that index. */
@@ -115,7 +116,7 @@ function commit(sent: Group[]): void {
     // All links have the same counter.
     const [{ link: anyLink }] = groups as [Group];
     Atomics.add(anyLink.commits, 0, 1);
-    for (const { writes } of groups) for (const { name } of writes) if (erases(name)) cleanFile(name);
+    for (const { writes } of groups) for (const { name } of writes) if (cleans(name)) cleanFile(name);
     for (const [index, { link }] of groups.entries()) send(link, { outcomes: outcomes[index] as WriteOutcome[] });
   } catch (error) {
     if (db.db.isTransaction) db.db.exec('ROLLBACK');
@@ -142,25 +143,26 @@ function recover(code: number): void {
   lastFailure = undefined;
 }
 
-const erases = (name: WriteName): name is 'purge' | 'resetIndex' => name === 'purge' || name === 'resetIndex';
+const cleans = (name: WriteName): name is 'cleanFile' | 'resetIndex' => name === 'cleanFile' || name === 'resetIndex';
 
 /**
  * Removes erased texts from the file. Overwriting deleted cells is not enough: SQLite leaves copies in the unused parts of
- * pages when it moves rows. So a purge rebuilds the file; of the index all pages were overwritten. Then the log is truncated.
+ * pages when it moves rows. So the file is rebuilt; of the index all pages were overwritten. Then the log is truncated.
  */
-function cleanFile(name: 'purge' | 'resetIndex'): void {
+function cleanFile(name: 'cleanFile' | 'resetIndex'): void {
   const deadline = Date.now() + cleanMillisMax;
   try {
-    if (name === 'purge') retryWhileBusy(deadline, () => db.db.exec('VACUUM'));
+    if (name === 'cleanFile') retryWhileBusy(deadline, () => db.db.exec('VACUUM'));
     while (db.get('PRAGMA wal_checkpoint(TRUNCATE)')?.busy !== 0) {
       if (Date.now() > deadline) throw new Error('something is reading it');
       pause(busyMillis);
     }
   } catch (error) {
     const reason = (error as Error).message;
-    const again = name === 'purge' ? 'purge' : 'reindex';
+    const again = name === 'cleanFile' ? 'the erasure' : 'reindex';
     throw new CleanFailed(`erased, but the file may still hold copies (${reason}): run ${again} again`);
   }
+  if (name === 'cleanFile') db.run(removeValue, valueNames.unclean);
 }
 
 /** Retries while another process has the lock. */

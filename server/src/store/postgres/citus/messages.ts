@@ -47,9 +47,8 @@ export const messages: MessageTables = {
     for (const id of conversation_ids) {
       const newest = yield* first(citus.findNewestTime, id);
       const oldest = yield* first(citus.findFirst, id);
-      if (newest === undefined || oldest === undefined) continue;
-      const { created_at, derived_name, derived_inputs } = oldest;
-      yield* execute(citus.setActivity, id, newest.created_at, created_at, derived_name, derived_inputs);
+      const { created_at = null, derived_name = null, derived_inputs = null } = oldest ?? {};
+      yield* execute(citus.setActivity, id, newest?.created_at ?? null, created_at, derived_name, derived_inputs);
     }
   },
 };

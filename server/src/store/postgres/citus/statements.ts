@@ -43,7 +43,7 @@ export const findManyStoredMessages: Statement<StoredMessage> = `
   WHERE m.conversation_id = ANY($1)`;
 
 /** Parameters: conversation_id. */
-export const findNewestTime: Statement<{ created_at: number }> =
+export const findNewestTime: Statement<{ created_at: number | null }> =
   'SELECT MAX(created_at) AS created_at FROM messages WHERE conversation_id = ?';
 
 const { derived_name, derived_inputs } = derivedColumns.postgres;
@@ -52,9 +52,9 @@ export const findFirst: Statement<{ created_at: number; derived_name: string | n
   SELECT created_at, ${derived_name} AS derived_name, ${derived_inputs} AS derived_inputs
   FROM messages WHERE conversation_id = ? ORDER BY created_at, sequence LIMIT 1`;
 
-/** Parameters: conversation_id, newest time; time, derived_name and derived_inputs of the first message. */
+/** Parameters: conversation_id, newest time; time, derived_name and derived_inputs of the first message; all null if there are none. */
 export const setActivity = `
-  UPDATE conversations SET last_message_at = $2::bigint, first_message_at = $3::bigint, derived_name = $4,
+  UPDATE conversations SET last_message_at = COALESCE($2::bigint, 0), first_message_at = $3::bigint, derived_name = $4,
     derived_inputs = $5, updated_at = ${updatedAt('created_at', '$2::bigint', 'renamed_at', 'record_updated_at')}
   WHERE conversation_id = $1`;
 

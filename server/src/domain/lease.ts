@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../contract/limits.ts';
-import type { ImportSources } from '../domain/store/import-sources.ts';
+import type { ImportSources } from './store/import-sources.ts';
 
 export type Lease = {
   imports: ImportSources;

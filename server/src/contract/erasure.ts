@@ -1,0 +1,45 @@
+import type { Static } from 'typebox';
+import { epochSeconds, flag, id, integer, list, nullable, shape, text } from './primitives.ts';
+import { Type } from './type.ts';
+
+export const Purge = shape(
+  {
+    conversation_id: Type.Optional(text('Erases this conversation.')),
+    app_id: Type.Optional(text('With `user`: erases all conversations of a user in this app.')),
+    user: Type.Optional(text('The user, exactly.')),
+    dry_run: Type.Optional(flag('Only counts. Default: false.')),
+  },
+  { title: 'Purge', description: 'Either `conversation_id`, or `app_id` and `user`.' },
+);
+export type Purge = Static<typeof Purge>;
+
+export const Purged = shape(
+  {
+    conversations: integer('Number of erased conversations, deleted ones too.'),
+    messages: integer('Number of erased messages.'),
+    held: integer('How many of the conversations were on hold: `hold` protects from retention, not from a purge.'),
+    audit_id: nullable(text('Entry of the audit log; null if nothing was erased.')),
+  },
+  { title: 'Purged', description: 'What was erased, or for a dry run what would be.' },
+);
+export type Purged = Static<typeof Purged>;
+
+const AppRetention = shape(
+  {
+    app_id: id('App ID.'),
+    retention_days: nullable(
+      integer('Period in force, in days: that of the app, else `RETENTION_DAYS`; null if none.'),
+    ),
+    conversations_due: integer('Number of conversations that the next run erases.'),
+    oldest_activity: nullable(
+      epochSeconds('Last activity of the conversation without activity for the longest time, of those not on hold.'),
+    ),
+  },
+  { title: 'AppRetention', description: 'The retention of an app.' },
+);
+export type AppRetention = Static<typeof AppRetention>;
+
+export const Retention = shape(
+  { data: list(AppRetention, 'All apps, by id.') },
+  { title: 'Retention', description: 'The retention of all apps.' },
+);

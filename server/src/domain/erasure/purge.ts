@@ -1,0 +1,63 @@
+import type { Purge, Purged } from '../../contract/erasure.ts';
+import { canonicalId } from '../../contract/primitives.ts';
+import { invalidParam, notFound } from '../errors.ts';
+import type { MessageLocation, PurgeSelection } from '../store/erasure.ts';
+import type { Store } from '../store/store.ts';
+
+/** Who erases: a key, or null for the command line; and when, in seconds. */
+export type Requester = { key_id: string | null; now: number };
+
+/** Throws if the request does not have exactly one form. */
+export function purgeSelection({ conversation_id, app_id, user }: Omit<Purge, 'dry_run'>): PurgeSelection {
+  if (conversation_id && app_id === undefined && user === undefined) {
+    return { conversation_id: canonicalId(conversation_id) };
+  }
+  if (conversation_id === undefined && app_id && user) return { app_id: canonicalId(app_id), user };
+  throw invalidParam('give either conversation_id, or app_id and user');
+}
+
+/**
+ * Erases conversations for good, or counts them.
+ *
+ * @example
+ * const { audit_id } = await purge(store, { app_id, user: 'ann' }, { key_id: null, now });
+ */
+export async function purge(
+  store: Store,
+  selection: PurgeSelection,
+  { key_id, now }: Requester,
+  isDry = false,
+): Promise<Purged> {
+  const { erasure } = store;
+  const counts = await erasure.count(selection);
+  if (isDry) return { ...counts, audit_id: null };
+  const erased = await erasure.erase(selection, { action: 'purge', key_id, now });
+  await erasure.clean();
+  return { held: counts.held, ...erased };
+}
+
+/** Throws if the conversation or the app does not exist. A user may have no conversations. */
+export async function purgeExisting(
+  store: Store,
+  selection: PurgeSelection,
+  requester: Requester,
+  isDry: boolean,
+): Promise<Purged> {
+  if ('app_id' in selection && (await store.lookup('app', [selection.app_id])).size === 0) {
+    throw notFound('app not found');
+  }
+  const purged = await purge(store, selection, requester, isDry);
+  if ('conversation_id' in selection && purged.conversations === 0) throw notFound('conversation not exists');
+  return purged;
+}
+
+/** Erases one message for good. Throws if it does not exist. */
+export async function deleteMessage(
+  store: Store,
+  location: MessageLocation,
+  { key_id, now }: Requester,
+): Promise<void> {
+  const outcome = await store.erasure.deleteMessage(location, { action: 'purge', key_id, now });
+  if (outcome === 'no conversation') throw notFound('conversation not exists');
+  if (outcome === 'no message') throw notFound('message not exists');
+}

@@ -1,0 +1,54 @@
+import type { AuditAction } from '../../contract/audit.ts';
+
+/** The conversations of an explicit purge: one, or all of a user in an app. */
+export type PurgeSelection = { conversation_id: string } | { app_id: string; user: string };
+
+/** The conversations of an app without activity since a time in seconds, apart from those on hold. */
+export type ExpiredSelection = { app_id: string; inactive_before: number };
+
+export type ErasureSelection = PurgeSelection | ExpiredSelection;
+
+/** Who erases, and when, in seconds. `key_id` is null for the command line and for the retention. */
+export type Eraser = { action: Extract<AuditAction, 'purge' | 'retain'>; key_id: string | null; now: number };
+
+export type ErasureCounts = { conversations: number; messages: number };
+
+/** `audit_id`: the entry of the audit log; null if nothing was erased. */
+export type Erased = ErasureCounts & { audit_id: string | null };
+
+export type MessageLocation = { app_id: string; conversation_id: string; message_id: string };
+
+/** What was erased, and when, in seconds. `message_id` is empty for a conversation. */
+export type Tombstone = { conversation_id: string; message_id: string; at: number };
+
+/** The retention of an app: its own period, and its oldest conversation that is not on hold. */
+export type AppRetention = {
+  app_id: string;
+  name: string;
+  retention_days: number | null;
+  oldest_activity: number | null;
+};
+
+/** Everything that erases records. Each erased conversation or message leaves a tombstone. */
+export interface Erasure {
+  /** `held`: conversations on hold. An explicit purge erases them too. */
+  count(selection: ErasureSelection): Promise<ErasureCounts & { held: number }>;
+  /**
+   * Erases conversations in several transactions. One that has activity in the meantime is not erased by `ExpiredSelection`. If
+   * the signal aborts, the rest is left. The file of the embedded engine may have copies of the texts until `clean`.
+   */
+  erase(selection: ErasureSelection, eraser: Eraser, signal?: AbortSignal): Promise<Erased>;
+  /** As `erase`, for one message. */
+  deleteMessage(location: MessageLocation, eraser: Eraser): Promise<'deleted' | 'no conversation' | 'no message'>;
+  /** Removes what erased texts have left in the file of the embedded engine, if there may be anything. */
+  clean(): Promise<void>;
+
+  /** The tombstones of these conversations and of their messages. */
+  findTombstones(conversation_ids: readonly string[]): Promise<Tombstone[]>;
+
+  /** By app id. */
+  listRetention(): Promise<AppRetention[]>;
+  /** The period in days for apps without one that is stored: 0 for none. */
+  readRetentionDays(): Promise<number>;
+  writeRetentionDays(days: number): Promise<void>;
+}

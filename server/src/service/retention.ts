@@ -1,0 +1,60 @@
+import type { FastifyBaseLogger } from 'fastify';
+import { limits } from '../contract/limits.ts';
+import { retain } from '../domain/erasure/retention.ts';
+import { type Lease, underLease } from '../domain/lease.ts';
+import type { Store } from '../domain/store/store.ts';
+
+/** One process of a database erases at a time. `clock`: milliseconds since the epoch. */
+export const retentionLease = ({ imports }: Store, clock: () => number): Lease => ({
+  imports,
+  name: 'retention',
+  clock,
+  onWait: () => undefined,
+});
+
+type Options = {
+  store: Store;
+  logger: FastifyBaseLogger;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  startMillis?: number;
+  intervalMillis?: number;
+};
+
+/**
+ * Erases what is older than the period of its app, some time after the start and then regularly. One thread does so for all, and
+ * one process for a database.
+ */
+export function retainRegularly(options: Options): { end: () => Promise<void> } {
+  const { store, logger, clock } = options;
+  const { startMillis = limits.retentionStartMillis, intervalMillis = limits.retentionIntervalMillis } = options;
+  const stop = new AbortController();
+  const erase = (signal: AbortSignal) =>
+    retain(store, { now: Math.floor(clock() / 1000), signal }, ({ name: _, ...erased }) =>
+      logger.info(erased, 'erased what is older than its period of retention'),
+    );
+  let running = Promise.resolve();
+  const run = async () => {
+    try {
+      await underLease(retentionLease(store, clock), stop.signal, erase);
+    } catch (error) {
+      const { cause, message } = error as Error;
+      if (!stop.signal.aborted) logger.warn({ cause: String(cause ?? message) }, 'cannot apply the retention now');
+    }
+    if (!stop.signal.aborted) start(intervalMillis);
+  };
+  let timer: NodeJS.Timeout;
+  const start = (millis: number) => {
+    timer = setTimeout(() => {
+      running = run();
+    }, millis).unref();
+  };
+  start(startMillis);
+  return {
+    end: async () => {
+      stop.abort();
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}

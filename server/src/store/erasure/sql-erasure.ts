@@ -1,0 +1,79 @@
+import type {
+  AppRetention,
+  Erased,
+  Eraser,
+  Erasure,
+  ErasureCounts,
+  ErasureSelection,
+  MessageLocation,
+  Tombstone,
+} from '../../domain/store/erasure.ts';
+import { newEntryId } from '../accounting/entry-id.ts';
+import type { Engine, Reader } from '../engine.ts';
+import * as sql from './statements.ts';
+
+const { retentionDays, unclean } = sql.valueNames;
+
+/** Erasures, on either engine. */
+export class SqlErasure implements Erasure {
+  readonly #engine: Engine;
+  /** For statements that count many rows. */
+  readonly #count: Reader;
+
+  constructor(engine: Engine, count: Reader) {
+    this.#engine = engine;
+    this.#count = count;
+  }
+
+  async count(selection: ErasureSelection): Promise<ErasureCounts & { held: number }> {
+    const [conversations] = await this.#count(...sql.countConversations(selection));
+    const [messages] = await this.#count(...sql.countMessages(selection));
+    const { n = 0, held = 0 } = conversations ?? {};
+    return { conversations: n, messages: messages?.n ?? 0, held };
+  }
+
+  async erase(selection: ErasureSelection, eraser: Eraser, signal?: AbortSignal): Promise<Erased> {
+    const audit_id = newEntryId();
+    for (let hasMore = true; hasMore && !signal?.aborted; ) {
+      const input = { selection, eraser, audit_id };
+      ({ hasMore } = await this.#engine.write('eraseConversations', input, { waitForever: true }));
+    }
+    // Each transaction has added to the entry: its numbers are right even if a transaction was repeated.
+    const [entry] = await this.#engine.read(sql.findErasedCounts, audit_id, audit_id);
+    return entry === undefined ? { conversations: 0, messages: 0, audit_id: null } : { ...entry, audit_id };
+  }
+
+  deleteMessage(location: MessageLocation, eraser: Eraser): Promise<'deleted' | 'no conversation' | 'no message'> {
+    return this.#engine.write('deleteMessage', { location, eraser });
+  }
+
+  async clean(): Promise<void> {
+    if (!this.#engine.dialect.leavesCopies) return;
+    if ((await this.#engine.read(sql.findValue, unclean)).length === 0) return;
+    await this.#engine.write('cleanFile', undefined, { waitForever: true });
+  }
+
+  async findTombstones(conversation_ids: readonly string[]): Promise<Tombstone[]> {
+    if (conversation_ids.length === 0) return [];
+    const { dialect } = this.#engine;
+    return this.#engine.read(sql.findTombstones(dialect), dialect.list(conversation_ids));
+  }
+
+  async listRetention(): Promise<AppRetention[]> {
+    const apps = await this.#engine.read(sql.listApps);
+    const rows: AppRetention[] = [];
+    for (const app of apps) {
+      const [oldest] = await this.#engine.read(sql.findOldestActivity, app.app_id);
+      rows.push({ ...app, oldest_activity: oldest?.at ?? null });
+    }
+    return rows;
+  }
+
+  async readRetentionDays(): Promise<number> {
+    return Number((await this.#engine.read(sql.findValue, retentionDays))[0]?.value ?? 0);
+  }
+
+  async writeRetentionDays(days: number): Promise<void> {
+    await this.#engine.write('writeServiceValue', { name: retentionDays, value: `${days}` }, { waitForever: true });
+  }
+}

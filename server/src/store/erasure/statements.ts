@@ -1,0 +1,105 @@
+import { limits } from '../../contract/limits.ts';
+import type { AppRetention, ErasureSelection, Tombstone } from '../../domain/store/erasure.ts';
+import type { Dialect } from '../engine.ts';
+import { lastActivity } from '../messages/conversation-columns.ts';
+import { isUser } from '../selection.ts';
+import { type Bound, insertInto, type Statement, type Value } from '../statement.ts';
+
+/** The SQL of erasures, in the subset that both engines understand. */
+
+/** A condition in the form that an index supports, and its parameters. */
+function conditionOf(selection: ErasureSelection): [condition: string, ...values: Value[]] {
+  if ('conversation_id' in selection) return ['conversation_id = ?', selection.conversation_id];
+  const { app_id } = selection;
+  if ('inactive_before' in selection) {
+    return [`app_id = ? AND ${lastActivity} < ? AND hold = 0`, app_id, selection.inactive_before];
+  }
+  // `conversations_by_user` has the beginning of the name, of deleted conversations too.
+  const [ofUser, ...values] = isUser('"user"', selection.user);
+  return [`app_id = ? AND deleted IN (0, 1) AND ${ofUser}`, app_id, ...values];
+}
+
+export function countConversations(selection: ErasureSelection): Bound<{ n: number; held: number }> {
+  const [condition, ...values] = conditionOf(selection);
+  const text = `
+    SELECT COUNT(*) AS n, CAST(COALESCE(SUM(hold), 0) AS BIGINT) AS held FROM conversations WHERE ${condition}`;
+  return [text, ...values];
+}
+
+export function countMessages(selection: ErasureSelection): Bound<{ n: number }> {
+  const [condition, ...values] = conditionOf(selection);
+  const text = `
+    SELECT COUNT(*) AS n FROM messages
+    WHERE conversation_id IN (SELECT conversation_id FROM conversations WHERE ${condition})`;
+  return [text, ...values];
+}
+
+/** Some of the selected conversations. */
+export function findConversations(selection: ErasureSelection): Bound<{ conversation_id: string }> {
+  const [condition, ...values] = conditionOf(selection);
+  const text = `SELECT conversation_id FROM conversations WHERE ${condition} LIMIT ${limits.erasedConversationsMax + 1}`;
+  return [text, ...values];
+}
+
+/** Parameters: a list of ids. */
+export const countMessagesOf = ({ isIn }: Dialect): Statement<{ conversation_id: string; messages: number }> => `
+  SELECT conversation_id, CAST(SUM(messages) AS BIGINT) AS messages FROM conversation_days
+  WHERE ${isIn('conversation_id')} GROUP BY conversation_id`;
+
+/** The condition is compared again with the rows as they are when they are locked. Other parameters: a list of ids. */
+export function deleteConversations(
+  selection: ErasureSelection,
+  ids: Value,
+  { isIn }: Dialect,
+): Bound<{ conversation_id: string; app_id: string; counted: string | null }> {
+  const [condition, ...values] = conditionOf(selection);
+  const text = `
+    DELETE FROM conversations WHERE ${isIn('conversation_id')} AND ${condition} RETURNING conversation_id, app_id, counted`;
+  return [text, ids, ...values];
+}
+
+/** Also locks the conversation. Parameters: version, conversation_id, app_id. */
+export const touchConversation = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND app_id = ?';
+/** Parameters: conversation_id, id. */
+export const deleteMessage = 'DELETE FROM messages WHERE conversation_id = ? AND id = ?';
+/** Days whose messages are all gone. Parameters: conversation_id. */
+export const deleteEmptyDays = 'DELETE FROM conversation_days WHERE conversation_id = ? AND messages = 0';
+
+export const writeTombstones = insertInto(
+  'tombstones',
+  { conversation_id: 'text', message_id: 'text', at: 'bigint' },
+  'ON CONFLICT (conversation_id, message_id) DO UPDATE SET at = excluded.at',
+);
+
+/** Parameters: a list of conversation ids. */
+export const findTombstones = ({ isIn }: Dialect): Statement<Tombstone> =>
+  `SELECT conversation_id, message_id, at FROM tombstones WHERE ${isIn('conversation_id')}`;
+
+/**
+ * Taken by every erasure, and by imports that must not bring back what was erased: then none of them misses a tombstone. The
+ * row stays locked until the end of the transaction.
+ */
+export const lockErasures = `
+  INSERT INTO leases (name, holder, expires_at) VALUES ('erasure', '', 0)
+  ON CONFLICT (name) DO UPDATE SET expires_at = leases.expires_at + 1`;
+
+/** Parameters: id, scope. */
+export const findErasedCounts: Statement<{ conversations: number; messages: number }> =
+  'SELECT count AS conversations, messages FROM audit_entries WHERE id = ? AND scope = ?';
+
+export const listApps: Statement<Omit<AppRetention, 'oldest_activity'>> =
+  'SELECT id AS app_id, name, retention_days FROM apps ORDER BY id';
+/** Parameters: app_id. */
+export const findOldestActivity: Statement<{ at: number }> = `
+  SELECT ${lastActivity} AS at FROM conversations WHERE app_id = ? AND hold = 0 ORDER BY ${lastActivity} LIMIT 1`;
+
+/** Parameters: name. */
+export const findValue: Statement<{ value: string }> = 'SELECT value FROM service_values WHERE name = ?';
+/** Parameters: name, value. */
+export const setValue = `
+  INSERT INTO service_values (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+/** Parameters: name. */
+export const removeValue = 'DELETE FROM service_values WHERE name = ?';
+
+/** The names of values. `unclean`: the file may have copies of erased texts. */
+export const valueNames = { retentionDays: 'retention_days', unclean: 'unclean' } as const;

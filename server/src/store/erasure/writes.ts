@@ -1,0 +1,118 @@
+import { limits } from '../../contract/limits.ts';
+import { usageOf } from '../../domain/records/usage.ts';
+import type { ErasureSelection } from '../../domain/store/erasure.ts';
+import { newVersion } from '../../domain/version.ts';
+import { erasureEntry, messageErasureEntry } from '../accounting/audit.ts';
+import { UsageTally } from '../accounting/usage-tally.ts';
+import { uncountUsers } from '../accounting/user-writes.ts';
+import { changed } from '../changes/changed.ts';
+import { OutboxTally, outboxEntryOfConversation, outboxEntryOfMessages } from '../changes/outbox.ts';
+import type { Dialect, WriteContext, WriteInput, WriteResult } from '../engine.ts';
+import { findDoc } from '../messages/statements.ts';
+import { eraseEntries } from '../search/index-writes.ts';
+import { begin, execute, first, lock, query, type Write, writeRows } from '../statement.ts';
+import * as sql from './statements.ts';
+
+/**
+ * Erases some of the selected conversations. Conversations first: this waits for the locks of appends in flight, so their
+ * messages are deleted too.
+ */
+export function* eraseConversations(
+  { selection, eraser, audit_id }: WriteInput<'eraseConversations'>,
+  { dialect, index }: WriteContext,
+): Write<WriteResult<'eraseConversations'>> {
+  const found = yield* findSome(selection, dialect);
+  if (found.ids.length === 0) return { hasMore: false };
+  const { now } = eraser;
+  yield* begin();
+  yield* lock(sql.lockErasures);
+  const erased = yield* query(...sql.deleteConversations(selection, dialect.list(found.ids), dialect));
+  const ids = erased.map(({ conversation_id }) => conversation_id);
+  const list = dialect.list(ids);
+  const inList = dialect.isIn('conversation_id');
+  if (index.removeTokens !== undefined) yield* index.removeTokens(ids);
+  yield* execute(`DELETE FROM conversation_days WHERE ${inList}`, list);
+  const messages = yield* execute(`DELETE FROM messages WHERE ${inList}`, list);
+  yield* eraseEntries(ids, dialect);
+  yield* uncountUsers(erased, dialect);
+  yield* writeRows(
+    sql.writeTombstones,
+    ids.map((id) => [id, '', now]),
+  );
+  yield* markUnclean(dialect);
+  const outbox = new OutboxTally();
+  for (const { app_id, conversation_id } of erased) outbox.add(outboxEntryOfConversation(app_id, conversation_id));
+  const app_id = erased[0]?.app_id;
+  yield* changed({
+    audit: app_id === undefined ? [] : [erasureEntry(eraser, { audit_id, app_id, ids, messages })],
+    addsToEntry: true,
+    outbox: outbox.take(),
+    at: now,
+  });
+  return { hasMore: found.hasMore };
+}
+
+/** The next conversations, up to the limits of a transaction. */
+function* findSome(selection: ErasureSelection, dialect: Dialect): Write<{ ids: string[]; hasMore: boolean }> {
+  const found = (yield* query(...sql.findConversations(selection))).map(({ conversation_id }) => conversation_id);
+  if (found.length < 2) return { ids: found, hasMore: false };
+  const counted = yield* query(sql.countMessagesOf(dialect), dialect.list(found));
+  const counts = new Map(counted.map(({ conversation_id, messages }) => [conversation_id, messages]));
+  const ids: string[] = [];
+  let messages = 0;
+  for (const id of found.slice(0, limits.erasedConversationsMax)) {
+    messages += counts.get(id) ?? 0;
+    if (messages > limits.erasedMessagesMax && ids.length > 0) break;
+    ids.push(id);
+  }
+  return { ids, hasMore: ids.length < found.length };
+}
+
+/** What the conversation stores of its first and newest message is derived again from the messages that are left. */
+export function* deleteMessage(
+  { location, eraser }: WriteInput<'deleteMessage'>,
+  { dialect, index, messages }: WriteContext,
+): Write<WriteResult<'deleteMessage'>> {
+  const { app_id, conversation_id, message_id } = location;
+  const { now } = eraser;
+  yield* begin();
+  yield* lock(sql.lockErasures);
+  if ((yield* execute(sql.touchConversation, newVersion(), conversation_id, app_id)) === 0) return 'no conversation';
+  const stored = yield* first(findDoc, conversation_id, message_id);
+  if (stored === undefined) return 'no message';
+  const { doc, model_provider, model } = stored;
+  const message = JSON.parse(doc);
+  const usage = new UsageTally();
+  usage.add({ id: conversation_id, app_id }, message.created_at, usageOf({ ...message, model_provider, model }), -1);
+  if (index.removeTokens !== undefined) yield* index.removeTokens([conversation_id], message_id);
+  yield* execute(sql.deleteMessage, conversation_id, message_id);
+  yield* eraseEntries([conversation_id], dialect, message_id);
+  yield* messages.updateActivity([conversation_id]);
+  yield* writeRows(sql.writeTombstones, [[conversation_id, message_id, now]]);
+  yield* markUnclean(dialect);
+  yield* changed({
+    audit: [messageErasureEntry(eraser, location)],
+    outbox: [outboxEntryOfMessages(conversation_id, [message_id])],
+    at: now,
+    shard: conversation_id,
+    usage: usage.take(),
+  });
+  yield* execute(sql.deleteEmptyDays, conversation_id);
+  return 'deleted';
+}
+
+/** A process that ends before the file is clean leaves that to the next one. */
+function* markUnclean({ leavesCopies }: Dialect): Write<void> {
+  if (leavesCopies) yield* execute(sql.setValue, sql.valueNames.unclean, '1');
+}
+
+/** Writes nothing: the engine rebuilds its file after it. */
+export function* cleanFile(): Write<undefined> {
+  yield* begin();
+  return undefined;
+}
+
+export function* writeServiceValue({ name, value }: WriteInput<'writeServiceValue'>): Write<undefined> {
+  yield* execute(sql.setValue, name, value);
+  return undefined;
+}

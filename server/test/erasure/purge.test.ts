@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import { limits } from '../../src/contract/limits.ts';
+import {
+  itOnOneEngine,
+  makeTwoTenants,
+  message,
+  onEveryEngine,
+  type Service,
+  startService,
+} from '../support/harness.ts';
+
+onEveryEngine('POST /admin/purge', (engine) => {
+  let service: Service;
+  const { one, admin, records } = makeTwoTenants();
+  const post = (body: object) => service.request('POST', '/admin/purge', { key: admin, body });
+  const conversation = (user: string, more: object = {}) => {
+    const id = randomUUID();
+    return { record: 'conversation', id, app_id: one.ids.app, user, created_at: 1000, ...more };
+  };
+  before(async () => {
+    service = await startService(engine);
+    await service.load(records);
+  });
+  after(() => service.close());
+
+  it('200: erases the conversations of a user, deleted and held ones too, after a dry run that erases nothing', async () => {
+    const own = [conversation('eve'), conversation('eve', { deleted: true }), conversation('eve', { hold: true })];
+    const kept = conversation('eve!');
+    await service.load([...own, kept, ...own.map(({ id }) => message(id, 5)), message(kept.id, 6)]);
+    const selection = { app_id: one.ids.app.toUpperCase(), user: 'eve' };
+    const counts = { conversations: 3, messages: 3, held: 1 };
+    assert.deepEqual((await post({ ...selection, dry_run: true })).body, { ...counts, audit_id: null });
+    const { status, body } = await post(selection);
+    assert.deepEqual([status, { ...body, audit_id: null }], [200, { ...counts, audit_id: null }]);
+    assert.deepEqual((await post(selection)).body, { conversations: 0, messages: 0, held: 0, audit_id: null });
+    const exported = (await service.request('GET', '/admin/records', { key: admin })).text;
+    for (const { id } of own) assert.ok(!exported.includes(id));
+    assert.ok(exported.includes(kept.id));
+    const { text, body: log } = await service.request('GET', '/admin/activity?action=purge', { key: admin });
+    const [entry] = log.data;
+    assert.deepEqual(
+      [entry.id, entry.count, entry.messages, entry.app_id, entry.app_name, entry.key_name],
+      [body.audit_id, 3, 3, one.ids.app, 'app', 'admin'],
+    );
+    assert.deepEqual(entry.records.map(({ id }: { id: string }) => id).sort(), own.map(({ id }) => id).sort());
+    assert.ok(!text.includes('eve'));
+  });
+
+  it('200: erases one conversation, and the feed lists it as gone', async () => {
+    const { id } = conversation('ann');
+    await service.load([{ ...conversation('ann'), id }, message(id, 5)]);
+    const { cursor } = (await service.request('GET', '/admin/changes?after=now', { key: admin })).body;
+    const { body } = await post({ conversation_id: id.toUpperCase() });
+    assert.deepEqual([body.conversations, body.messages, body.held], [1, 1, 0]);
+    const page = await service.request('GET', `/v1/messages?conversation_id=${id}`, { key: one.keys.app });
+    assert.deepEqual([page.status, page.body.message], [404, 'conversation not exists']);
+    const { body: feed } = await service.request('GET', `/admin/changes?after=${cursor}`, { key: admin });
+    const [gone] = feed.data;
+    assert.deepEqual([feed.data.length, gone.kind, gone.id, gone.gone], [1, 'conversation', id, true]);
+    assert.equal((await post({ conversation_id: id })).status, 404);
+  });
+
+  it('200: erases more conversations than a transaction may, with one audit entry', async () => {
+    const user = 'many';
+    const all = Array.from({ length: limits.erasedConversationsMax + 30 }, () => conversation(user));
+    await service.load([...all, ...all.slice(0, 40).map(({ id }) => message(id, 5))]);
+    const { body } = await post({ app_id: one.ids.app, user });
+    assert.deepEqual([body.conversations, body.messages], [all.length, 40]);
+    const { body: log } = await service.request('GET', '/admin/activity?action=purge&limit=2', { key: admin });
+    const [entry, earlier] = log.data;
+    assert.deepEqual([entry.id, entry.count, entry.messages], [body.audit_id, all.length, 40]);
+    assert.notEqual(earlier.count, 30);
+  });
+
+  itOnOneEngine(engine, '400: anything but one conversation, or a user of an app', async () => {
+    const { app: app_id, conversation: conversation_id } = one.ids;
+    const bad = [{}, { conversation_id, user: 'ann' }, { conversation_id, app_id, user: 'ann' }, { app_id }];
+    const worse = [{ user: 'ann' }, { app_id, user: '' }, { conversation_id: '' }, { conversation_id, dryrun: true }];
+    for (const body of [...bad, ...worse, { conversation_id, dry_run: 'yes' }]) {
+      const { status, body: error } = await post(body);
+      assert.deepEqual([status, error.code], [400, 'invalid_param'], JSON.stringify(body));
+    }
+  });
+
+  itOnOneEngine(engine, '404: an unknown conversation or app', async () => {
+    for (const body of [{ conversation_id: randomUUID() }, { app_id: randomUUID(), user: 'ann' }])
+      for (const dry_run of [true, false]) assert.equal((await post({ ...body, dry_run })).status, 404);
+  });
+});
