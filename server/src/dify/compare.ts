@@ -105,7 +105,11 @@ async function findDifferent(
     [ids, waiting],
   );
   const stored = await store?.imports.countMessages(ids);
+  const tombstones = await store?.erasure.findTombstones(ids);
+  const erased = new Set(tombstones?.map(({ conversation_id }) => conversation_id));
   return rows.flatMap(({ id, messages, newest }): Difference[] => {
+    // As a whole, or some of its messages.
+    if (erased.has(id)) return [];
     const target = stored?.get(id);
     // Messages may have been added in Backscroll, or after the point.
     const isSame = target !== undefined && target.messages >= messages && (target.newest ?? 0) >= (newest ?? 0);

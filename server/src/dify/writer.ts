@@ -1,4 +1,5 @@
 import type { RecordKind } from '../contract/record.ts';
+import { conversationsOf, Tombstones } from '../domain/erasure/tombstones.ts';
 import { BadRecord } from '../domain/errors.ts';
 import { commandLine } from '../domain/import/check-references.ts';
 import { importRecords } from '../domain/import/import-records.ts';
@@ -12,6 +13,8 @@ import type { RecordInput, Report } from './source.ts';
 
 const batchRecords = 1_000;
 const batchUnits = 4 * 1024 * 1024;
+
+const erasedCount = 'records erased in Backscroll, and not imported again';
 
 /** Kinds whose ids are listed as coming from the source. */
 const listedKinds: readonly RecordKind[] = [
@@ -88,8 +91,9 @@ export class Writer {
     this.#batch = [];
     this.#units = 0;
     if (batch.length === 0) return;
-    const { changed, unchanged } = await this.#findChanged(batch);
-    const valid = await this.#withParents(changed);
+    const tombstones = new Tombstones((await this.#store?.erasure.findTombstones(conversationsOf(batch))) ?? []);
+    const { changed, unchanged } = await this.#findChanged(batch, tombstones);
+    const valid = await this.#withParents(changed, tombstones);
     for (const { input } of valid) this.#count(input.record).written += 1;
     for (const { record } of batch) this.#count(record).read += 1;
     if (this.#isDry) {
@@ -111,7 +115,10 @@ export class Writer {
   }
 
   /** Records that differ from the stored ones, with what was changed here, and those that are stored already. */
-  async #findChanged(batch: readonly RecordInput[]): Promise<{ changed: Candidate[]; unchanged: RecordInput[] }> {
+  async #findChanged(
+    batch: readonly RecordInput[],
+    tombstones: Tombstones,
+  ): Promise<{ changed: Candidate[]; unchanged: RecordInput[] }> {
     const now = this.#now();
     const stored = await this.#findStored(batch);
     const candidates: Candidate[] = [];
@@ -120,7 +127,8 @@ export class Writer {
       try {
         const storedRecord = stored.records.get(keyOf(given.record, idOf(given)));
         if (storedRecord === undefined) {
-          candidates.push(prepare(given, now));
+          if (tombstones.has(given)) this.#report.count(erasedCount);
+          else candidates.push(prepare(given, now));
           continue;
         }
         const input = keepLocal(given, storedRecord, stored);
@@ -159,7 +167,7 @@ export class Writer {
   }
 
   /** Leaves out records whose parent is neither stored nor written before them. */
-  async #withParents(candidates: readonly Candidate[]): Promise<Candidate[]> {
+  async #withParents(candidates: readonly Candidate[], tombstones: Tombstones): Promise<Candidate[]> {
     const idsByKind = new Map<ReferableKind, Set<string>>();
     for (const { prepared } of candidates) {
       const { parent } = kindRules[prepared.record];
@@ -178,7 +186,8 @@ export class Writer {
       const { parent } = kindRules[prepared.record];
       const id = parent === null ? null : fieldOf(prepared, parent.field);
       if (parent !== null && id !== null && !existing.has(keyOf(parent.kind, id))) {
-        this.#skip(input, `its ${parent.kind} was not imported`);
+        if (prepared.record === 'message' && tombstones.hasConversation(id)) this.#report.count(erasedCount);
+        else this.#skip(input, `its ${parent.kind} was not imported`);
         return false;
       }
       if (isReferable(prepared)) existing.add(keyOf(prepared.record, prepared.id));
@@ -211,7 +220,7 @@ export class Writer {
         const validate = async function* (): AsyncGenerator<PreparedLines> {
           yield linesOf(batch);
         };
-        await importRecords(store, commandLine, [], this.#now(), { validate });
+        await importRecords(store, commandLine, [], this.#now(), { validate, rejectsErased: true });
         return;
       } catch (error) {
         const bad = error instanceof BadRecord ? batch[error.line.number - 1] : undefined;

@@ -59,6 +59,36 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     assert.equal(dify.upstream.requests.length, 5);
   });
 
+  it('is not asked for what was erased here: 404, also before everything was copied', async (t) => {
+    const dify = await FakeDify.start(t, engine);
+    const service = await dify.serveCopied();
+    const { erasure } = service.store;
+    const eraser = { action: 'purge', key_id: null, now: Math.floor(Date.now() / 1000) } as const;
+    const location = { app_id: ids.app, conversation_id: ids.conversation, message_id: difyId(22) };
+    assert.equal(await erasure.deleteMessage(location, eraser), 'deleted');
+    dify.upstream.script = (socket) => json(socket, { from: 'Dify' });
+    /** The second way is not that of the fast lane. */
+    const statuses = async (path: string) =>
+      Promise.all(
+        ['keep-alive', 'Keep-Alive'].map(async (connection) => {
+          const headers = { authorization: `Bearer ${tokens.app}`, connection };
+          return (await exchange(service.base, 'GET', path, { headers })).status;
+        }),
+      );
+    assert.deepEqual(await statuses(`${page()}&first_id=${difyId(22).toUpperCase()}`), [404, 404]);
+    assert.deepEqual(idsIn((await read(service, page())).text), [difyId(23), difyId(21)]);
+    assert.deepEqual(await statuses(`${page()}&first_id=${difyId(98)}`), [200, 200]);
+    assert.equal(dify.upstream.requests.length, 2);
+    await erasure.erase({ conversation_id: ids.conversation }, eraser);
+    for (const path of [page(), `${page()}&first_id=${difyId(21)}`, `${lists}?last_id=${ids.conversation}`])
+      assert.deepEqual(await statuses(path), [404, 404], path);
+    assert.equal(dify.upstream.requests.length, 2);
+    // A new instance does not know yet that everything was copied.
+    const other = await dify.serve();
+    assert.equal((await read(other, page())).status, 404);
+    assert.equal(dify.upstream.requests.length, 2);
+  });
+
   it('is not asked again for a key that it has rejected 100 times in a minute', async (t) => {
     const dify = await FakeDify.start(t, engine);
     const service = await dify.serveCopied();

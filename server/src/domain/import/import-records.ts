@@ -7,6 +7,8 @@ export type ImportOptions = {
   /** Default: in this thread. Several threads validate large inputs faster. */
   validate?: LineValidator;
   progress?: ImportProgress | undefined;
+  /** See `Author`. */
+  rejectsErased?: boolean;
 };
 
 /**
@@ -18,7 +20,7 @@ export async function importRecords(
   importer: Importer,
   sources: readonly RecordSource[],
   now: number,
-  { validate = validateInThread, progress }: ImportOptions = {},
+  { validate = validateInThread, progress, rejectsErased = false }: ImportOptions = {},
 ): Promise<number> {
   const pending = await store.openImport();
   try {
@@ -30,7 +32,7 @@ export async function importRecords(
       count += batch.records.length;
       progress?.('checked', count);
     }
-    await pending.apply({ key_id: importer.key_id, now }, progress);
+    await pending.apply({ key_id: importer.key_id, now, rejectsErased }, progress);
     return count;
   } finally {
     await pending.discard();

@@ -151,7 +151,7 @@ class FastLane {
     fastLaneChannel.publish(request);
     const { owned } = this.#dependencies;
     if (response.headersSent) response.destroy(error);
-    else if (owned !== undefined && isMissingError(error)) owned.passOn(request, response, summary.id);
+    else if (owned !== undefined && isMissingError(error)) void owned.passMissing(error, request, response, summary.id);
     else this.#dependencies.errors.write(response, error, summary.id);
   }
 

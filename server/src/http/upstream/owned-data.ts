@@ -5,7 +5,7 @@ import type { ChildChunkPath } from '../../contract/child-chunk.ts';
 import { limits } from '../../contract/limits.ts';
 import { canonicalId, uuidPattern } from '../../contract/primitives.ts';
 import type { Caller } from '../../domain/caller.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { notFound, ServiceError } from '../../domain/errors.ts';
 import { locationOf } from '../../domain/knowledge/path.ts';
 import type { LargePage, Page } from '../../domain/messages/list-messages.ts';
 import type { ChangedObject, Owner } from '../../domain/owner.ts';
@@ -16,6 +16,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import { isLarge } from '../operations/message-page.ts';
 import type { ErrorSender } from '../request/errors.ts';
 import { parseIfMatch, requireMatch } from '../request/etag.ts';
+import { namesErased } from './erased.ts';
 import { isEventStream, type PassedRequest } from './exchange.ts';
 import { holdBackBody, holdBackEnd, idsIn } from './hold-back.ts';
 import { changedBy, isAnswer, operationOf, prefix } from './operations.ts';
@@ -84,6 +85,9 @@ export class OwnedData {
     }
     if (caller) bearer.countRequest(caller, request.method, reply.raw);
     if (responder === 'forbidden') throw new ServiceError('forbidden', 'this key is read-only');
+    if (caller && asked.isRead && asked.operation === 'stored' && (await namesErased(store, request.url))) {
+      throw notFound('conversation not exists');
+    }
     await this.#requireMatch(request, caller);
     const passed = { request: request.raw, response: reply.raw, id: request.id };
     this.#pass(passed, {
@@ -98,8 +102,19 @@ export class OwnedData {
     if (asked === null || !isMissingError(error)) return false;
     if (whoResponds({ ...asked, isMissing: true }, this.isComplete) === 'here') return false;
     reply.hijack();
-    this.passOn(raw, reply.raw, id);
+    void this.passMissing(error, raw, reply.raw, id);
     return true;
+  }
+
+  /** Passes a read on that failed because something is missing here, unless it was erased here: then the error is sent. */
+  async passMissing(error: Error, request: IncomingMessage, response: ServerResponse, id: string): Promise<void> {
+    const { store, errors } = this.#options;
+    try {
+      if (!(await namesErased(store, request.url))) return this.passOn(request, response, id);
+      errors.write(response, error, id);
+    } catch (failure) {
+      errors.write(response, failure as Error, id);
+    }
   }
 
   /**

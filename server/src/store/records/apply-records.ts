@@ -2,6 +2,7 @@ import { AuditTally } from '../accounting/audit-tally.ts';
 import { changed } from '../changes/changed.ts';
 import { OutboxTally, outboxEntryOfMessages } from '../changes/outbox.ts';
 import { type Dialect, type SpoolHandle, unitsOf, type WriteContext, type WriteInput } from '../engine.ts';
+import { rejectErased } from '../erasure/reject-erased.ts';
 import { begin, lock, query, type Statement, type Write, writeOutbox } from '../statement.ts';
 import { RecordWriter } from './record-writer.ts';
 import { readSpool } from './spool.ts';
@@ -31,12 +32,16 @@ export function* applyRecords(
   yield* begin();
   if (!isAppend(spool)) yield* lock(lockImports);
   if (Array.isArray(records)) {
+    if (author.rejectsErased) yield* rejectErased(records.flat(), dialect);
     yield* addUndeleted(records.flat(), outbox, takeOutbox, dialect);
     if (!dialect.hasOneWriter) yield* writer.lockConversations(records.flat());
   }
   let applied = 0;
   for (const batch of batchesOf(records)) {
-    if (!Array.isArray(records)) yield* addUndeleted(batch, outbox, takeOutbox, dialect);
+    if (!Array.isArray(records)) {
+      if (author.rejectsErased) yield* rejectErased(batch, dialect);
+      yield* addUndeleted(batch, outbox, takeOutbox, dialect);
+    }
     for (const record of yield* writer.write(batch)) outbox.addRecord(record);
     for (const record of batch) tally.add(record);
     if (outbox.isFull) yield* takeOutbox();
