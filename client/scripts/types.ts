@@ -44,7 +44,12 @@ const nameOf = (name: string): string => (name === 'Error' ? 'ErrorResponse' : n
 const refName = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
 /** The paths of the SDK's operations, and of those that only the console uses. */
-const sdkPaths = ['/v1/', '/admin/changes'];
+const sdkPaths = [
+  '/v1/',
+  '/admin/changes',
+  '/admin/purge',
+  '/admin/apps/{app_id}/conversations/{conversation_id}/messages/{message_id}',
+];
 const consolePaths = ['/admin/', '/console/'];
 
 function operationsUnder({ paths }: Openapi, starts: readonly string[]): Operation[] {

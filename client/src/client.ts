@@ -1,12 +1,12 @@
 import { changePages, changesIn } from './changes.ts';
-import { InvalidParam, NotFound } from './errors.ts';
+import { NotFound } from './errors.ts';
+import { messagesBefore } from './history.ts';
 import { type ConversationPlace, type Items, type OffsetPage, offsetItems, scrolledConversations } from './lists.ts';
 import {
   chunkPath,
   conversationPath,
   datasetPath,
   documentPath,
-  messagePath,
   modelsPath,
   type Query,
   segmentPath,
@@ -32,15 +32,17 @@ import type {
   HistoryQuery,
   ListMessagesQuery,
   MessageFeedback,
+  MessagePath,
   ModelType,
   NewChildChunk,
+  PurgeSelection,
   SegmentPath,
   SegmentsQuery,
   SingleCallOptions,
   TaggedChildChunk,
   UpdateOptions,
 } from './requests.ts';
-import { type ApiRequest, abortedBy, type CallOptions, ifMatchHeader, Transport } from './transport.ts';
+import { type ApiRequest, type CallOptions, ifMatchHeader, Transport } from './transport.ts';
 import type {
   AppInfo,
   AppParameters,
@@ -53,8 +55,10 @@ import type {
   Message,
   MessagePage,
   ModelProvider,
+  Purged,
   SingleDocument,
 } from './types.ts';
+import { deleteConversation, deleteMessage, purge, rate } from './writes.ts';
 
 /** Items per request in a loop, if the caller gives no limit. */
 const pageItems = 100;
@@ -76,34 +80,13 @@ export class Backscroll {
    * All messages of a conversation from the newest to the oldest, each once, even if messages are added meanwhile. The
    * next page is requested in advance; leaving the loop aborts that request. Requires an app key.
    */
-  async *history(query: HistoryQuery, options: CallOptions = {}): Items<Message> {
-    const { signal } = options;
-    const loop = new AbortController();
-    const abort = () => loop.abort(signal?.reason);
-    if (signal?.aborted) abort();
-    signal?.addEventListener('abort', abort);
-    const load = (first_id: string | undefined): Promise<MessagePage> => {
-      const pageQuery = { ...query, limit: query.limit ?? pageItems, first_id, page_order: 'newest_first' as const };
-      const page = this.listMessages(pageQuery, { ...options, signal: loop.signal });
-      // A failure is thrown when the loop reaches the page, and not at all if the loop ends before.
-      page.catch(() => undefined);
-      return page;
+  history(query: HistoryQuery, options: CallOptions = {}): Items<Message> {
+    const { first_id, limit = pageItems } = query;
+    const load = (before: string | undefined, signal: AbortSignal) => {
+      const page = { ...query, limit, first_id: before, page_order: 'newest_first' as const };
+      return this.listMessages(page, { ...options, signal });
     };
-    try {
-      let next: Promise<MessagePage> | undefined = load(query.first_id);
-      while (next !== undefined) {
-        const { data, has_more }: MessagePage = await next;
-        const oldest = data.at(-1);
-        next = has_more && oldest ? load(oldest.id) : undefined;
-        for (const message of data) {
-          if (signal?.aborted) throw abortedBy(signal);
-          yield message;
-        }
-      }
-    } finally {
-      signal?.removeEventListener('abort', abort);
-      loop.abort();
-    }
+    return messagesBefore(first_id, load, options.signal);
   }
 
   /**
@@ -130,12 +113,7 @@ export class Backscroll {
    * deleted it and its response was lost. Requires an app key.
    */
   async deleteConversation(deletion: ConversationDeletion, options: CallOptions = {}): Promise<void> {
-    const { conversation_id, user } = deletion;
-    const body = user === undefined ? undefined : { user };
-    // The list exists, so this is the API, and it is the conversation that does not.
-    const isDone = (error: Error) => error instanceof NotFound && this.#transport.finds('/conversations', options);
-    const request = { path: conversationPath(conversation_id), body, isDone };
-    await this.#transport.send({ method: 'DELETE', ...request }, options);
+    return deleteConversation(this.#transport, deletion, options);
   }
 
   /**
@@ -143,14 +121,7 @@ export class Backscroll {
    * succeeds, because the first request removed it and its response was lost. Requires an app key.
    */
   async feedback(feedback: MessageFeedback, options: CallOptions = {}): Promise<void> {
-    const { message_id, ...body } = feedback;
-    const requestFor = (id: string) => ({ method: 'POST', path: `${messagePath(id)}/feedbacks`, body }) as const;
-    // All invalid fields have the same code. With valid fields, a message that does not exist is not found.
-    const isDone = async (error: Error) =>
-      body.rating === null &&
-      error instanceof InvalidParam &&
-      !(await this.#transport.isFound(requestFor(globalThis.crypto.randomUUID()), options));
-    await this.#transport.send({ ...requestFor(message_id), isDone }, options);
+    return rate(this.#transport, feedback, options);
   }
 
   /** Name, description and mode of the app. Requires an app key. */
@@ -257,6 +228,23 @@ export class Backscroll {
     ];
     await this.#transport.send({ method: 'POST', path: '/admin/records', body }, options);
     return withIds.map(({ id }) => id);
+  }
+
+  /**
+   * Erases one conversation, or all conversations of a user in an app, for good; with `dry_run` it only counts them. It may take as
+   * long as copying the database: give it a `timeout`. Never retried, because a second response has no numbers: after a `Timeout` or
+   * `Connection`, call it again until nothing is left. Requires an admin key.
+   */
+  async purge(selection: PurgeSelection, options: SingleCallOptions = {}): Promise<Purged> {
+    return purge(this.#transport, selection, options);
+  }
+
+  /**
+   * Erases one message for good. `NotFound` if it does not exist; a retry that does not find it succeeds, because the first request
+   * erased it and its response was lost. Requires a writer key or an admin key.
+   */
+  async deleteMessage(path: MessagePath, options: CallOptions = {}): Promise<void> {
+    return deleteMessage(this.#transport, path, options);
   }
 
   /**

@@ -1,4 +1,9 @@
-import type { GetChildChunkPath, GetKnowledgeDocumentPath, GetKnowledgeSegmentPath } from './types.ts';
+import type {
+  DeleteMessagePath,
+  GetChildChunkPath,
+  GetKnowledgeDocumentPath,
+  GetKnowledgeSegmentPath,
+} from './types.ts';
 
 /** Values of a query. A list is sent as a repeated parameter. */
 export type Query = Record<string, string | number | readonly string[] | undefined>;
@@ -14,6 +19,8 @@ export function withQuery(path: string, query: Query): string {
 export const conversationPath = (conversation_id: string): string =>
   `/conversations/${segmentOf('conversation_id', conversation_id)}`;
 export const messagePath = (message_id: string): string => `/messages/${segmentOf('message_id', message_id)}`;
+export const storedMessagePath = ({ app_id, conversation_id, message_id }: DeleteMessagePath): string =>
+  `/admin/apps/${segmentOf('app_id', app_id)}${conversationPath(conversation_id)}${messagePath(message_id)}`;
 export const modelsPath = (model_type: string): string =>
   `/workspaces/current/models/model-types/${segmentOf('model_type', model_type)}`;
 export const datasetPath = (dataset_id: string): string => `/datasets/${segmentOf('dataset_id', dataset_id)}`;

@@ -5,6 +5,7 @@ import type {
   ChildChunk,
   CreateChildChunkPath,
   DeleteConversationPath,
+  DeleteMessagePath,
   Deletion,
   Feedback,
   GetAvailableModelsPath,
@@ -38,6 +39,11 @@ export type HistoryQuery = Omit<GetConversationHistoryQuery, 'page_order'>;
 export type ConversationsQuery = Omit<GetConversationsQuery, 'first_id'>;
 export type ConversationRename = RenameConversationPath & Rename;
 export type ConversationDeletion = DeleteConversationPath & Deletion;
+/** One conversation, or all conversations of a user in an app. With `dry_run` they are only counted. */
+export type PurgeSelection = ({ conversation_id: string } | { app_id: string; user: string }) & {
+  dry_run?: boolean | undefined;
+};
+export type MessagePath = DeleteMessagePath;
 export type MessageFeedback = RateMessagePath & Rating & { rating: Feedback['rating'] | null };
 /** `limit` is the size of the pages; the list starts with `page`. */
 export type DatasetsQuery = Omit<ListKnowledgeBasesQuery, 'include_all'>;

@@ -232,6 +232,16 @@ export type GetAvailableModelsPath = {
   model_type: 'text-embedding' | 'rerank' | 'llm' | 'tts' | 'speech2text' | 'moderation';
 };
 
+/** Erase a message: path. */
+export type DeleteMessagePath = {
+  /** App ID. A writer key allows its own app. */
+  app_id: string;
+  /** Conversation ID. */
+  conversation_id: string;
+  /** Message ID. */
+  message_id: string;
+};
+
 /** Follow changes of records: query. */
 export type ListChangesQuery = {
   /** Cursor of the last processed entry. Absent: from the start. `now`: only later changes. */
@@ -871,6 +881,30 @@ export type ModelProvider = {
   models: Model[];
   /** Workspace identifier. */
   tenant_id: string;
+};
+
+/** Either `conversation_id`, or `app_id` and `user`. */
+export type Purge = {
+  /** Erases this conversation. */
+  conversation_id?: string | undefined;
+  /** With `user`: erases all conversations of a user in this app. */
+  app_id?: string | undefined;
+  /** The user, exactly. */
+  user?: string | undefined;
+  /** Only counts. Default: false. */
+  dry_run?: boolean | undefined;
+};
+
+/** What was erased, or for a dry run what would be. */
+export type Purged = {
+  /** Number of erased conversations, deleted ones too. */
+  conversations: number;
+  /** Number of erased messages. */
+  messages: number;
+  /** How many of the conversations were on hold: `hold` protects from retention, not from a purge. */
+  held: number;
+  /** Entry of the audit log; null if nothing was erased. */
+  audit_id: string | null;
 };
 
 /** Feedback of a user. */

@@ -65,6 +65,7 @@ describe('the package', () => {
       .join('\n')
       .replaceAll('http://127.0.0.1:5001', service.base)
       .replaceAll('app-…', secrets.app)
+      .replaceAll('admin-…', secrets.admin)
       .replaceAll('feed-…', secrets.feed)
       .replaceAll('dataset-…', secrets.knowledge)
       .replaceAll('writer-…', secrets.writer);
@@ -80,6 +81,7 @@ describe('the package', () => {
       'changes',
       'client',
       'errors',
+      'history',
       'index',
       'lists',
       'paths',
@@ -87,6 +89,7 @@ describe('the package', () => {
       'retry',
       'transport',
       'types',
+      'writes',
     ];
     const built = modules.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
     assert.deepEqual(files.sort(), ['LICENSE', 'README.md', ...built, 'package.json'].sort());

@@ -7,6 +7,7 @@ import { Backscroll, type Fetch } from '../src/index.ts';
 
 const tenant = makeTenant();
 const readOnly = makeSecret('app');
+const admin = makeSecret('admin');
 const { workspace: workspace_id, app: app_id } = tenant.ids;
 const segment = {
   dataset_id: tenant.ids.dataset,
@@ -51,7 +52,8 @@ describe('writes', () => {
   before(async () => {
     service = await startService('sqlite');
     const key = { record: 'api_key', kind: 'app', workspace_id, app_id, name: 'read-only', read_only: true };
-    await service.load([...tenant.records, { ...key, secret: readOnly }]);
+    const adminKey = { record: 'api_key', kind: 'admin', name: 'admin', secret: admin };
+    await service.load([...tenant.records, { ...key, secret: readOnly }, adminKey]);
   });
   after(() => service.close());
 
@@ -226,6 +228,46 @@ describe('writes', () => {
       await assert.rejects(blank, { name: 'InvalidParam', message: /content/ });
       const unknown = knowledge().createChildChunk({ ...segment, segment_id: randomUUID(), content: 'x' });
       await assert.rejects(unknown, { name: 'NotFound', message: 'segment not found' });
+    });
+  });
+
+  describe('deleteMessage', () => {
+    const writer = (own?: Fetch) => withKey(tenant.keys.writer, own);
+
+    it('erases it, and a second call throws NotFound', async () => {
+      const path = { app_id, ...(await newConversation()) };
+      assert.equal(await writer().deleteMessage(path), undefined);
+      assert.deepEqual((await app().listMessages({ conversation_id: path.conversation_id })).data, []);
+      await assert.rejects(writer().deleteMessage(path), { name: 'NotFound', message: 'message not exists' });
+    });
+
+    it('succeeds if the response is lost and the retry finds nothing', async () => {
+      const { fetch, methods } = losing();
+      await writer(fetch).deleteMessage({ app_id, ...(await newConversation()) });
+      // The last one shows that the path exists.
+      assert.deepEqual(methods, ['DELETE', 'DELETE', 'GET']);
+    });
+  });
+
+  describe('purge', () => {
+    const asAdmin = (own?: Fetch) => withKey(admin, own);
+
+    it('counts with dry_run, then erases', async () => {
+      const { conversation_id } = await newConversation();
+      const counts = { conversations: 1, messages: 1, held: 0 };
+      assert.deepEqual(await asAdmin().purge({ conversation_id, dry_run: true }), { ...counts, audit_id: null });
+      const { audit_id, ...erased } = await asAdmin().purge({ conversation_id });
+      assert.deepEqual([erased, typeof audit_id], [counts, 'string']);
+      await assert.rejects(asAdmin().purge({ conversation_id }), { name: 'NotFound' });
+      const none = { conversations: 0, messages: 0, held: 0, audit_id: null };
+      assert.deepEqual(await asAdmin().purge({ app_id, user: 'nobody' }), none);
+    });
+
+    it('Connection: is never sent twice', async () => {
+      const { fetch, methods } = losing();
+      const { conversation_id } = await newConversation();
+      await assert.rejects(asAdmin(fetch).purge({ conversation_id }), { name: 'Connection' });
+      assert.deepEqual(methods, ['POST']);
     });
   });
 

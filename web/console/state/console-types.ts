@@ -433,30 +433,6 @@ export type Price = {
   price: number;
 };
 
-/** Either `conversation_id`, or `app_id` and `user`. */
-export type Purge = {
-  /** Erases this conversation. */
-  conversation_id?: string | undefined;
-  /** With `user`: erases all conversations of a user in this app. */
-  app_id?: string | undefined;
-  /** The user, exactly. */
-  user?: string | undefined;
-  /** Only counts. Default: false. */
-  dry_run?: boolean | undefined;
-};
-
-/** What was erased, or for a dry run what would be. */
-export type Purged = {
-  /** Number of erased conversations, deleted ones too. */
-  conversations: number;
-  /** Number of erased messages. */
-  messages: number;
-  /** How many of the conversations were on hold: `hold` protects from retention, not from a purge. */
-  held: number;
-  /** Entry of the audit log; null if nothing was erased. */
-  audit_id: string | null;
-};
-
 /** The retention of all apps. */
 export type Retention = {
   /** All apps, by id. */
