@@ -17,8 +17,8 @@ import {
   startService,
 } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
-import { findText } from '../support/stored-texts.ts';
 import { until } from '../support/until.ts';
+import { findText } from './stored-texts.ts';
 
 const secondsPerDay = 86_400;
 const now = Math.floor(Date.now() / 1000);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { findText } from '../erasure/stored-texts.ts';
 import { purgeUnderLoad } from '../experiments/erasure.ts';
 import { call, newFolder } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
-import { findText } from '../support/stored-texts.ts';
 
 describe('erasure', { concurrency: 2 }, () => {
   it('leaves no byte in the file, its log, an export or a backup, under concurrent reads and writes', async () => {

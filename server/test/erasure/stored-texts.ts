@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { filesContaining } from './cli-helpers.ts';
+import { filesContaining } from '../support/cli-helpers.ts';
 
 /** Where a database has a text: its files on the embedded engine, its tables on PostgreSQL. */
 export async function findText(url: string, text: string): Promise<string[]> {

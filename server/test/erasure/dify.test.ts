@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { exportOf, runImport } from '../dify/runs.ts';
 import { createDify, difyId, difyRows, ids } from '../support/dify-database.ts';
 import { message, onEveryEngine, startService } from '../support/harness.ts';
-import { exportOf, runImport } from './runs.ts';
 
 onEveryEngine('an import from Dify after an erasure', (engine) => {
   const start = async (t: TestContext) => {
