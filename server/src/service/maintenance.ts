@@ -1,6 +1,7 @@
 import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../contract/limits.ts';
+import { countUsers } from '../domain/activity/list-users.ts';
 import { ChangeWatch } from '../domain/changes/change-watch.ts';
 import type { LastUsed } from '../domain/keys/last-used.ts';
 import { type IndexStep, SearchIndexer } from '../domain/search/search-indexer.ts';
@@ -51,17 +52,21 @@ export function sequenceRegularly({ store, logger }: Options): Maintenance {
   return { end: async () => clearInterval(timer) };
 }
 
-/** Counts changed conversations for the totals of users, now and regularly, in small steps. One thread does so for all. */
+/**
+ * Counts changed conversations for the totals of users, now and regularly, in small steps. Each is counted once at a time,
+ * also while it changes all the time. One thread does so for all.
+ */
 export function countUsersRegularly({ store, logger }: Options): Maintenance {
   let isRunning = false;
   let isEnded = false;
-  const countAll = async () => {
-    while (!isEnded && (await store.users.count()) > 0) await sleep(limits.countUsersPauseMillis);
+  const pause = async () => {
+    await sleep(limits.countUsersPauseMillis);
+    return !isEnded;
   };
   const count = async () => {
     if (isRunning) return;
     isRunning = true;
-    await attempt('count the conversations of users', countAll(), logger);
+    await attempt('count the conversations of users', countUsers(store, pause), logger);
     isRunning = false;
   };
   const timer = setInterval(count, limits.countUsersIntervalMillis).unref();

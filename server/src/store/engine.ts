@@ -97,7 +97,7 @@ export type Writes = {
     result: { hasMore: boolean };
   };
   /** See `Users`. */
-  countUsers: { input: undefined; result: number };
+  countUsers: { input: string; result: string | undefined };
   deleteMessage: {
     input: { location: MessageLocation; eraser: Eraser };
     result: 'deleted' | 'no conversation' | 'no message';

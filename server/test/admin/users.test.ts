@@ -114,12 +114,14 @@ onEveryEngine('users of all apps', (engine) => {
   });
 
   it('200: a search through very many users continues with its cursor', async () => {
-    const many = Array.from({ length: 40 }, (_, at) => conversation(one.ids.app, `user ${at}`, at));
+    // More than are counted together.
+    const count = 2 * limits.countedTogetherMax + 1;
+    const many = Array.from({ length: count }, (_, at) => conversation(one.ids.app, `user ${at}`, at));
     await service.load(many);
     const scanMax = limits.usersScanMax;
     Object.assign(limits, { usersScanMax: 7 });
     try {
-      assert.deepEqual(names(await walk('q=user%203&sort=first_at', 3)), ['user 3', ...names(many.slice(30))]);
+      assert.deepEqual(names(await walk('q=user%203&sort=first_at', 3)), ['user 3', ...names(many.slice(30, 40))]);
       const { body } = await get('?q=none&limit=3');
       assert.deepEqual([body.data, body.has_more], [[], true]);
     } finally {

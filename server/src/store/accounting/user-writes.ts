@@ -37,10 +37,10 @@ type Uncounted = {
   counted: string | null;
 };
 
-/** Every change of a conversation or its messages replaces its version. Parameter: number. */
+/** Every change of a conversation or its messages replaces its version. Parameters: id, number. */
 export const findUncounted: Statement<Uncounted> = `
   SELECT conversation_id, app_id, "user", created_at, updated_at, version, counted_version, counted
-  FROM conversations WHERE counted_version <> version ORDER BY conversation_id LIMIT ?`;
+  FROM conversations WHERE counted_version <> version AND conversation_id > ? ORDER BY conversation_id LIMIT ?`;
 
 /** Changes nothing if another process has counted it. Parameters: version, counted, conversation_id, counted_version. */
 const markCounted = `
@@ -87,11 +87,11 @@ function totalsValues(user_key: string, totals: UserTotals, app_ids: readonly st
 const sortedPrice = (nanos: number): number =>
   Math.round(Math.min(Math.max(nanos, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER));
 
-/** Returns the number of conversations that had changed, of which it has counted one batch. */
-export function* countUsers(_: undefined, { dialect }: WriteContext): Write<number> {
+/** Counts one batch of the changed conversations after this id. Returns the last one; undefined if there are no more. */
+export function* countUsers(after: string, { dialect }: WriteContext): Write<string | undefined> {
   yield* begin();
-  const uncounted = yield* query(findUncounted, limits.countedTogetherMax);
-  if (uncounted.length === 0) return 0;
+  const uncounted = yield* query(findUncounted, after, limits.countedTogetherMax);
+  if (uncounted.length === 0) return undefined;
   const ids = dialect.list(uncounted.map(({ conversation_id }) => conversation_id));
   // Read after the versions: what is added in between is counted with the next version.
   const sums = Map.groupBy(
@@ -107,7 +107,7 @@ export function* countUsers(_: undefined, { dialect }: WriteContext): Write<numb
     if (text !== counted) changes.push({ before: counted === null ? null : JSON.parse(counted), after });
   }
   yield* applyChanges(changes, dialect);
-  return uncounted.length;
+  return uncounted.length < limits.countedTogetherMax ? undefined : uncounted.at(-1)?.conversation_id;
 }
 
 /** For conversations that were erased in this transaction. */

@@ -65,8 +65,8 @@ export class SqlUsers implements Users {
     this.#write = write;
   }
 
-  count(): Promise<number> {
-    return this.#write('countUsers', undefined);
+  count(after: string): Promise<string | undefined> {
+    return this.#write('countUsers', after);
   }
 
   async list({ app_id = '', q, order }: UserSelection, range: ListRange): Promise<UserRows> {
