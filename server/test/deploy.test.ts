@@ -6,6 +6,7 @@ import { settings } from '../src/config.ts';
 import { limits } from '../src/contract/limits.ts';
 import { repository } from './support/cli-helpers.ts';
 import { makeTwoTenants, type Service, startService } from './support/harness.ts';
+import { until } from './support/until.ts';
 
 /** Files for other programs: what they name of this one must exist. */
 
@@ -36,6 +37,9 @@ describe('the dashboard and the alerts', () => {
     const { one, admin, records } = makeTwoTenants();
     await service.load(records);
     assert.equal((await service.request('GET', '/v1/unknown', { key: one.keys.app })).status, 502);
+    await until(() => service.logs.some((line) => line.includes('"status":502')));
+    await service.saveUses();
+    await service.store.monitoring.noteBackup('backup', 1);
     metrics = (await service.request('GET', '/metrics', { key: admin })).text;
   });
   after(() => service.close());

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { databaseOf } from '../store/open.ts';
 import { regularFile, requireNotDatabase, writeAtomically } from './atomic-file.ts';
-import { type Command, parse, print, requireDatabase, showLine, Usage } from './command.ts';
+import { type Command, noteBackup, parse, print, requireDatabase, showLine, Usage } from './command.ts';
 
 const progressMillis = 200;
 
@@ -23,6 +23,12 @@ FILE, and start the service. For PostgreSQL use pg_dump.`,
     await requireNotDatabase(file, database.files);
     const started = performance.now();
     await writeAtomically(file, (path) => withProgress(path, database.backup(path)));
+    // A backup does not change the schema.
+    if ((await database.status()).pending.length === 0) {
+      const store = await database.open();
+      await noteBackup(store, 'backup');
+      await store.close();
+    }
     const { size } = await stat(file);
     print(`backed up ${megabytes(size)} MB in ${((performance.now() - started) / 1000).toFixed(1)} s`);
     return 0;

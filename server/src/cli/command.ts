@@ -1,6 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { Config } from '../config.ts';
 import { switchFeed } from '../domain/changes/changes.ts';
+import type { BackupKind } from '../domain/store/monitoring.ts';
 import type { Store } from '../domain/store/store.ts';
 import { type Database, databaseOf } from '../store/open.ts';
 
@@ -49,6 +50,11 @@ export async function withStore<T>(
   } finally {
     await store.close();
   }
+}
+
+/** Stores that the data was copied, for the metrics. If this fails, the copy is as good. */
+export async function noteBackup(store: Store, kind: BackupKind): Promise<void> {
+  await store.monitoring.noteBackup(kind, epochSeconds()).catch(() => undefined);
 }
 
 const fileErrors: Readonly<Record<string, string>> = {

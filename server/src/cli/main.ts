@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { BadSetting, readConfig, settingsHelp } from '../config.ts';
+import { productVersion } from '../contract/product.ts';
 import { type Command, print, Usage, visible } from './command.ts';
 
 /** A command is loaded when it is used: a short command does not load the whole service. */
@@ -55,7 +56,7 @@ export async function main(argv: string[]): Promise<number> {
     return 0;
   }
   if (name === '--version' || name === '-v') {
-    print(readVersion());
+    print(productVersion());
     return 0;
   }
   try {
@@ -83,8 +84,4 @@ function explain(error: Error, commandName: string): number {
   const cause = typeof error.cause === 'string' ? `: ${error.cause}` : '';
   process.stderr.write(`${start}${visible(`${error.message}${cause}`.replaceAll('\n', ' '))}${hint}\n`);
   return wrongUsage ? 2 : 1;
-}
-
-function readVersion(): string {
-  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 }

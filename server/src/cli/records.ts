@@ -16,6 +16,7 @@ import {
   type Command,
   epochSeconds,
   fileError,
+  noteBackup,
   parse,
   print,
   showLine,
@@ -49,7 +50,7 @@ ${difyHelp}`,
     );
     const progress = process.stderr.isTTY ? showProgress() : undefined;
     const started = performance.now();
-    const records = await withStore(config, 'create', (store) =>
+    const { records } = await withStore(config, 'create', (store) =>
       importRecords(store, commandLine, sources, epochSeconds(), {
         validate: validateInThreads,
         progress: progress?.report,
@@ -96,6 +97,8 @@ workspaces above them, so that it can be imported, and never keys. Deleted conve
       const records = Readable.from(lines);
       if (file === undefined || file === '-') await pipeline(records, process.stdout, { end: false });
       else await writeRecords(file, records, databaseOf(config).files);
+      // A part of the records is no backup.
+      if (Object.keys(values).length === 0) await noteBackup(store, 'export');
     });
     return 0;
   },

@@ -114,7 +114,11 @@ export const limits = {
   countUsersPauseMillis: 20,
   /** Users whose names one request compares with a part of a name. */
   usersScanMax: 20_000,
-  /** Time between two writes of `last_used_at`. */
+  /** Hours of which failed requests are counted by key, and the number of keys in a response. */
+  keyErrorHours: 24,
+  keyErrorsMax: 100,
+
+  /** Time between two writes of `last_used_at` and of errors by key. */
   lastUsedIntervalMillis: 30_000,
 
   /** Entries in one page of the change feed, and its size in bytes. */

@@ -6,7 +6,7 @@ import type { PageOrder } from '../contract/message.ts';
 import { loadCompiler } from '../contract/validator.ts';
 import { ChangeWatch } from '../domain/changes/change-watch.ts';
 import { notFound, overloaded, ServiceError } from '../domain/errors.ts';
-import type { LastUsed } from '../domain/keys/last-used.ts';
+import type { KeyUses } from '../domain/keys/key-uses.ts';
 import { PageCache } from '../domain/messages/page-cache.ts';
 import type { Owner } from '../domain/owner.ts';
 import type { LineValidator } from '../domain/records/prepare-lines.ts';
@@ -70,7 +70,7 @@ export type AppOptions = {
   /** The number of this worker: 0, 1, … */
   worker: number;
   /** Collects when keys were last used. */
-  uses: LastUsed;
+  uses: KeyUses;
   /** Validates the lines of an import. */
   validateLines: LineValidator;
   page_order: PageOrder;
@@ -131,8 +131,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
     const start = performance.now();
     const route = request.routeOptions.url ?? unmatchedRoute;
     reply.raw.on('close', () => {
-      const { caller, tool } = request;
-      observer.report({ id, method, route, key_id: caller?.key_id ?? null, start, tool }, reply.raw);
+      const { caller, tool, headers } = request;
+      const traceparent = headers.traceparent?.toString();
+      observer.report({ id, method, route, key_id: caller?.key_id ?? null, start, tool, traceparent }, reply.raw);
     });
   };
   const app: App = Fastify({
@@ -205,6 +206,7 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     () => inFlight.total,
     () => waiting.total,
     context,
+    () => store.monitoring.connections(),
   );
   const rateLimits = new RateLimits(metrics, settings, shared);
   const { failedKeys, rejectedKeys, workers } = shared;
@@ -222,7 +224,7 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     pages: new PageCache(limits.pageCacheBytesMax),
     bearer,
     metrics,
-    observer: new Observer(metrics, logger, lines),
+    observer: new Observer(metrics, uses, logger, lines),
     logger,
     errors,
     clock,

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { countUsers } from '../domain/activity/list-users.ts';
 import { ChangeWatch } from '../domain/changes/change-watch.ts';
-import type { LastUsed } from '../domain/keys/last-used.ts';
+import { hourOf, type KeyUses } from '../domain/keys/key-uses.ts';
 import { type IndexStep, SearchIndexer } from '../domain/search/search-indexer.ts';
 import type { Store } from '../domain/store/store.ts';
 
@@ -12,9 +12,9 @@ const secondsPerDay = 86_400;
 type Options = { store: Store; logger: FastifyBaseLogger };
 type Maintenance = { end: () => Promise<void> };
 
-/** Stores when keys were last used, regularly and at the end. Every worker does so. */
-export function saveUses(uses: LastUsed, { store, logger }: Options): Maintenance {
-  const save = () => attempt('store when keys were last used', uses.save(store), logger);
+/** Stores when keys were last used, and their errors, regularly and at the end. Every worker does so. */
+export function saveUses(uses: KeyUses, { store, logger }: Options): Maintenance {
+  const save = () => attempt('store the use of keys', uses.save(store), logger);
   const timer = setInterval(save, limits.lastUsedIntervalMillis).unref();
   return {
     end: async () => {
@@ -31,6 +31,7 @@ export function trimRegularly(audit_days: number, { store, logger }: Options): M
     await Promise.all([
       attempt('delete old audit entries', store.trimAudit(now - audit_days * secondsPerDay), logger),
       attempt('delete expired sessions', store.sessions.trim(now), logger),
+      attempt('delete old errors of keys', store.monitoring.trimErrors(hourOf(now) - limits.keyErrorHours), logger),
     ]);
   };
   const timer = setInterval(trim, limits.trimIntervalMillis).unref();

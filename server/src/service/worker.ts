@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyBaseLogger, FastifyListenOptions } from 'fastify';
 import { type Config, difyOwnsData } from '../config.ts';
-import { LastUsed } from '../domain/keys/last-used.ts';
+import { KeyUses } from '../domain/keys/key-uses.ts';
 import type { Store } from '../domain/store/store.ts';
 import { buildApp } from '../http/app.ts';
 import type { App } from '../http/route-types.ts';
@@ -32,7 +32,7 @@ export class ServiceWorker {
   }
 
   static async create({ config, store, shared, worker, logger, lines }: WorkerOptions): Promise<ServiceWorker> {
-    const uses = new LastUsed();
+    const uses = new KeyUses();
     const validateLines = validateInThreads;
     const observed = { logger, lines, uses };
     const { dify_database_url: url } = config;

@@ -5,6 +5,7 @@ import type { Author } from '../domain/store/audit.ts';
 import type { ChangesHead } from '../domain/store/change-reads.ts';
 import type { Doubt } from '../domain/store/doubts.ts';
 import type { Eraser, ErasureSelection, MessageLocation } from '../domain/store/erasure.ts';
+import type { BackupKind, KeyErrors } from '../domain/store/monitoring.ts';
 import type { IndexChange, IndexQuery, IndexState } from '../domain/store/search-reads.ts';
 import type { SearchStore } from '../domain/store/search-store.ts';
 import type { Session } from '../domain/store/session.ts';
@@ -38,6 +39,9 @@ export type SessionChange =
   | { exchange: string; session: Omit<Session, 'key_id' | 'key_digest'> }
   | { end: string }
   | { trim: number };
+
+/** Errors to add, the hour before which errors are deleted, or a backup. */
+export type MonitoringChange = { errors: readonly KeyErrors[] } | { trim: number } | { backup: BackupKind; at: number };
 
 /** Changes of the values of a source of imports, or of its listed ids of one kind. */
 export type ImportSourceChange = { source: string } & (
@@ -107,6 +111,7 @@ export type Writes = {
   writeServiceValue: { input: { name: string; value: string }; result: undefined };
   /** Deletes one batch of the oldest entries before an id. The result is their number. */
   trimAudit: { input: { before: string }; result: number };
+  changeMonitoring: { input: MonitoringChange; result: undefined };
   noteKeyUse: { input: [id: string, at: number][]; result: undefined };
   /** Sequences some of the committed outbox entries. The result is the head, and whether some may be left. */
   sequenceChanges: { input: undefined; result: ChangesHead & { hasMore: boolean } };
@@ -181,6 +186,8 @@ export interface Engine {
   openScan?: OpenScan;
   /** Maximum number of pages and snapshots that are open at the same time. */
   readonly openPagesMax: number;
+  /** Connections of this engine that are in use, and requests that wait for one. */
+  connections?(): { used: number; waiting: number };
   /** Throws if the database does not respond. */
   ping(): Promise<void>;
   write<N extends WriteName>(name: N, input: WriteInput<N>, options?: WriteOptions): Promise<WriteResult<N>>;
@@ -213,6 +220,7 @@ export type Dialect = {
   /** A text in the JSON object of a column. */
   jsonField(column: string, name: string): string;
   search: SearchDialect;
+  databaseBytes: Statement<{ bytes: number }>;
   /**
    * For a database that commits on several nodes, in two phases. `find`: the transactions that some node has prepared and not
    * finished yet, and something for each node that cannot be asked.

@@ -25,6 +25,7 @@ import type {
   StoredKey,
 } from '../domain/store/store.ts';
 import * as audit from './accounting/audit.ts';
+import { SqlMonitoring } from './accounting/monitoring.ts';
 import { SqlChangeReads } from './changes/reads.ts';
 import { SqlActivityReads } from './console/activity-reads.ts';
 import { parseKey, SqlAdminReads } from './console/admin-reads.ts';
@@ -63,6 +64,7 @@ export class SqlStore implements Store {
   readonly doubts: SqlDoubts;
   readonly erasure: SqlErasure;
   readonly search: SqlSearchStore;
+  readonly monitoring: SqlMonitoring;
   readonly #engine: Engine;
   readonly #keys: KeyCache;
   readonly #slots: Slots;
@@ -74,6 +76,7 @@ export class SqlStore implements Store {
     this.imports = new SqlImportSources(engine);
     this.exports = new SqlExports(engine);
     this.doubts = new SqlDoubts(engine);
+    this.monitoring = new SqlMonitoring(engine);
     const scans = new Slots(limits.scansMax);
     const open = engine.openScan?.bind(engine);
     const openScan: OpenScan | undefined = open && ((signal = unaborted) => scans.open(() => open(signal), signal));

@@ -1,4 +1,5 @@
 import { trimAudit } from './accounting/audit.ts';
+import { changeMonitoring } from './accounting/monitoring.ts';
 import { countUsers } from './accounting/user-writes.ts';
 import { sequenceChanges, startEpoch } from './changes/sequencing.ts';
 import { changeSession } from './console/session-statements.ts';
@@ -26,6 +27,7 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   revokeKey,
   updateKey,
   noteKeyUse,
+  changeMonitoring,
   changeConversation,
   rateMessage,
   countUsers,

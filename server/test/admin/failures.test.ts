@@ -4,7 +4,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { type Failure, Failures } from '../../src/http/observe/failures.ts';
 import { createSharedState } from '../../src/http/shared-state.ts';
 import { contextOf } from '../../src/http/workers/context.ts';
-import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, newDatabaseWith, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of a list
 type Row = any;
@@ -90,6 +90,45 @@ describe('failed requests of the last hour', () => {
     }
     const all = JSON.stringify(await read()) + service.logs.join('');
     assert.ok(!all.includes(secret) && !all.includes('private'));
+  });
+});
+
+onEveryEngine('failed requests by key', (engine) => {
+  it('200: of the last 24 hours, to all instances, in the list and in the metrics', async (t) => {
+    const { one, admin, records } = makeTwoTenants();
+    const database = await newDatabaseWith(engine, records);
+    const first = await startService(engine, { UPSTREAM_URL: 'http://127.0.0.1:9/v1' }, database.url);
+    const second = await startService(engine, {}, database.url);
+    t.after(async () => {
+      await Promise.all([first.close(), second.close()]);
+      await database.remove();
+    });
+    for (const service of [first, second]) service.freezeClock();
+    const fail = async (service: Service, status: number, key?: string) => {
+      const before = service.logs.length;
+      assert.equal((await service.request('GET', '/v1/unknown', { key })).status, status);
+      while (service.logs.length === before) await nextTick();
+      await service.saveUses();
+    };
+    const read = async () => (await first.request('GET', '/admin/failures', { key: admin })).body.by_key;
+    const ofKey = { key_id: one.keyIds.app, key_name: 'app' };
+    await fail(first, 502, one.keys.app);
+    await fail(first, 401);
+    first.advanceClock(20 * 3_600);
+    second.advanceClock(20 * 3_600);
+    const wrongKind = await second.request('GET', one.chunkPath, { key: one.keys.app });
+    assert.equal(wrongKind.status, 401);
+    while (!second.logs.some((line) => line.includes('"status":401'))) await nextTick();
+    await second.saveUses();
+    assert.deepEqual(await read(), [{ ...ofKey, client_errors: 1, server_errors: 1 }]);
+    const metrics = (await second.request('GET', '/metrics', { key: admin })).text;
+    const labels = `key_id="${one.keyIds.app}",key="app",status=`;
+    for (const status of ['4xx', '5xx'])
+      assert.ok(metrics.includes(`\nbackscroll_key_errors_24h{${labels}"${status}"} 1\n`), metrics);
+    first.advanceClock(5 * 3_600);
+    assert.deepEqual(await read(), [{ ...ofKey, client_errors: 1, server_errors: 0 }]);
+    await first.store.monitoring.trimErrors(Number.MAX_SAFE_INTEGER);
+    assert.deepEqual(await read(), []);
   });
 });
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, it } from 'node:test';
 import pg from 'pg';
-import { LastUsed } from '../../src/domain/keys/last-used.ts';
+import { KeyUses } from '../../src/domain/keys/key-uses.ts';
 import { firstEntryId } from '../../src/domain/store/audit.ts';
 import type { Store } from '../../src/domain/store/store.ts';
 import {
@@ -82,7 +82,7 @@ it('key uses are stored in batches; a failed batch is part of the next', async (
     batches.push(uses);
   };
   const store = { noteKeyUse } as unknown as Store;
-  const uses = new LastUsed();
+  const uses = new KeyUses();
   for (const second of [1, 2, 3]) uses.add('one', second);
   uses.add('other', 3);
   await uses.save(store);

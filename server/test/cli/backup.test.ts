@@ -48,6 +48,27 @@ describe('backup', { concurrency: 3 }, () => {
     }
   });
 
+  it('is known to the service, as an export is: the metrics have their age', async (t) => {
+    const { admin, records } = makeTwoTenants();
+    const cwd = await newDatabase(t, records);
+    const service = await startService('sqlite', {}, `sqlite:${join(cwd, database)}`);
+    t.after(() => service.close());
+    const ages = async () => {
+      const { text } = await service.request('GET', '/metrics', { key: admin });
+      return [...text.matchAll(/^backscroll_backup_age_seconds\{kind="(\w+)"\} (\d+)$/gm)];
+    };
+    assert.deepEqual(await ages(), []);
+    assertSuccess(await call(['backup', 'out.db'], { cwd }));
+    assertSuccess(await call(['export', 'out.ndjson'], { cwd }));
+    service.advanceClock(3_600);
+    const found = await ages();
+    assert.deepEqual(
+      found.map(([, kind]) => kind),
+      ['backup', 'export'],
+    );
+    for (const [, , age = ''] of found) assert.ok(Number(age) >= 3_600 && Number(age) < 3_600 + 600, age);
+  });
+
   it('is a single file that only its owner can read, and replaces an older one', async (t) => {
     const cwd = await newDatabase(t, makeTwoTenants().records);
     await writeFile(join(cwd, 'out.db'), 'an older backup', { mode: 0o644 });

@@ -118,6 +118,7 @@ function gateOptions(now: () => number): GateOptions {
       () => inFlight.total,
       () => 0,
       context,
+      () => ({ used: 0, waiting: 0 }),
     ),
     logger: pino({ level: 'silent' }),
     now,

@@ -109,6 +109,20 @@ onOneEngine('logs and metrics', (engine) => {
       assert.equal(line.key_id, null);
     });
 
+    it('have the id of the trace of a valid traceparent, also for plain pages', async () => {
+      const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+      const rest = `${trace}-00f067aa0ba902b7-01`;
+      for (const path of [page, `${page}&x=1`, one.chunkPath]) {
+        const key = path.startsWith(page) ? one.keys.app : one.keys.knowledge;
+        const send = async (traceparent: string) =>
+          (await requestAndLine(service, 'GET', path, { key, headers: { traceparent } })).line.trace_id;
+        assert.equal(await send(`00-${rest}`), trace);
+        assert.equal(await send(`cc-${rest}-what the future brings`), trace);
+        for (const bad of [`ff-${rest}`, `00-${rest.toUpperCase()}`, `00-${rest}"`, `00-${'0'.repeat(32)}-1`, '"'])
+          assert.equal(await send(bad), undefined, bad);
+      }
+    });
+
     it('have the pattern of the route, for every route and status', async () => {
       const knowledge = { key: one.keys.knowledge };
       const requests: [string, string, RequestOptions, string, number][] = [
@@ -340,6 +354,22 @@ onOneEngine('logs and metrics', (engine) => {
       }
       return { before, after };
     }
+
+    it('200: the version, the size of the database, its connections and the messages that were received', async () => {
+      const valueIn = (samples: Sample[], name: string) => samples.find((sample) => sample.name === name)?.value ?? -1;
+      const before = (await scrape()).samples;
+      const body = ndjson([message(one.ids.conversation, 3), message(one.ids.conversation, 4), records[0] as object]);
+      await service.request('POST', '/admin/records', { key: admin, headers: ndjsonHeaders, body });
+      const { samples } = await scrape();
+      const received = 'backscroll_messages_appended_total';
+      assert.equal(valueIn(samples, received), valueIn(before, received) + 2);
+      assert.ok(valueIn(samples, 'backscroll_database_bytes') > 100_000);
+      assert.ok(valueIn(samples, 'backscroll_database_connections_in_use') >= 0);
+      assert.equal(valueIn(samples, 'backscroll_database_connections_waiting'), 0);
+      const build = samples.find(({ name }) => name === 'backscroll_build_info');
+      assert.deepEqual([build?.value, build?.labels.node], [1, process.version]);
+      assert.match(build?.labels.version ?? '', /^\d+\.\d+\.\d+/);
+    });
 
     it('200: the response is in the Prometheus text format', async () => {
       const { response, samples, types } = await scrape();

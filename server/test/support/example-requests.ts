@@ -173,7 +173,8 @@ function failures(): object {
   const request_id = 'b1d7f2c4-8a31-4c0e-9f6d-2e5a7c90d1b3';
   const error = { code: 'not_found', message: 'conversation not exists' };
   const request = { status: 404, method: 'GET', route: '/v1/messages' };
-  return { data: [{ ...request, ...key, count: 3, ...times, request_id, ...error }] };
+  const by_key = [{ ...key, client_errors: 12, server_errors: 0 }];
+  return { by_key, data: [{ ...request, ...key, count: 3, ...times, request_id, ...error }] };
 }
 
 function traffic({ data, ...rest }: { data: { p50: number | null }[] }): object {

@@ -13,7 +13,7 @@ import { type Config, difyOwnsData, readConfig } from '../../src/config.ts';
 import { DifyOwner } from '../../src/dify/owned/owner.ts';
 import { commandLine } from '../../src/domain/import/check-references.ts';
 import { importRecords } from '../../src/domain/import/import-records.ts';
-import { LastUsed } from '../../src/domain/keys/last-used.ts';
+import { KeyUses } from '../../src/domain/keys/key-uses.ts';
 import { SearchIndexer } from '../../src/domain/search/search-indexer.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import type { Store } from '../../src/domain/store/store.ts';
@@ -84,6 +84,8 @@ export type Service = {
   request(method: string, path: string, options?: RequestOptions): Promise<TestResponse>;
   /** Imports records as the command line does. */
   load(records: readonly object[]): Promise<number>;
+  /** Stores the use of keys and their errors, as a running service does regularly. */
+  saveUses(): Promise<void>;
   /** Brings the index of the search up to date, as `serve` does all the time. */
   index(): Promise<void>;
   close(): Promise<void>;
@@ -147,7 +149,7 @@ export async function startService(
   const database = databaseOf(config);
   await database.migrate(Math.floor(clock() / 1000));
   const store = await database.open();
-  const uses = new LastUsed();
+  const uses = new KeyUses();
   const logger = pino({ level: config.log_level }, sink);
   // By a clock that stands still: on a busy machine the gate would reject requests.
   const now = () => 0;
@@ -174,7 +176,11 @@ export async function startService(
     },
     routes: () => routesIn(app.printRoutes({ commonPrefix: false })),
     request: (method, path, options = {}) => send(agent, base, method, path, options),
-    load: (records) => importRecords(store, commandLine, [{ bytes: linesOf(records) }], Math.floor(clock() / 1000)),
+    load: async (records) => {
+      const sources = [{ bytes: linesOf(records) }];
+      return (await importRecords(store, commandLine, sources, Math.floor(clock() / 1000))).records;
+    },
+    saveUses: () => uses.save(store),
     index: async () => {
       const indexer = new SearchIndexer(store, clock);
       while ((await indexer.step()) !== 'idle');

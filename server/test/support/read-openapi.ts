@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.ts';
-import { LastUsed } from '../../src/domain/keys/last-used.ts';
+import { KeyUses } from '../../src/domain/keys/key-uses.ts';
 import { validateInThread } from '../../src/domain/records/prepare-lines.ts';
 import type { Store } from '../../src/domain/store/store.ts';
 import { buildApp } from '../../src/http/app.ts';
@@ -13,7 +13,7 @@ export async function readOpenapi(): Promise<string> {
     logger: pino({ level: 'silent' }),
     lines: { write: () => undefined },
     clock: Date.now,
-    uses: new LastUsed(),
+    uses: new KeyUses(),
     shared: createSharedState(1),
     worker: 0,
     validateLines: validateInThread,

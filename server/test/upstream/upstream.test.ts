@@ -152,6 +152,15 @@ describe('an upstream', () => {
     assert.equal(headersOf(upstream.requests[1] as never)['x-backscroll-app-id'], undefined);
   });
 
+  it('gets the trace context of the client', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    await send('GET', '/v1/traced', { headers: { traceparent, tracestate: 'vendor=1' } });
+    const [request = assert.fail()] = upstream.requests;
+    const headers = headersOf(request);
+    assert.deepEqual([headers.traceparent, headers.tracestate], [traceparent, 'vendor=1']);
+    await until(() => service.logs.some((line) => line.includes('"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"')));
+  });
+
   it('returns the same bytes, whatever the framing', async () => {
     const zipped = gzipSync('text '.repeat(1_000));
     const cases: [name: string, bytes: (string | Buffer)[], status: number, body: Buffer][] = [

@@ -235,10 +235,12 @@ export type Failure = {
   message: string;
 };
 
-/** Responses of this instance with a status of 400 or above. */
+/** Responses with a status of 400 or above. */
 export type Failures = {
-  /** The latest 100 kinds of failure in the last hour, latest first. */
+  /** The latest 100 kinds of failure of this instance in the last hour, latest first. */
   data: Failure[];
+  /** Failed requests to all instances in the last 24 hours by key, most errors first. */
+  by_key: KeyErrors[];
 };
 
 export type FeedbackText = {
@@ -283,6 +285,17 @@ export type Key = {
 export type KeyChange = {
   /** Whether the key allows only reads. Only for kind app or knowledge or admin. */
   read_only: boolean;
+};
+
+export type KeyErrors = {
+  /** ID of the key. */
+  key_id: string;
+  /** Name of the key; null if it no longer exists. */
+  key_name: string | null;
+  /** Requests with a status from 400 to 499. */
+  client_errors: number;
+  /** Requests with a status of 500 or above. */
+  server_errors: number;
 };
 
 /** A segment or child chunk. */

@@ -73,7 +73,26 @@ const Failure = shape(
   { title: 'Failure' },
 );
 
+const KeyErrors = shape(
+  {
+    key_id: text('ID of the key.'),
+    key_name: nullable(text('Name of the key; null if it no longer exists.')),
+    client_errors: integer('Requests with a status from 400 to 499.'),
+    server_errors: integer('Requests with a status of 500 or above.'),
+  },
+  { title: 'KeyErrors' },
+);
+
 export const Failures = shape(
-  { data: list(Failure, `The latest ${limits.failuresMax} kinds of failure in the last hour, latest first.`) },
-  { title: 'Failures', description: 'Responses of this instance with a status of 400 or above.' },
+  {
+    data: list(
+      Failure,
+      `The latest ${limits.failuresMax} kinds of failure of this instance in the last hour, latest first.`,
+    ),
+    by_key: list(
+      KeyErrors,
+      `Failed requests to all instances in the last ${limits.keyErrorHours} hours by key, most errors first.`,
+    ),
+  },
+  { title: 'Failures', description: 'Responses with a status of 400 or above.' },
 );

@@ -13,7 +13,8 @@ export type ImportOptions = {
 
 /**
  * Imports records, all or nothing: everything is checked before anything is written, and the first bad line stops the
- * import. Memory use is bounded: the pending import spools checked records to disk. Returns the number of records.
+ * import. Memory use is bounded: the pending import spools checked records to disk. Returns the number of records, and of
+ * the messages among them.
  */
 export async function importRecords(
   store: Store,
@@ -21,19 +22,20 @@ export async function importRecords(
   sources: readonly RecordSource[],
   now: number,
   { validate = validateInThread, progress, rejectsErased = false }: ImportOptions = {},
-): Promise<number> {
+): Promise<{ records: number; messages: number }> {
   const pending = await store.openImport();
   try {
-    let count = 0;
+    let [records, messages] = [0, 0];
     for await (const { failure, ...batch } of validate(readAll(sources), now)) {
       await checkReferences(pending, importer, batch.records);
       if (failure !== undefined) throw failure;
       await pending.add(batch);
-      count += batch.records.length;
-      progress?.('checked', count);
+      records += batch.records.length;
+      messages += batch.records.filter(({ record }) => record === 'message').length;
+      progress?.('checked', records);
     }
     await pending.apply({ key_id: importer.key_id, now, rejectsErased }, progress);
-    return count;
+    return { records, messages };
   } finally {
     await pending.discard();
   }

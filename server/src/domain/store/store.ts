@@ -17,6 +17,7 @@ import type { Exports } from './exports.ts';
 import type { ImportSources } from './import-sources.ts';
 import type { ChunkLocation, MissingPart } from './knowledge-path.ts';
 import type { KnowledgeReads, KnowledgeSnapshot } from './knowledge-reads.ts';
+import type { Monitoring } from './monitoring.ts';
 import type { SearchStore } from './search-store.ts';
 import type { Sessions } from './session.ts';
 import type { Users } from './user-reads.ts';
@@ -215,6 +216,7 @@ export interface Store {
   readonly activity: ActivityReads;
   /** Totals of end users. */
   readonly users: Users;
+  readonly monitoring: Monitoring;
   /** Sessions of the console. */
   readonly sessions: Sessions;
 

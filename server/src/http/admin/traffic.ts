@@ -1,5 +1,6 @@
 import { Failures, Traffic } from '../../contract/console/traffic.ts';
 import { limits } from '../../contract/limits.ts';
+import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
 import { followLag } from '../../domain/store/import-sources.ts';
 import { inTime } from '../operations/health.ts';
 import type { Routes } from '../route-types.ts';
@@ -7,7 +8,7 @@ import { adminGet } from './routes.ts';
 
 /** Requests of this instance in the last hour. */
 export const adminTrafficRoutes: Routes = (app, dependencies) => {
-  const { metrics, store, upstream, owned } = dependencies;
+  const { metrics, store, clock, upstream, owned } = dependencies;
   const readUpstream = async () => {
     const [lag, doubts] = await Promise.all([
       inTime(followLag(store, Date.now())),
@@ -41,14 +42,19 @@ export const adminTrafficRoutes: Routes = (app, dependencies) => {
     summary: 'Failed requests of the last hour',
     description:
       'Responses of this instance with a status of 400 or above, counted by status, method, route and key. A request that was ' +
-      'rejected because of its key has no key, unless a valid key is of the wrong kind.',
+      'rejected because of its key has no key, unless a valid key is of the wrong kind. `by_key` is stored every ' +
+      `${limits.lastUsedIntervalMillis / 1000} seconds, and is that of all instances.`,
     response: Failures,
     read: async () => {
       const recent = metrics.failures.recent().slice(0, limits.failuresMax);
       const ids = [...new Set(recent.flatMap(({ key_id }) => key_id ?? []))];
-      const names = await store.admin.findNames('api_key', ids);
+      const [names, by_key] = await Promise.all([
+        store.admin.findNames('api_key', ids),
+        recentKeyErrors(store, clock()),
+      ]);
       const seconds = (millis: number) => Math.floor(millis / 1000);
       return {
+        by_key,
         data: recent.map(({ status, method, route, key_id, count, first, last, request_id, code, message }) => ({
           ...{ status, method, route, key_id, key_name: (key_id && names.get(key_id)?.name) ?? null, count },
           ...{ first_at: seconds(first), last_at: seconds(last), request_id, code, message },

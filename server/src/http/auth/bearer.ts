@@ -6,7 +6,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { authenticate } from '../../domain/keys/authenticate.ts';
-import type { LastUsed } from '../../domain/keys/last-used.ts';
+import type { KeyUses } from '../../domain/keys/key-uses.ts';
 import { digestOf } from '../../domain/secret.ts';
 import type { StoredSession } from '../../domain/store/session.ts';
 import type { Store } from '../../domain/store/store.ts';
@@ -46,7 +46,7 @@ export type BearerOptions = {
   clock: () => number;
   metrics: Metrics;
   limits: RateLimits;
-  uses: LastUsed;
+  uses: KeyUses;
   /** Shared memory in which failed keys are counted by address. */
   failedKeys: SharedArrayBuffer;
   /** Shared memory in which keys that the upstream has rejected are counted by digest. */
@@ -59,7 +59,7 @@ export class Bearer {
   readonly #clock: () => number;
   readonly #metrics: Metrics;
   readonly #limits: RateLimits;
-  readonly #uses: LastUsed;
+  readonly #uses: KeyUses;
   readonly #failures: WindowCounter;
   readonly #rejections: WindowCounter;
 

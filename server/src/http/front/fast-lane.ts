@@ -23,7 +23,7 @@ import { validatorCompiler } from '../request/query.ts';
 import type { Dependencies, Handler } from '../route-types.ts';
 import { isMissingError } from '../upstream/owned-data.ts';
 import type { Connections } from './connections.ts';
-import { readLaneHeaders } from './lane-headers.ts';
+import { type LaneHeaders, readLaneHeaders } from './lane-headers.ts';
 
 /** Publishes each request that the fast lane responds to. Tests use it to check which path a request took. */
 export const fastLaneChannel = channel('backscroll:fast-lane');
@@ -170,7 +170,8 @@ class FastLane {
       const digest = headers && bearerDigest(headers.authorization);
       if (query === undefined || digest === undefined) return undefined;
       const id = safeRequestId(headers?.request_id);
-      const summary = { id, method: 'GET', route: messagesPath, key_id: null, start: performance.now() };
+      const { traceparent } = headers as LaneHeaders;
+      const summary = { id, method: 'GET', route: messagesPath, key_id: null, start: performance.now(), traceparent };
       const dataVersion = this.#dependencies.store.dataVersion();
       return { request, response, query, digest, ifNoneMatch: headers?.if_none_match, dataVersion, summary };
     } catch {

@@ -3,6 +3,7 @@ export type LaneHeaders = {
   authorization: string | undefined;
   if_none_match: string | undefined;
   request_id: string | undefined;
+  traceparent: string | undefined;
 };
 
 /** Headers that announce a body, or that need special handling. */
@@ -13,7 +14,12 @@ const unsupported = new Set(['connection', 'content-length', 'expect', 'transfer
  * request: without exactly one Host, with a repeated header, or with one of the headers above.
  */
 export function readLaneHeaders(rawHeaders: readonly string[]): LaneHeaders | undefined {
-  const headers: LaneHeaders = { authorization: undefined, if_none_match: undefined, request_id: undefined };
+  const headers: LaneHeaders = {
+    authorization: undefined,
+    if_none_match: undefined,
+    request_id: undefined,
+    traceparent: undefined,
+  };
   let hosts = 0;
   let contentTypes = 0;
   const setOnce = (name: keyof LaneHeaders, value: string): boolean => {
@@ -39,6 +45,9 @@ export function readLaneHeaders(rawHeaders: readonly string[]): LaneHeaders | un
         break;
       case 'x-request-id':
         if (!setOnce('request_id', value)) return undefined;
+        break;
+      case 'traceparent':
+        if (!setOnce('traceparent', value)) return undefined;
         break;
       default:
         if (unsupported.has(name) && !(name === 'connection' && value === 'keep-alive')) return undefined;

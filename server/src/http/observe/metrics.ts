@@ -1,9 +1,8 @@
-import { AggregatorRegistry, collectDefaultMetrics, type Metric, Registry } from 'prom-client';
-import type { IndexLag } from '../../domain/search/search-indexer.ts';
-import type { ChangeCounts } from '../../domain/store/change-reads.ts';
-import type { FollowLag } from '../../domain/store/import-sources.ts';
+import { AggregatorRegistry, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import { productVersion } from '../../contract/product.ts';
 import type { WorkerContext } from '../workers/context.ts';
 import type { Peers } from '../workers/peers.ts';
+import { type DatabaseState, databaseGauges } from './database-metrics.ts';
 import { Failures } from './failures.ts';
 import { bounds, type Counter, type Series, SeriesTable } from './series-table.ts';
 import { Traffic } from './traffic.ts';
@@ -28,19 +27,11 @@ const prefixes = {
   responder: 'responder ',
   heldBack: 'held_back',
   tools: 'tool ',
+  messages: 'messages',
 };
 
 /** The outcome of a request to the upstream that got a response. */
 const responded = 'response';
-
-/** Values read for each request for metrics. Undefined values are left out of the text. */
-type ReadMetrics = {
-  changes: ChangeCounts | undefined;
-  search: IndexLag | undefined;
-  dify: FollowLag | undefined;
-  /** Objects in doubt. */
-  doubts: number | undefined;
-};
 
 type Labels = Record<string, string | number>;
 type Sample = { labels: Labels; value: number; metricName?: string };
@@ -56,12 +47,14 @@ export class Metrics {
   readonly #series: SeriesTable;
   readonly #peers: Peers;
   /** As of the last request for metrics. */
-  #read: ReadMetrics = { changes: undefined, search: undefined, dify: undefined, doubts: undefined };
+  #read: DatabaseState = {};
   /** By status, method and route. */
   readonly #requestCounters = new Map<string, { counter: Counter; isTraffic: boolean }>();
 
   readonly contentType = this.#registry.contentType;
 
+  /** The current time in seconds. */
+  readonly seconds: () => number;
   /** The last hour in short intervals, for the console. */
   readonly traffic: Traffic;
   /** Failed requests of the last hour, for the console. */
@@ -69,15 +62,32 @@ export class Metrics {
 
   /**
    * `clock` returns milliseconds since the epoch, `inFlight` and `waiting` the numbers of requests that are in flight and
-   * that wait for changes.
+   * that wait for changes, `connections` those of this worker to the database.
    */
-  constructor(clock: () => number, inFlight: () => number, waiting: () => number, context: WorkerContext) {
+  constructor(
+    clock: () => number,
+    inFlight: () => number,
+    waiting: () => number,
+    context: WorkerContext,
+    connections: () => { used: number; waiting: number },
+  ) {
     const { peers } = context;
+    this.seconds = () => Math.floor(clock() / 1000);
     this.#series = new SeriesTable(context);
     this.#peers = peers;
     this.traffic = new Traffic(clock, context);
     this.failures = new Failures(clock, context);
     this.#addDefaultMetrics();
+    this.#addConnections(connections);
+    const build = { version: productVersion(), node: process.version };
+    this.#register('backscroll_build_info', 'The version of this program. Always 1.', 'gauge', () => [
+      { labels: build, value: 1 },
+    ]);
+    for (const { name, help, samples } of databaseGauges)
+      this.#register(name, help, 'gauge', () => samples(this.#read, this.seconds()));
+    this.#register('backscroll_messages_appended_total', 'Messages that were received as records.', 'counter', () => [
+      { labels: {}, value: this.#series.total().get(prefixes.messages)?.count ?? 0 },
+    ]);
     peers.onCollect(() => this.#threadMetrics.getMetricsAsJSON());
     this.#register('backscroll_http_requests_total', 'Requests with a response.', 'counter', () =>
       this.#requests().map(({ labels, series }) => ({ labels, value: series.count })),
@@ -112,36 +122,6 @@ export class Metrics {
     this.#register('backscroll_changes_waiting', 'Requests that wait for changes.', 'gauge', () => [
       { labels: {}, value: waiting() },
     ]);
-    const secondsSince = (time: number | null) => (time === null ? 0 : Math.max(0, Math.floor(clock() / 1000) - time));
-    const gauge = (name: string, help: string, value: (counts: ChangeCounts) => number) =>
-      this.#register(name, help, 'gauge', () =>
-        this.#read.changes === undefined ? [] : [{ labels: {}, value: value(this.#read.changes) }],
-      );
-    gauge('backscroll_changes_head', 'Newest position of the change feed.', ({ position }) => position);
-    gauge('backscroll_changes_unsequenced', 'Committed changes without a position.', ({ unsequenced }) => unsequenced);
-    gauge(
-      'backscroll_changes_oldest_unsequenced_seconds',
-      'Age of the oldest of these changes.',
-      ({ oldestUnsequenced }) => secondsSince(oldestUnsequenced),
-    );
-    const lagGauge = (name: string, help: string, value: (lag: IndexLag) => number) =>
-      this.#register(name, help, 'gauge', () =>
-        this.#read.search === undefined ? [] : [{ labels: {}, value: value(this.#read.search) }],
-      );
-    lagGauge('backscroll_search_lag_changes', 'Changes that the search does not find yet.', ({ changes }) => changes);
-    lagGauge('backscroll_search_lag_seconds', 'Age of the oldest of them.', ({ oldest }) => secondsSince(oldest));
-    lagGauge('backscroll_search_building', '1 while the index of the search is built from all records.', (lag) =>
-      lag.isBuilding ? 1 : 0,
-    );
-    const followHelp = 'What was committed longer ago in the Dify installation that is followed is stored.';
-    this.#register('backscroll_dify_lag_seconds', followHelp, 'gauge', () => {
-      const { dify } = this.#read;
-      if (dify === undefined) return [];
-      return [
-        { labels: { of: 'messages' }, value: dify.messages_lag_seconds },
-        { labels: { of: 'others' }, value: dify.others_lag_seconds },
-      ];
-    });
   }
 
   /** Metrics of requests under `/v1`, if some of them are passed on. */
@@ -192,6 +172,17 @@ export class Metrics {
     return [...this.#series.total()]
       .filter(([label]) => label.startsWith(prefix))
       .map(([label, series]) => ({ label: label.slice(prefix.length), series }));
+  }
+
+  /** Every worker has its own connections, which are added up. */
+  #addConnections(connections: () => { used: number; waiting: number }): void {
+    const registers = [this.#threadMetrics];
+    const add = (name: string, help: string, value: () => number) => {
+      const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(value()) });
+    };
+    const used = 'Connections to PostgreSQL in use; 0 on the embedded engine.';
+    add('backscroll_database_connections_in_use', used, () => connections().used);
+    add('backscroll_database_connections_waiting', 'Requests that wait for a connection.', () => connections().waiting);
   }
 
   /** Those named `nodejs_` are of one thread, the others of the process. */
@@ -261,12 +252,17 @@ export class Metrics {
     this.#series.counter(prefixes.responder + responder).add();
   }
 
+  /** Counts messages that were stored. */
+  countMessages(count: number): void {
+    this.#series.counter(prefixes.messages).addMany(count);
+  }
+
   /** Counts a response whose end was held back. */
   countHeldBack(seconds: number): void {
     this.#series.counter(prefixes.heldBack).add(seconds);
   }
 
-  async text(read: ReadMetrics): Promise<string> {
+  async text(read: DatabaseState): Promise<string> {
     this.#read = read;
     const others = (await this.#peers.collect()) as object[];
     const ofAllThreads = AggregatorRegistry.aggregate([await this.#threadMetrics.getMetricsAsJSON(), ...others]);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
+import type { KeyUses } from '../../domain/keys/key-uses.ts';
 import { causeOf, safeText } from './causes.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -15,6 +16,10 @@ export function requestIdOf({ headers }: IncomingMessage): string {
 export function safeRequestId(clientId: string | undefined): string {
   return clientId !== undefined && safeId.test(clientId) ? clientId : randomUUID();
 }
+
+/** The id of the trace that a request belongs to (W3C Trace Context), if the header is valid. */
+const traceIdOf = (traceparent: string): string | undefined =>
+  /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:$|-)/.exec(traceparent)?.[1];
 
 /** The route of a request that no route matches. */
 export const unmatchedRoute = 'unmatched';
@@ -31,25 +36,32 @@ export type RequestSummary = {
   start: number;
   /** The tool that an agent called. */
   tool?: string | null;
+  traceparent: string | undefined;
 };
 
 /** Counts each request and logs one line about it when its response has ended or was aborted. */
 export class Observer {
   readonly #metrics: Metrics;
+  readonly #uses: KeyUses;
   readonly #lines: Lines | undefined;
   #millis = 0;
   #time = '';
 
   constructor(
     metrics: Metrics,
+    uses: KeyUses,
     logger: FastifyBaseLogger & { isLevelEnabled?: (level: string) => boolean },
     lines: Lines,
   ) {
     this.#metrics = metrics;
+    this.#uses = uses;
     this.#lines = logger.isLevelEnabled?.('info') === false ? undefined : lines;
   }
 
-  report({ id, method, route, key_id: callerKey, start, tool }: RequestSummary, response: ServerResponse): void {
+  report(
+    { id, method, route, key_id: callerKey, start, tool, traceparent }: RequestSummary,
+    response: ServerResponse,
+  ): void {
     const { statusCode, writableFinished } = response;
     const millis = performance.now() - start;
     this.#metrics.count(method, route, statusCode, millis / 1000);
@@ -61,6 +73,7 @@ export class Observer {
       const path = route === unmatchedRoute ? `: ${response.req.url?.split('?', 1)[0]}` : '';
       const lastFailure = { request_id: id, code, message: safeText(message + path) };
       this.#metrics.failures.add({ status: statusCode, method, route, key_id }, lastFailure);
+      if (key_id !== null) this.#uses.addError(key_id, statusCode, this.#metrics.seconds());
     }
     if (this.#lines === undefined) return;
     // The service generated or checked all other values, so they need no escaping.
@@ -68,9 +81,11 @@ export class Observer {
     const error = cause?.code ? `,"error":"${cause.code}","message":${JSON.stringify(cause.message)}` : '';
     const called = tool ? `,"tool":"${tool}"` : '';
     const aborted = writableFinished ? '' : ',"aborted":true';
+    const traceId = traceparent === undefined ? undefined : traceIdOf(traceparent);
+    const trace = traceId === undefined ? '' : `,"trace_id":"${traceId}"`;
     const took = Math.round(millis * 100) / 100;
     this.#lines.write(
-      `{"level":30,"time":"${this.#now()}","req_id":"${id}","method":"${method}","route":"${route}","status":${statusCode},"ms":${took},"key_id":${key}${called}${error}${aborted},"msg":"request"}\n`,
+      `{"level":30,"time":"${this.#now()}","req_id":"${id}","method":"${method}","route":"${route}","status":${statusCode},"ms":${took},"key_id":${key}${called}${trace}${error}${aborted},"msg":"request"}\n`,
     );
   }
 

@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { STATUS_CODES } from 'node:http';
 import Fastify, { type RouteOptions } from 'fastify';
 import type { TOptional, TString } from 'typebox';
 import { ErrorBody } from '../../contract/error.ts';
 import { keyKindTable } from '../../contract/key-kinds.ts';
+import { productVersion } from '../../contract/product.ts';
 import { recordKinds, records } from '../../contract/record.ts';
 import { Type } from '../../contract/type.ts';
 import { sessionCookie } from '../auth/session-cookie.ts';
@@ -126,15 +126,11 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
   const examples = await readRecordExamples();
   const described = {
     ...(named as object),
-    info: { ...about.info, 'x-backscroll-version': await productVersion() },
+    info: { ...about.info, 'x-backscroll-version': productVersion() },
     'x-errors': Object.entries(errorTable).map(([code, [status, when]]) => ({ status, code, when })),
     'x-records': recordKinds.map((kind) => ({ kind, schema: records[kind], example: examples[kind] })),
   };
   return `${JSON.stringify(described, null, 2)}\n`;
-}
-
-export async function productVersion(): Promise<string> {
-  return JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8')).version;
 }
 
 type NamedResponses = Record<string, { description: string } | { $ref: string }>;

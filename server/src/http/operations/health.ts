@@ -3,6 +3,7 @@ import { limits } from '../../contract/limits.ts';
 import { choice, integer, shape } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { unavailable } from '../../domain/errors.ts';
+import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
 import { followLag } from '../../domain/store/import-sources.ts';
 import { responses, textResponse } from '../openapi/openapi.ts';
@@ -34,7 +35,7 @@ const about = { tags: ['Operations'] };
 
 export const healthRoutes: Routes = (
   app,
-  { store, bearer, metrics, metrics_token, inFlight, search, upstream, owned },
+  { store, bearer, clock, metrics, metrics_token, inFlight, search, upstream, owned },
 ) => {
   app.get(
     '/health/live',
@@ -89,13 +90,16 @@ export const healthRoutes: Routes = (
       // While it waits for the database, it does not take the place of another request.
       inFlight.add(-1);
       const lag = search === undefined ? inTime(indexLag(store)) : undefined;
-      const [changes, searchLag, dify, doubts] = await Promise.all([
+      const [changes, searchLag, dify, doubts, bytes, backups, keyErrors] = await Promise.all([
         inTime(store.changes.count()),
         lag,
         inTime(followLag(store, Date.now())),
         owned && inTime(store.doubts.count()),
+        inTime(store.monitoring.databaseBytes()),
+        inTime(store.monitoring.listBackups()),
+        inTime(recentKeyErrors(store, clock())),
       ]).finally(() => inFlight.add(1));
-      const text = await metrics.text({ changes, search: searchLag, dify, doubts });
+      const text = await metrics.text({ changes, search: searchLag, dify, doubts, bytes, backups, keyErrors });
       return reply.header('content-type', metrics.contentType).send(text);
     },
   );

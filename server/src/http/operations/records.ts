@@ -21,7 +21,7 @@ const Imported = shape(
   { description: 'All records were imported.' },
 );
 
-export const recordRoutes: Routes = (app, { store, bearer, clock, validateLines, owned }) => {
+export const recordRoutes: Routes = (app, { store, bearer, clock, metrics, validateLines, owned }) => {
   app.addContentTypeParser(ndjson, (_request, payload, done) => done(null, payload));
 
   app.route({
@@ -51,7 +51,9 @@ export const recordRoutes: Routes = (app, { store, bearer, clock, validateLines,
       if (caller.kind === 'writer') await owned?.requireOwnApp(caller.app.id);
       const now = Math.floor(clock() / 1000);
       const sources = [{ bytes: streamBody(raw) }];
-      return { records: await importRecords(store, caller, sources, now, { validate: validateLines }) };
+      const { records, messages } = await importRecords(store, caller, sources, now, { validate: validateLines });
+      metrics.countMessages(messages);
+      return { records };
     },
   });
 

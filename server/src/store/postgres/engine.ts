@@ -84,6 +84,10 @@ export class PostgresEngine implements Engine {
     return { read, close };
   }
 
+  connections(): { used: number; waiting: number } {
+    return this.#pool.usage();
+  }
+
   async ping(): Promise<void> {
     await this.read(sql.ping);
   }

@@ -99,6 +99,12 @@ export class PostgresPool {
     return this.#options.connections;
   }
 
+  /** Those in use, and the requests that wait for one. */
+  usage(): { used: number; waiting: number } {
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return { used: totalCount - idleCount, waiting: waitingCount };
+  }
+
   get writesOutbox(): boolean {
     return this.#options.changes;
   }

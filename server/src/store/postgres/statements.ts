@@ -83,6 +83,7 @@ export const dialect: Dialect = {
   listTable: 'unnest(CAST(? AS text[])) AS listed (value)',
   jsonField: (column, name) => `CAST(${column} AS json) ->> '${name}'`,
   readsCursorFirst: false,
+  databaseBytes: 'SELECT pg_database_size(current_database()) AS bytes',
 };
 
 const editedPath = pathSql({ workspace: '$2', dataset: '$1', document: '$3', segment: '$4', chunk: '$5' });

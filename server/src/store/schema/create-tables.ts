@@ -1,6 +1,7 @@
 import { lastActivity } from '../messages/conversation-columns.ts';
 import { createChangeTables } from './create-change-tables.ts';
 import { createLogTables } from './create-log-tables.ts';
+import { createMonitoringTables } from './create-monitoring-tables.ts';
 import { createSearchTables } from './create-search-tables.ts';
 
 /**
@@ -251,7 +252,7 @@ const leases: readonly string[] = [
    )`,
 ];
 
-const common = [...configuration, ...messages, ...users, ...knowledge, ...createLogTables];
+const common = [...configuration, ...messages, ...users, ...knowledge, ...createLogTables, ...createMonitoringTables];
 
 export const createTables = {
   sqlite: [...common, ...leases, ...createChangeTables.sqlite, ...createSearchTables.sqlite],

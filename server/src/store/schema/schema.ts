@@ -12,7 +12,7 @@ type Engine = keyof typeof createTables;
  * Until the first release there is one step: a change of the schema edits it and increments this version, so that databases of
  * unreleased versions are recognized. See decision 0030.
  */
-const firstVersion = 18;
+const firstVersion = 19;
 
 /** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */
 function forSqlite(statement: string): string {
@@ -71,6 +71,8 @@ export const distribution = {
     'doubts',
     'search_state',
     'user_totals',
+    'key_errors',
+    'backups',
   ],
 } as const;
 

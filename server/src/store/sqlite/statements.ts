@@ -50,6 +50,7 @@ export const dialect: Dialect = {
   listTable: 'json_each(?)',
   jsonField: (column, name) => `${column} ->> '${name}'`,
   readsCursorFirst: false,
+  databaseBytes: 'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()',
 };
 
 /**

@@ -1,0 +1,22 @@
+/** Failed requests of a key in one hour: the number of the hour since the epoch. */
+export type KeyErrors = { key_id: string; hour: number; client_errors: number; server_errors: number };
+
+/** How the data was copied: with `backscroll backup`, or as records with `backscroll export`. */
+export type BackupKind = 'backup' | 'export';
+
+/** What operators watch of a database, over all instances that use it. */
+export interface Monitoring {
+  /** The size of the database in bytes; on a cluster that of the node that responds. */
+  databaseBytes(): Promise<number>;
+  /** Connections of this thread that are in use, and requests that wait for one. None on the embedded engine. */
+  connections(): { used: number; waiting: number };
+  addErrors(errors: readonly KeyErrors[]): Promise<void>;
+  /** Failed requests by key, from an hour on; at most `limit` keys, those with the most errors first. */
+  sumErrors(hour: number, limit: number): Promise<(Omit<KeyErrors, 'hour'> & { key_name: string | null })[]>;
+  /** Deletes the errors before an hour. */
+  trimErrors(hour: number): Promise<void>;
+  /** Stores the time of a successful backup, in seconds. */
+  noteBackup(kind: BackupKind, at: number): Promise<void>;
+  /** The latest backup of each kind. */
+  listBackups(): Promise<{ kind: BackupKind; at: number }[]>;
+}

@@ -1,0 +1,88 @@
+import type { IndexLag } from '../../domain/search/search-indexer.ts';
+import type { ChangeCounts } from '../../domain/store/change-reads.ts';
+import type { FollowLag } from '../../domain/store/import-sources.ts';
+import type { BackupKind, KeyErrors } from '../../domain/store/monitoring.ts';
+
+/** What is read of the database for metrics. What is not used, or did not respond in time, is undefined. */
+export type DatabaseState = {
+  changes?: ChangeCounts | undefined;
+  search?: IndexLag | undefined;
+  dify?: FollowLag | undefined;
+  /** Objects in doubt. */
+  doubts?: number | undefined;
+  bytes?: number | undefined;
+  backups?: readonly { kind: BackupKind; at: number }[] | undefined;
+  keyErrors?: readonly (Omit<KeyErrors, 'hour'> & { key_name: string | null })[] | undefined;
+};
+
+type Samples = { labels: Record<string, string>; value: number }[];
+type Gauge = { name: string; help: string; samples: (state: DatabaseState, now: number) => Samples };
+
+/** A gauge without labels. It is left out if its value is undefined. */
+const gauge = (
+  name: string,
+  help: string,
+  value: (state: DatabaseState, now: number) => number | undefined,
+): Gauge => ({
+  ...{ name, help },
+  samples: (state, now) => {
+    const read = value(state, now);
+    return read === undefined ? [] : [{ labels: {}, value: read }];
+  },
+});
+
+/** 0 if there is no time. */
+const secondsSince = (time: number | null | undefined, now: number): number | undefined =>
+  time === undefined ? undefined : time === null ? 0 : Math.max(0, now - time);
+
+/** Gauges of the database, which are the same on every instance. `now` is in seconds. */
+export const databaseGauges: readonly Gauge[] = [
+  gauge('backscroll_changes_head', 'Newest position of the change feed.', ({ changes }) => changes?.position),
+  gauge(
+    'backscroll_changes_unsequenced',
+    'Committed changes without a position.',
+    ({ changes }) => changes?.unsequenced,
+  ),
+  gauge('backscroll_changes_oldest_unsequenced_seconds', 'Age of the oldest of these changes.', ({ changes }, now) =>
+    secondsSince(changes?.oldestUnsequenced, now),
+  ),
+  gauge('backscroll_search_lag_changes', 'Changes that the search does not find yet.', ({ search }) => search?.changes),
+  gauge('backscroll_search_lag_seconds', 'Age of the oldest of them.', ({ search }, now) =>
+    secondsSince(search?.oldest, now),
+  ),
+  gauge(
+    'backscroll_search_building',
+    '1 while the index of the search is built from all records.',
+    ({ search }) => search && Number(search.isBuilding),
+  ),
+  {
+    name: 'backscroll_dify_lag_seconds',
+    help: 'What was committed longer ago in the Dify installation that is followed is stored.',
+    samples: ({ dify }) =>
+      dify === undefined
+        ? []
+        : [
+            { labels: { of: 'messages' }, value: dify.messages_lag_seconds },
+            { labels: { of: 'others' }, value: dify.others_lag_seconds },
+          ],
+  },
+  gauge('backscroll_database_bytes', 'Size of the database.', ({ bytes }) => bytes),
+  {
+    name: 'backscroll_backup_age_seconds',
+    help: 'Time since the last successful command backup or export.',
+    samples: ({ backups = [] }, now) =>
+      backups.map(({ kind, at }) => ({ labels: { kind }, value: Math.max(0, now - at) })),
+  },
+  {
+    name: 'backscroll_key_errors_24h',
+    help: 'Failed requests of the keys with the most errors in the last 24 hours, to all instances.',
+    samples: ({ keyErrors = [] }) =>
+      keyErrors.flatMap(({ key_id, key_name, client_errors, server_errors }) => {
+        const labels = { key_id, key: key_name ?? '' };
+        return [
+          { labels: { ...labels, status: '4xx' }, value: client_errors },
+          { labels: { ...labels, status: '5xx' }, value: server_errors },
+        ];
+      }),
+  },
+];

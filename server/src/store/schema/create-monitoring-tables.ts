@@ -1,0 +1,14 @@
+/** Failed requests of keys, of the last day, by hour; and the latest backups. */
+export const createMonitoringTables: readonly string[] = [
+  `CREATE TABLE key_errors (
+     key_id TEXT NOT NULL,
+     hour BIGINT NOT NULL,
+     client_errors BIGINT NOT NULL,
+     server_errors BIGINT NOT NULL,
+     PRIMARY KEY (key_id, hour)
+   )`,
+  `CREATE TABLE backups (
+     kind TEXT NOT NULL PRIMARY KEY,
+     at BIGINT NOT NULL
+   )`,
+];
