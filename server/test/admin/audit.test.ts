@@ -9,6 +9,7 @@ type Entry = { id: string; at: number; key_id: string | null; key_name: string |
   record: string;
   count: number;
   records: NamedRecord[];
+  tool: string | null;
 };
 
 onEveryEngine('activity in the console API', (engine) => {
@@ -41,6 +42,7 @@ onEveryEngine('activity in the console API', (engine) => {
     assert.deepEqual(entry, {
       ...{ key_id: one.keyIds.knowledge, key_name: 'knowledge', action: 'update', record: 'child_chunk', count: 1 },
       records: [{ id: chunk, name: 'document, segment 1, chunk 1', path: [dataset, document, segment, chunk] }],
+      ...{ app_id: null, app_name: null, messages: null, tool: null },
     });
   });
 

@@ -718,7 +718,7 @@ describe('query plans on PostgreSQL', () => {
         ['cached page with first_id', pageStatement(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
         ['models', sql.findModelEntries, ['w1', 'llm'], 10],
         ['chunk', findChunkPath, chunk, 4],
-        ['edit', editChunk, [...path, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]', 'n1', '[]'], 14],
+        ['edit', editChunk, [...path, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]', 'n1', '[]', null], 14],
       ];
       for (const [name, text, values, rows] of cases) {
         const plan = await explainAs(mode, text, values);
@@ -734,7 +734,7 @@ describe('query plans on PostgreSQL', () => {
     const path = ['d1', 'w1', 'o1', 's1', 'h1'];
     const plan = await explainAs('force_generic_plan', editChunk, [
       ...path,
-      ...['new', 1, 2, 'v2', 'k1', null, 'e1', '[]', 'n1', '[]'],
+      ...['new', 1, 2, 'v2', 'k1', null, 'e1', '[]', 'n1', '[]', null],
     ]);
     const writes = stepsOf(plan).filter((step) => step['Node Type'] === 'ModifyTable');
     const tables = ['audit_entries', 'change_outbox', 'child_chunk_revisions', 'child_chunks'];
