@@ -18,6 +18,10 @@ export type GetConversationHistoryQuery = {
 export type GetConversationsQuery = {
   /** End-user identifier. Only conversations of this user exist then. */
   user?: string | undefined;
+  /** Earliest creation time. Unix epoch seconds. */
+  created_after?: number | undefined;
+  /** End of the time range of creation, exclusive. Unix epoch seconds. */
+  created_before?: number | undefined;
   /** Cursor: returns only conversations after the conversation with this ID. */
   last_id?: string | undefined;
   /** Another name of `last_id`, if that is absent. */
@@ -76,6 +80,26 @@ export type GetAppMetaQuery = {
 export type GetAppSiteQuery = {
   /** End-user identifier. It has no effect. */
   user?: string | undefined;
+};
+
+/** List App Feedbacks: query. */
+export type GetAppFeedbacksQuery = {
+  /** Number of the page. */
+  page?: number | undefined;
+  /** Number of entries per page. */
+  limit?: number | undefined;
+};
+
+/** Search Messages of a User: query. */
+export type SearchUserMessagesQuery = {
+  /** Words that must all occur, the last one as the beginning of a word; `"…"` is a phrase. Case and accents are ignored. Absent: everything. */
+  query?: string | undefined;
+  /** End-user identifier. Only messages of this user are searched. */
+  user: string;
+  /** Number of messages returned per request. */
+  limit?: number | undefined;
+  /** Start of the page: `cursor` of the previous page. */
+  cursor?: string | undefined;
 };
 
 /** List Knowledge Bases: query. */
@@ -283,6 +307,38 @@ export type AgentThought = {
   files: string[];
   /** Creation time. Unix epoch seconds. */
   created_at: number;
+};
+
+/** Feedback of a message. */
+export type AppFeedback = {
+  /** ID of the feedback, always the same for a message. */
+  id: string;
+  /** App ID. */
+  app_id: string;
+  /** Conversation ID. */
+  conversation_id: string;
+  /** Message ID. */
+  message_id: string;
+  /** `like` (positive) or `dislike` (negative). */
+  rating: 'like' | 'dislike';
+  /** Text of the feedback. */
+  content: string | null;
+  /** Always `user`. */
+  from_source: 'user';
+  /** End user of the conversation. */
+  from_end_user_id: string | null;
+  /** Always null. */
+  from_account_id: null;
+  /** Time of the feedback, in UTC. */
+  created_at: string;
+  /** The same time. */
+  updated_at: string;
+};
+
+/** A page of the feedback of an app. */
+export type AppFeedbacks = {
+  /** Newest first; those of one second by message ID. */
+  data: AppFeedback[];
 };
 
 /** The app of the key. */
@@ -499,6 +555,32 @@ export type FormSubmissionData = {
   action_id: string;
   /** Display text of the clicked button. */
   action_text: string;
+};
+
+/** A message of the user. */
+export type FoundMessage = {
+  /** Message ID. */
+  message_id: string;
+  /** Conversation ID. */
+  conversation_id: string;
+  /** Creation time of the message. Unix epoch seconds. */
+  created_at: number;
+  /** The text that the snippet is from. */
+  field: 'query' | 'answer' | 'error' | 'file' | 'form';
+  /** The text around the first match, in parts; without a match, its beginning. */
+  snippet: SnippetPart[];
+};
+
+/** A page of search results. */
+export type FoundMessages = {
+  /** Requested number of messages. */
+  limit: number;
+  /** Whether more may follow. */
+  has_more: boolean;
+  /** Cursor of the next page; null on the last page. */
+  cursor: string | null;
+  /** Newest first. */
+  data: FoundMessage[];
 };
 
 export type HumanInputContent = {
@@ -1040,6 +1122,13 @@ export type SingleDocument = {
   summary_index_status?: string | null | undefined;
   /** Whether it needs a summary. */
   need_summary?: boolean | undefined;
+};
+
+export type SnippetPart = {
+  /** Part of the text. */
+  text: string;
+  /** Whether it matches the query. */
+  hit: boolean;
 };
 
 export type Tag = {

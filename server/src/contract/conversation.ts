@@ -1,7 +1,19 @@
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
-import { choice, epochSeconds, flag, integer, list, nullable, openObject, shape, text, uuid } from './primitives.ts';
-import { cursorPattern } from './rules.ts';
+import {
+  choice,
+  epochSeconds,
+  flag,
+  id,
+  integer,
+  list,
+  nullable,
+  openObject,
+  shape,
+  text,
+  uuid,
+} from './primitives.ts';
+import { cursorPattern, noNul } from './rules.ts';
 import { Type } from './type.ts';
 
 export const conversationOrders = ['created_at', '-created_at', 'updated_at', '-updated_at'] as const;
@@ -31,8 +43,19 @@ export const ConversationPage = shape(
 
 const user = Type.String({ description: 'End-user identifier. Only conversations of this user exist then.' });
 
+const seconds = (description: string) =>
+  Type.Optional(
+    Type.Integer({
+      minimum: Number.MIN_SAFE_INTEGER,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: `${description} Unix epoch seconds.`,
+    }),
+  );
+
 export const ConversationListQuery = Type.Object({
   user: Type.Optional(user),
+  created_after: seconds('Earliest creation time.'),
+  created_before: seconds('End of the time range of creation, exclusive.'),
   last_id: Type.Optional(
     Type.String({ description: 'Cursor: returns only conversations after the conversation with this ID.' }),
   ),
@@ -107,3 +130,94 @@ export const Rating = Type.Object(
   { title: 'Rating', description: 'Feedback of a user.' },
 );
 export type Rating = Static<typeof Rating>;
+
+const time = (description: string) => Type.String({ format: 'date-time', description });
+
+const AppFeedback = shape(
+  {
+    id: uuid('ID of the feedback, always the same for a message.'),
+    app_id: id('App ID.'),
+    conversation_id: uuid('Conversation ID.'),
+    message_id: uuid('Message ID.'),
+    rating: choice(['like', 'dislike'], '`like` (positive) or `dislike` (negative).'),
+    content: nullable(text('Text of the feedback.')),
+    from_source: choice(['user'], 'Always `user`.'),
+    from_end_user_id: nullable(text('End user of the conversation.')),
+    from_account_id: Type.Unsafe<null>({ type: 'null', description: 'Always null.' }),
+    created_at: time('Time of the feedback, in UTC.'),
+    updated_at: time('The same time.'),
+  },
+  { title: 'AppFeedback', description: 'Feedback of a message.' },
+);
+
+export const AppFeedbacks = shape(
+  { data: list(AppFeedback, 'Newest first; those of one second by message ID.') },
+  { title: 'AppFeedbacks', description: 'A page of the feedback of an app.' },
+);
+export type AppFeedback = Static<typeof AppFeedback>;
+
+export const FeedbackListQuery = Type.Object({
+  page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Number of the page.' })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.feedbackRowsMax,
+      default: limits.listRowsDefault,
+      description: 'Number of entries per page.',
+    }),
+  ),
+});
+
+export const MessageSearchQuery = Type.Object({
+  query: Type.Optional(
+    Type.String({
+      maxLength: limits.searchUnitsMax,
+      description:
+        'Words that must all occur, the last one as the beginning of a word; `"…"` is a phrase. Case and accents are ignored. ' +
+        'Absent: everything.',
+    }),
+  ),
+  user: Type.String({
+    minLength: 1,
+    pattern: noNul.source,
+    description: 'End-user identifier. Only messages of this user are searched.',
+  }),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: limits.listRowsMin,
+      maximum: limits.listRowsMax,
+      default: limits.listRowsDefault,
+      description: 'Number of messages returned per request.',
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ pattern: cursorPattern.source, description: 'Start of the page: `cursor` of the previous page.' }),
+  ),
+});
+
+const SnippetPart = shape(
+  { text: text('Part of the text.'), hit: flag('Whether it matches the query.') },
+  { title: 'SnippetPart' },
+);
+
+export const FoundMessage = shape(
+  {
+    message_id: uuid('Message ID.'),
+    conversation_id: uuid('Conversation ID.'),
+    created_at: epochSeconds('Creation time of the message.'),
+    field: choice(['query', 'answer', 'error', 'file', 'form'], 'The text that the snippet is from.'),
+    snippet: list(SnippetPart, 'The text around the first match, in parts; without a match, its beginning.'),
+  },
+  { title: 'FoundMessage', description: 'A message of the user.' },
+);
+export type FoundMessage = Static<typeof FoundMessage>;
+
+export const FoundMessages = shape(
+  {
+    limit: integer('Requested number of messages.'),
+    has_more: flag('Whether more may follow.'),
+    cursor: nullable(text('Cursor of the next page; null on the last page.')),
+    data: list(FoundMessage, 'Newest first.'),
+  },
+  { title: 'FoundMessages', description: 'A page of search results.' },
+);

@@ -29,6 +29,8 @@ export const limits = {
   /** Revisions and citing answers in the result of a tool. */
   toolChunkRowsMax: 10,
   searchUnitsMax: 200,
+  /** Feedback in one page of an app's list. */
+  feedbackRowsMax: 101,
   /** Kinds of failed requests that are listed. */
   failuresMax: 100,
   /** Characters of texts of messages in a list of conversations. */
@@ -36,6 +38,7 @@ export const limits = {
   /** Days that the overview shows without parameters, and at most. */
   overviewDaysDefault: 30,
   overviewDaysMax: 366,
+  overviewModelsMax: 50,
   /** Times before the year 10000. */
   overviewSecondsMax: 253_402_300_800,
   overviewAppsMax: 100,

@@ -40,7 +40,9 @@ import { chatMessageRoutes } from './operations/chat-messages.ts';
 import { childChunkRoutes } from './operations/child-chunks.ts';
 import { conversationRoutes } from './operations/conversations.ts';
 import { datasetRoutes } from './operations/datasets.ts';
+import { feedbackRoutes } from './operations/feedbacks.ts';
 import { healthRoutes } from './operations/health.ts';
+import { messageSearchRoutes } from './operations/message-search.ts';
 import { messageRoutes } from './operations/messages.ts';
 import { modelRoutes } from './operations/models.ts';
 import { recordRoutes } from './operations/records.ts';
@@ -94,6 +96,8 @@ const routes: readonly Routes[] = [
   chatMessageRoutes,
   conversationRoutes,
   appInfoRoutes,
+  feedbackRoutes,
+  messageSearchRoutes,
   datasetRoutes,
   childChunkRoutes,
   modelRoutes,

@@ -40,7 +40,7 @@ onEveryEngine('overview', (engine) => {
   const get = (query: string) => service.request('GET', `/admin/overview?${query}`, { key: admin });
   const none = { messages: 0, liked: 0, disliked: 0, failed: 0, tokens: 0 };
 
-  it('200: totals of whole days and of the period before, by day, app and user', async () => {
+  it('200: totals of whole days and of the period before, by day, app, model and user', async () => {
     const { status, body, text } = await get(`from=${first * day + 5}&to=${(first + 1) * day + 5}`);
     assert.equal(status, 200, text);
     const prices = [
@@ -70,6 +70,9 @@ onEveryEngine('overview', (engine) => {
       apps: [
         { app_id: one.ids.app, app_name: 'app', ...ofOne },
         { app_id: other.ids.app, app_name: 'app', ...ofOther },
+      ],
+      models: [
+        { model_provider: null, model: null, messages: 6, liked: 1, disliked: 2, failed: 2, tokens: 15, prices },
       ],
       users: [
         { user: 'bob', messages: 3, liked: 1, disliked: 1, failed: 1, tokens: 5, price: 1, currency: 'USD' },

@@ -178,6 +178,7 @@ describe('an overview', () => {
     before: { ...none, messages: 40, disliked: 8, users: 3, prices: [{ currency: 'USD', price: 4 }] },
     days: [{ ...none, day: '1970-01-02', messages: 50, disliked: 5, failed: 1 }],
     apps: [],
+    models: [],
     users: [],
   };
 

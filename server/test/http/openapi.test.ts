@@ -354,8 +354,8 @@ describe('operations of the API document', () => {
       JSON.stringify(responses[200] ?? '').includes('next_cursor'),
     );
     assert.ok(lists.length > 10);
-    // The cursor of a list of conversations is in its Link header.
-    assert.equal(cursors.length, lists.length + 1);
+    // The next cursor of a list of conversations is in its Link header, and that of a user's search has another name.
+    assert.equal(cursors.length, lists.length + 2);
     const sortKeys = [[-1], [0], ['é', ''], [1, '👋'], [-719528, '', ''], [20, 'a"b', 3, 'x']];
     for (const { schema } of cursors) {
       const pattern = new RegExp(schema.pattern, 'u');
@@ -597,6 +597,8 @@ describe('errors and keys of every operation', () => {
     ['/admin/keys', 'post', ['admin', 'consoleSession'], [400, 401, 408, 413, 415, 429, 500, 501, 503]],
     ['/admin/keys/{key_id}', 'patch', ['admin', 'consoleSession'], [400, 401, 404, 408, 413, 415, 429, 500, 501, 503]],
     ['/v1/conversations', 'get', ['app'], [400, 401, 404, 429, 500, 501, 503]],
+    ['/v1/app/feedbacks', 'get', ['app'], [400, 401, 429, 500, 501, 503]],
+    ['/v1/messages/search', 'get', ['app'], [400, 401, 404, 429, 500, 501, 503]],
     ...(
       [
         ['/v1/conversations/{conversation_id}/name', 'post'],

@@ -38,6 +38,7 @@ type Write = {
   currency: string | null;
   feedback: { rating: string } | null | undefined;
   status: string;
+  model: string | null;
 };
 type Step =
   | { kind: 'import'; writes: Write[] }
@@ -64,6 +65,7 @@ const write: fc.Arbitrary<Write> = fc.record({
   currency: fc.option(fc.constantFrom('USD', 'EUR', '', '€uro', 'a currency that is far too long for one')),
   feedback: fc.constantFrom({ rating: 'like' }, { rating: 'dislike' }, null, undefined),
   status: fc.constantFrom('normal', 'error'),
+  model: fc.constantFrom('lantern', 'beacon', null),
 });
 const rating = fc.constantFrom('like', 'dislike', null);
 const writes = fc.array(write, { minLength: 1, maxLength: 12 });
@@ -324,6 +326,14 @@ onEveryEngine('message counts and usage', (engine) => {
               before: expectedTotals(lines, first - 2, first),
               users: expectedUsers(lines, first, first + 2),
             },
+          );
+          const byModel = Map.groupBy(within(lines.messages, first, first + 2), ({ model }) => model ?? '');
+          const expectedModels = [...byModel]
+            .map(([model, own]) => ({ model: model || null, ...sumsOf(own), prices: pricesOf(own) }))
+            .sort((a, b) => b.messages - a.messages || ((a.model ?? '') < (b.model ?? '') ? -1 : 1));
+          assert.deepEqual(
+            body.models,
+            expectedModels.map((row) => ({ model_provider: null, ...row })),
           );
           const { users: _, ...totals } = body.totals;
           const { app_id: id, app_name, ...ofApp } = body.apps[0] ?? { app_id, app_name: 'app', ...totals };

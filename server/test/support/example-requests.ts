@@ -65,6 +65,8 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   getConversations: { key: 'app', parameters: { limit: 1 } },
   renameConversation: { key: 'app', parameters: { conversation_id }, body: { name: 'Grinder questions' } },
   rateMessage: { key: 'app', parameters: { message_id }, body: { rating: 'like', user: 'visitor-204' } },
+  getAppFeedbacks: { key: 'app', parameters: { limit: 1 } },
+  searchUserMessages: { key: 'app', parameters: { query: 'steam boiler', user: 'visitor-204', limit: 1 } },
   getAppInfo: { key: 'app' },
   getAppParameters: { key: 'app' },
   getAppMeta: { key: 'app' },

@@ -148,6 +148,11 @@ function conversationRows({ one, second, completion, other, ownConversations, me
   });
   const last = (id: string) => get(`/v1/conversations?last_id=${id}`);
   return {
+    'GET /v1/app/feedbacks': { targets: [unscoped('/v1/app/feedbacks', everyApp)] },
+    'GET /v1/messages/search': {
+      targets: [unscoped('/v1/messages/search?user=ann', everyApp)],
+      invalid: { 'GET /v1/messages/search without a user': () => get('/v1/messages/search?query=x') },
+    },
     'GET /v1/conversations': {
       targets: [
         target('after a conversation of one', one.ids.conversation, ['one app'], last),

@@ -362,6 +362,8 @@ export type Overview = {
   days: OverviewDay[];
   /** The 100 apps with the most messages, most messages first. */
   apps: OverviewApp[];
+  /** The 50 models with the most messages, most messages first. */
+  models: OverviewModel[];
   /** The 20 users with the most messages, most messages first. */
   users: OverviewUser[];
 };
@@ -388,6 +390,25 @@ export type OverviewApp = {
 export type OverviewDay = {
   /** Day in UTC. */
   day: string;
+  /** Number of messages. */
+  messages: number;
+  /** Messages that their users liked. */
+  liked: number;
+  /** Messages that their users disliked. */
+  disliked: number;
+  /** Messages whose status is `error`. */
+  failed: number;
+  /** Sum of their total_tokens. */
+  tokens: number;
+  /** Sums of their prices by currency, in the order of the currencies: the 20 with the most messages. */
+  prices: Price[];
+};
+
+export type OverviewModel = {
+  /** Provider of the model; null if it is not known. */
+  model_provider: string | null;
+  /** Model that answered; null if it is not known. */
+  model: string | null;
   /** Number of messages. */
   messages: number;
   /** Messages that their users liked. */

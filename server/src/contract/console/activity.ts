@@ -141,6 +141,17 @@ export const Overview = shape(
       shape({ app_id: id('App ID.'), app_name: text('Name of the app.'), ...sums, prices }, { title: 'OverviewApp' }),
       `The ${limits.overviewAppsMax} apps with the most messages, most messages first.`,
     ),
+    models: list(
+      shape(
+        {
+          model_provider: nullable(text('Provider of the model; null if it is not known.')),
+          model: nullable(text('Model that answered; null if it is not known.')),
+          ...{ ...sums, prices },
+        },
+        { title: 'OverviewModel' },
+      ),
+      `The ${limits.overviewModelsMax} models with the most messages, most messages first.`,
+    ),
     users: list(
       shape(
         {

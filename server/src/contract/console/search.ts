@@ -77,6 +77,8 @@ const filters = {
   min_cost: Type.Optional(decimal('Only messages whose total_price is at least this, in any currency.')),
   min_latency: Type.Optional(decimal('Only messages whose provider_response_latency in seconds is at least this.')),
   segment_id: Type.Optional(Type.String({ description: 'Only messages that cite this segment.' })),
+  model_provider: Type.Optional(Type.String({ description: 'Only messages that a model of this provider answered.' })),
+  model: Type.Optional(Type.String({ description: 'Only messages that this model answered; the exact name.' })),
 };
 
 export const SearchQuery = Type.Object({ ...filters, ...listParameters });

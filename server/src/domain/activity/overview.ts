@@ -26,7 +26,7 @@ export async function readOverview(
 ): Promise<Overview> {
   const { first, last } = selection;
   const before = periodBefore(selection);
-  const { days: sums, apps, users, usersBefore, top } = await activity.sumPeriod(selection, before, signal);
+  const { days: sums, apps, models, users, usersBefore, top } = await activity.sumPeriod(selection, before, signal);
   const inPeriod = sums.filter(({ day }) => day >= first);
   const currencies = frequentCurrencies(sums);
   const total = (rows: readonly UsageSum[]) => totalOf(rows, currencies);
@@ -42,6 +42,13 @@ export async function readOverview(
       .map(([app_id, rows]) => ({ app_id, app_name: rows[0]?.app_name ?? '', ...total(rows) }))
       .sort((one, other) => other.messages - one.messages || (one.app_id < other.app_id ? -1 : 1))
       .slice(0, limits.overviewAppsMax),
+    models: [...Map.groupBy(models, ({ model_provider, model }) => `${model_provider}\0${model}`).values()]
+      .map((rows) => ({
+        ...{ model_provider: rows[0]?.model_provider || null, model: rows[0]?.model || null },
+        ...total(rows),
+      }))
+      .sort((one, other) => other.messages - one.messages || compareModels(one, other))
+      .slice(0, limits.overviewModelsMax),
     users: top.map(({ user, currency, price_nanos, ...sum }) => ({
       user,
       ...sum,
@@ -50,6 +57,10 @@ export async function readOverview(
     })),
   };
 }
+
+type Model = { model_provider: string | null; model: string | null };
+const nameOf = ({ model_provider, model }: Model): string => `${model_provider ?? ''}\0${model ?? ''}`;
+const compareModels = (one: Model, other: Model): number => (nameOf(one) < nameOf(other) ? -1 : 1);
 
 /** The currencies with the most messages, in their order. */
 function frequentCurrencies(sums: readonly UsageSum[]): string[] {

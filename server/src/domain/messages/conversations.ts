@@ -30,7 +30,7 @@ export type ConversationList = {
 export async function listConversations(
   { apps }: Store,
   app_id: string,
-  { user, after, order, limit }: ListParameters,
+  { user, after, order, limit, created_after, created_before }: ListParameters,
   disconnected: () => AbortSignal,
 ): Promise<ConversationList> {
   // No stored user contains NUL, and PostgreSQL would reject the parameter.
@@ -38,7 +38,7 @@ export async function listConversations(
     if (after !== undefined) throw lastMissing();
     return { page: pageHead(limit, false) + pageTail, next: undefined };
   }
-  const query: ConversationQuery = { app_id, user, after, order, limit };
+  const query: ConversationQuery = { app_id, user, after, order, limit, created_after, created_before };
   const foundList = await apps.listConversations(query);
   if (foundList === undefined) throw lastMissing();
   if (foundList !== 'too_large') {

@@ -1,3 +1,4 @@
+import { isoTime } from '../iso-time.ts';
 import type { SelectedMessage } from '../store/exports.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a stored message has the fields of its schema
@@ -42,9 +43,3 @@ function quote(cell: Cell): string {
 
 /** Spreadsheets would execute a text that begins like a formula. */
 const withoutFormula = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
-
-/** The time in UTC, to the second. A time that a calendar cannot show stays a number. */
-function isoTime(seconds: number): string {
-  const date = new Date(seconds * 1000);
-  return Number.isNaN(date.getTime()) ? `${seconds}` : date.toISOString().replace('.000Z', 'Z');
-}

@@ -1,6 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
 import type { IndexPart } from '../store/search-reads.ts';
+import type { SearchedField } from '../words/search-document.ts';
 import { comparePhrases, type SearchWords } from '../words/search-query.ts';
 
 /** Texts that are read at once. */
@@ -13,12 +14,14 @@ export type Candidates<Entry, Hit> = {
   /** The text of one candidate, whatever its size. */
   readText(entry: Entry): Promise<string | undefined>;
   /** `shown`: for the snippet; `names`: what is searched besides. Undefined if the text no longer has the words. */
-  textsOf(entry: Entry, hit: Hit, text: string): { shown: string[]; names: string[] } | undefined;
+  textsOf(entry: Entry, hit: Hit, text: string): CandidateTexts | undefined;
 };
+/** `fields`: of a message, which field each shown text is. */
+type CandidateTexts = { shown: string[]; names: string[]; fields?: readonly SearchedField[] };
 export type CandidateRange = { before: number | undefined; limit: number };
 export type AnyEntry = { position: number };
 export type AnyHit = { text: string | null; bytes: number };
-export type Verified<Entry, Hit> = { entry: Entry; hit: Hit; shown: string[] };
+export type Verified<Entry, Hit> = { entry: Entry; hit: Hit } & CandidateTexts;
 
 /** The texts that show a candidate; undefined if it does not have the phrases. Yields between parts of the work. */
 function* verify<Entry, Hit>(
@@ -27,11 +30,11 @@ function* verify<Entry, Hit>(
   hit: Hit,
   text: string,
   words: SearchWords,
-): Generator<undefined, string[] | undefined> {
+): Generator<undefined, CandidateTexts | undefined> {
   const texts = candidates.textsOf(entry, hit, text);
   if (texts === undefined) return undefined;
   yield;
-  return (yield* comparePhrases([...texts.shown, ...texts.names], words)) ? texts.shown : undefined;
+  return (yield* comparePhrases([...texts.shown, ...texts.names], words)) ? texts : undefined;
 }
 
 /**
@@ -60,8 +63,8 @@ export async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
         if (hit.text === null) await budget.spend(hit.bytes);
         const text = hit.text ?? (await candidates.readText(entry));
         if (text === undefined) continue;
-        const shown = await budget.run(verify(candidates, entry, hit, text, words), hit.text === null);
-        if (shown !== undefined) yield { entry, hit, shown };
+        const texts = await budget.run(verify(candidates, entry, hit, text, words), hit.text === null);
+        if (texts !== undefined) yield { entry, hit, ...texts };
       }
     }
     if (entries.length < batch) return end === undefined ? undefined : yield { spentAt: end };

@@ -1,20 +1,10 @@
 import type { KnowledgeHit, SearchCounts, SearchHit } from '../../contract/console/search.ts';
 import { limits } from '../../contract/limits.ts';
-import type { Message } from '../../contract/message.ts';
 import type { KnowledgeScope } from '../store/knowledge-reads.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
 import type { ChunkHit, ChunkIndexHit, IndexHit, IndexQuery, MessageHit, SearchReads } from '../store/search-reads.ts';
-import {
-  endPosition,
-  filterTerms,
-  filterTermsFrom,
-  firstPosition,
-  namesOf,
-  textsOf,
-  tokensWithIds,
-} from '../words/search-document.ts';
-import { hasTokens, isEmpty, parseQuery, type SearchWords, snippetOf, tokensInQuery } from '../words/search-query.ts';
-import type { QueryToken } from '../words/tokens.ts';
+import { tokensWithIds } from '../words/search-document.ts';
+import { hasTokens, parseQuery, type SearchWords, snippetOf, tokensInQuery } from '../words/search-query.ts';
 import {
   type AnyEntry,
   type AnyHit,
@@ -23,72 +13,11 @@ import {
   type Verified,
   verified,
 } from './candidates.ts';
-
-/** Conditions of a message search. Ids are canonical, `now` and times are in seconds. */
-export type MessageSearch = {
-  q?: string | undefined;
-  app_id?: string | undefined;
-  conversation_id?: string | undefined;
-  user?: string | undefined;
-  rating?: 'like' | 'dislike' | undefined;
-  status?: 'normal' | 'error' | undefined;
-  has?: readonly Has[] | undefined;
-  from?: number | undefined;
-  to?: number | undefined;
-  min_cost?: number | undefined;
-  min_latency?: number | undefined;
-  segment_id?: string | undefined;
-  now: number;
-};
-type Has = keyof typeof filterTerms.has | 'bad_answer';
+import { candidateMessages, findsNothing, type MessageSearch } from './message-candidates.ts';
+import { searchOwnMessages } from './own-search.ts';
 
 /** `next` is the position after which the next page starts; undefined if this is the last one. */
 export type FoundPart<Hit> = { hits: Hit[]; next: number | undefined };
-
-const anyOf = (tokens: readonly string[]): QueryToken[] => tokens.map((token) => ({ token, isPrefix: false }));
-
-function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
-  const { app_id, user, rating, status, has = [], from, to, min_cost = 0, min_latency = 0, segment_id, now } = search;
-  const { conversation_id } = search;
-  const exact = [
-    app_id === undefined ? undefined : filterTerms.app(app_id),
-    user === undefined ? undefined : filterTerms.user(user),
-    rating && filterTerms.rating[rating],
-    status && filterTerms.status[status],
-    segment_id === undefined ? undefined : filterTerms.segment(segment_id),
-    ...has.map((kind) => (kind === 'bad_answer' ? undefined : filterTerms.has[kind])),
-  ];
-  return {
-    tokens: [
-      ...tokensInQuery(words),
-      ...exact.filter((term) => term !== undefined).map((term) => anyOf([term])),
-      ...(has.includes('bad_answer') ? [anyOf([filterTerms.rating.dislike, filterTerms.status.error])] : []),
-      ...(min_cost > 0 ? [anyOf(filterTermsFrom.cost(min_cost))] : []),
-      ...(min_latency > 0 ? [anyOf(filterTermsFrom.latency(min_latency))] : []),
-    ],
-    ...(conversation_id !== undefined && { conversation_id }),
-    ...(min_cost > 0 && { min_cost }),
-    ...(min_latency > 0 && { min_latency }),
-    ...(has.includes('waiting_form') && { waits_after: now }),
-    ...(from !== undefined && { from: firstPosition(from), created_from: from }),
-    ...(to !== undefined && { to: endPosition(to), created_to: to }),
-  };
-}
-
-/** A query without a word finds nothing. */
-const findsNothing = (q: string | undefined, words: SearchWords): boolean => q !== undefined && isEmpty(words);
-
-function candidateMessages(reads: SearchReads, query: IndexQuery, budget: ReadBudget) {
-  return {
-    find: (to, count) => reads.findMessages({ ...query, to: Math.min(to, query.to ?? to) }, count, budget),
-    read: (entries) => reads.readMessages(entries),
-    readText: (entry) => reads.readMessage(entry),
-    textsOf: (_, { user }, text) => {
-      const message = JSON.parse(text) as Message;
-      return { shown: textsOf(message), names: namesOf(message, user) };
-    },
-  } satisfies Candidates<IndexHit, MessageHit>;
-}
 
 function candidateChunks(reads: SearchReads, query: IndexQuery, budget: ReadBudget) {
   return {
@@ -128,7 +57,7 @@ async function searchMessages(
 ): Promise<FoundPart<SearchHit>> {
   const words = parseQuery(search.q ?? '');
   if (findsNothing(search.q, words)) return { hits: [], next: undefined };
-  const candidates = candidateMessages(reads, indexQuery(search, words), budget);
+  const candidates = candidateMessages(reads, search, words, budget);
   return pageOf(candidates, words, range, budget, ({ entry, hit, shown }) => {
     const { conversation_id, id: message_id } = entry;
     const { app_id, created_at, user } = hit;
@@ -175,8 +104,8 @@ async function countMessages(
       (field) => filter[field] === undefined || (search[field] ?? filter[field]) === filter[field],
     );
     if (!isPossible) continue;
-    const query = indexQuery({ ...search, ...filter, has }, words);
-    const { count, isPartial } = await countUpTo(max, candidateMessages(reads, query, budget), words, budget);
+    const candidates = candidateMessages(reads, { ...search, ...filter, has }, words, budget);
+    const { count, isPartial } = await countUpTo(max, candidates, words, budget);
     counts[name] = count;
     counts.is_partial ||= isPartial;
     // None of them has a further filter either.
@@ -222,7 +151,7 @@ async function searchKnowledge(
 }
 
 /** Run by `SearchStore.run`. */
-export const searches = { searchMessages, countMessages, searchKnowledge };
+export const searches = { searchMessages, countMessages, searchKnowledge, searchOwnMessages };
 export type SearchName = keyof typeof searches;
 export type SearchInput<N extends SearchName> = Parameters<(typeof searches)[N]>[1];
 export type SearchResult<N extends SearchName> = Awaited<ReturnType<(typeof searches)[N]>>;

@@ -21,8 +21,20 @@ export type DaySum = UsageSum & { day: number };
 export type AppSum = UsageSum & { app_id: string; app_name: string };
 /** The sum over all currencies; `currency` is '' if there are none or several. */
 export type UserSum = UsageSum & { user: string };
-/** Sums by day and currency, of two periods, and by app and currency; different users; those with the most messages. */
-export type PeriodSums = { days: DaySum[]; apps: AppSum[]; users: number; usersBefore: number; top: UserSum[] };
+/** Empty texts: the model is not known. */
+export type ModelSum = UsageSum & { model_provider: string; model: string };
+/**
+ * Sums by day and currency, of two periods, by app and currency, and by model and currency; different users; those with the
+ * most messages.
+ */
+export type PeriodSums = {
+  days: DaySum[];
+  apps: AppSum[];
+  models: ModelSum[];
+  users: number;
+  usersBefore: number;
+  top: UserSum[];
+};
 
 /** Conversations and usage of apps, for the console. Ids are canonical; callers check that the app exists. */
 export interface ActivityReads {

@@ -3,6 +3,8 @@ import type { ConversationOrder } from '../../contract/conversation.ts';
 
 /** Conversations of an app; with `user`, only those of that user. */
 export type ConversationScope = { app_id: string; user: string | undefined };
+/** Conversations that were created in a period: `created_after` is included, `created_before` is not. */
+export type ListScope = ConversationScope & { created_after?: number | undefined; created_before?: number | undefined };
 
 /**
  * Start of a page: after the conversation `id`, whose value in the order was `value` when an earlier page was read.
@@ -10,7 +12,7 @@ export type ConversationScope = { app_id: string; user: string | undefined };
  */
 export type ConversationPosition = { id: string; value: number | undefined };
 
-export type ConversationQuery = ConversationScope & {
+export type ConversationQuery = ListScope & {
   after: ConversationPosition | undefined;
   order: ConversationOrder;
   limit: number;
@@ -51,6 +53,16 @@ export type MessageRating = Change & {
   content: string | null;
 };
 
+/** Feedback of a message. `feedback` is a JSON text. */
+export type FeedbackEntry = {
+  conversation_id: string;
+  message_id: string;
+  feedback: string;
+  content: string | null;
+  at: number;
+  user: string | null;
+};
+
 /** Operations of app keys besides messages. Ids are canonical, and no text contains NUL. */
 export interface AppStore {
   /** Undefined if the app does not exist. */
@@ -61,6 +73,8 @@ export interface AppStore {
   openConversations(query: ConversationQuery, signal: AbortSignal): Promise<OpenList<ConversationRow> | undefined>;
   /** The changed conversation. Undefined if it does not exist. */
   changeConversation(change: ConversationChange): Promise<ConversationRow | undefined>;
+  /** Feedback of conversations that are not deleted: newest first, then by message id, descending. */
+  listFeedback(app_id: string, offset: number, count: number): Promise<FeedbackEntry[]>;
   /** `unrated`: there is no feedback to remove. */
   rateMessage(rating: MessageRating): Promise<'rated' | 'unrated' | 'missing'>;
 }

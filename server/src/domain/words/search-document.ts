@@ -11,6 +11,8 @@ export const filterTerms = {
   app: (id: string) => filterTerm(`a${digest(id)}`),
   user: (user: string) => filterTerm(`u${digest(user)}`),
   segment: (id: string) => filterTerm(`s${digest(id)}`),
+  provider: (provider: string) => filterTerm(`v${digest(provider)}`),
+  model: (model: string) => filterTerm(`m${digest(model)}`),
   rating: { like: filterTerm('l'), dislike: filterTerm('d') },
   status: { normal: filterTerm('n'), error: filterTerm('e') },
   has: { files: filterTerm('f'), form: filterTerm('h'), waiting_form: filterTerm('w'), citations: filterTerm('c') },
@@ -34,19 +36,25 @@ const bucketsFrom = (letter: string, value: number): string[] => {
   return Array.from({ length: bucketsMax - first }, (_, index) => filterTerm(`${letter}${first + index}`));
 };
 
+export type SearchedField = 'query' | 'answer' | 'error' | 'file' | 'form';
+
 /** The texts in which a query is searched, in the order in which a snippet prefers them. */
-export function textsOf({ query, answer, error, message_files, extra_contents }: Message): string[] {
-  return [
-    query,
-    answer,
-    error ?? '',
-    ...message_files.map(({ filename }) => filename),
-    ...extra_contents.flatMap(({ form_definition: form, form_submission_data: data }) => [
-      form?.form_content ?? '',
-      data?.rendered_content ?? '',
-    ]),
-  ].filter((text) => text !== '');
+export function fieldsOf({ query, answer, error, message_files, extra_contents }: Message): [SearchedField, string][] {
+  const forms = extra_contents.flatMap(({ form_definition: form, form_submission_data: data }) => [
+    form?.form_content ?? '',
+    data?.rendered_content ?? '',
+  ]);
+  const fields: [SearchedField, string][] = [
+    ['query', query],
+    ['answer', answer],
+    ['error', error ?? ''],
+    ...message_files.map(({ filename }): [SearchedField, string] => ['file', filename]),
+    ...forms.map((text): [SearchedField, string] => ['form', text]),
+  ];
+  return fields.filter(([, text]) => text !== '');
 }
+
+export const textsOf = (message: Message): string[] => fieldsOf(message).map(([, text]) => text);
 
 /** Names by which a message is found although its texts do not contain them. */
 export const namesOf = ({ id, conversation_id }: Message, user: string | null): string[] => [
@@ -67,7 +75,8 @@ export type IndexedMessage = {
   waits_until: number | null;
 };
 
-type Owner = { app_id: string; user: string | null };
+/** What is stored beside the text. */
+type Owner = { app_id: string; user: string | null; model_provider: string | null; model: string | null };
 
 export function indexedMessage(doc: string, owner: Owner): IndexedMessage {
   const message = JSON.parse(doc) as Message;
@@ -102,7 +111,7 @@ function waitsUntil({ extra_contents }: Message): number | null {
 
 function* filterTermsOf(
   message: Message,
-  { app_id, user }: Owner,
+  { app_id, user, model_provider, model }: Owner,
   cost: number | null,
   isWaiting: boolean,
 ): Generator<string> {
@@ -111,6 +120,8 @@ function* filterTermsOf(
     yield filterTerms.user(user);
     yield* indexTokens([user]);
   }
+  if (model_provider !== null) yield filterTerms.provider(model_provider);
+  if (model !== null) yield filterTerms.model(model);
   yield filterTerms.status[message.status];
   if (message.feedback !== null) yield filterTerms.rating[message.feedback.rating];
   if (message.message_files.length > 0) yield filterTerms.has.files;

@@ -107,18 +107,36 @@ function rangesIn(text: string, { words, phrases }: SearchWords): Range[] {
 }
 
 export type Snippet = { snippet: string; ranges: Range[] };
+/** `at`: which of the texts it is from. */
+export type PlacedSnippet = Snippet & { at: number };
 
 /** Characters of a snippet before the first match. */
 const leadUnits = 40;
 
 /** The part of the first text with a match around that match; else the beginning of the first text that is not empty. */
-export function snippetOf(texts: readonly string[], query: SearchWords): Snippet {
-  for (const text of texts) {
+export function placedSnippetOf(texts: readonly string[], query: SearchWords): PlacedSnippet {
+  for (const [at, text] of texts.entries()) {
     const ranges = isEmpty(query) ? [] : rangesIn(text, query);
     const [first] = ranges;
-    if (first !== undefined) return cutOut(text, Math.max(0, first[0] - leadUnits), ranges);
+    if (first !== undefined) return { ...cutOut(text, Math.max(0, first[0] - leadUnits), ranges), at };
   }
-  return cutOut(texts.find((text) => text.trim() !== '') ?? '', 0, []);
+  const at = Math.max(
+    0,
+    texts.findIndex((text) => text.trim() !== ''),
+  );
+  return { ...cutOut(texts[at] ?? '', 0, []), at };
+}
+
+export function snippetOf(texts: readonly string[], query: SearchWords): Snippet {
+  const { snippet, ranges } = placedSnippetOf(texts, query);
+  return { snippet, ranges };
+}
+
+/** The snippet in parts that match, and parts between them. */
+export function partsOf({ snippet, ranges }: Snippet): { text: string; hit: boolean }[] {
+  const edges = [0, ...ranges.flat(), snippet.length];
+  const parts = edges.slice(1).map((end, index) => ({ text: snippet.slice(edges[index], end), hit: index % 2 === 1 }));
+  return parts.filter(({ text }) => text !== '');
 }
 
 function cutOut(text: string, from: number, ranges: readonly Range[]): Snippet {

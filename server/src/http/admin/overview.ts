@@ -18,7 +18,7 @@ export const adminOverviewRoutes: Routes = (app, { store, bearer, clock }) => {
       summary: 'Get totals of a period',
       description:
         'Messages, users, prices, tokens and ratings of whole days in UTC, and of the equally long period before: in total, by ' +
-        'day, by app and by user. Deleted conversations are included, purged ones are not.',
+        'day, by app, by model and by user. Deleted conversations are included, purged ones are not.',
       querystring: OverviewQuery,
       response: responses({ 200: Overview }, [400, 401, 404]),
     },

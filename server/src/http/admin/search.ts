@@ -10,7 +10,8 @@ import {
 } from '../../contract/console/search.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { invalidParam, notFound } from '../../domain/errors.ts';
-import type { FoundPart, MessageSearch } from '../../domain/search/search.ts';
+import type { MessageSearch } from '../../domain/search/message-candidates.ts';
+import type { FoundPart } from '../../domain/search/search.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
 import type { ListRange } from '../../domain/store/admin-reads.ts';
 import type { KnowledgeScope } from '../../domain/store/knowledge-reads.ts';

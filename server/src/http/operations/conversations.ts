@@ -70,10 +70,12 @@ export const conversationRoutes: Routes = (app, { store, bearer, clock, upstream
     onRequest: [requireApp, requireChat],
     handler: async (request, reply) => {
       const { user, limit = limits.listRowsDefault, sort_by: order = '-updated_at' } = request.query;
+      const { created_after, created_before } = request.query;
       const after = positionIn(request.query, order);
       const { app } = requireCaller(request, 'app');
       const disconnected = () => onDisconnect(reply.raw);
-      const { page, next } = await listConversations(store, app.id, { user, after, order, limit }, disconnected);
+      const listed = { user, after, order, limit, created_after, created_before };
+      const { page, next } = await listConversations(store, app.id, listed, disconnected);
       reply.header('content-type', json);
       if (next?.value !== undefined) {
         const cursor = encodeCursor([order, next.value, next.id]);

@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { AppSum, DaySelection, DaySum, UsageSum, UserSum } from '../../domain/store/activity-reads.ts';
+import type { AppSum, DaySelection, DaySum, ModelSum, UserSum } from '../../domain/store/activity-reads.ts';
 import { sumColumns, type UsageSums } from '../accounting/usage-statements.ts';
 import type { Value } from '../engine.ts';
 import type { Bound, Statement } from '../statement.ts';
@@ -35,6 +35,14 @@ export function sumApps(selection: DaySelection): Bound<AppSum> {
   return [text, ...values];
 }
 
+export function sumModels(selection: DaySelection): Bound<ModelSum> {
+  const [condition, ...values] = within(selection);
+  const text = `
+    SELECT u.model_provider, u.model, u.currency, ${sums} FROM conversation_days u WHERE ${condition}
+    GROUP BY u.model_provider, u.model, u.currency HAVING SUM(u.messages) > 0`;
+  return [text, ...values];
+}
+
 /** SQLite reads the tables of a CROSS JOIN in this order (https://sqlite.org/optoverview.html#crossjoin). */
 const withConversation = `FROM conversation_days u CROSS JOIN conversations c
     WHERE c.conversation_id = u.conversation_id AND u.messages > 0`;
@@ -57,13 +65,14 @@ export function topUsers(selection: DaySelection): Bound<TopUser> {
   return [text, ...values];
 }
 
-export type UsageOfConversation = UsageSum & { day: number; app_id: string; user: string | null };
+export type UsageOfConversation = ModelSum & { day: number; app_id: string; user: string | null };
 
-/** For an engine that reads many rows by a scan: one row for each conversation, day and currency. */
+/** For an engine that reads many rows by a scan: one row for each conversation, day, model and currency. */
 export function scanUsage(selection: DaySelection): Bound<UsageOfConversation> {
   const [condition, ...values] = within(selection);
   const columns = sumColumns.map((column) => `u.${column}`).join(', ');
-  return [`SELECT c."user", u.day, u.app_id, u.currency, ${columns} ${withConversation} AND ${condition}`, ...values];
+  const keys = 'u.day, u.app_id, u.model_provider, u.model, u.currency';
+  return [`SELECT c."user", ${keys}, ${columns} ${withConversation} AND ${condition}`, ...values];
 }
 
 /** `isListed` compares the id with the parameter. */

@@ -11,12 +11,13 @@ export async function querySums(engine: ReadEngine, selection: DaySelection, bef
   };
   const days = await engine.read(...sql.sumDays({ ...selection, first: before.first }));
   const apps = await engine.read(...sql.sumApps(selection));
+  const models = await engine.read(...sql.sumModels(selection));
   const rows = await engine.read(...sql.topUsers(selection));
   const top = rows.map(({ last_currency, ...row }) => {
     const currency = row.currency === last_currency ? (row.currency ?? '') : '';
     return { ...row, currency };
   });
-  return { days, apps, users: await countIn(selection), usersBefore: await countIn(before), top };
+  return { days, apps, models, users: await countIn(selection), usersBefore: await countIn(before), top };
 }
 
 /** For an engine that reads on this thread: one scan for all sums, and other requests run in between. */
@@ -28,6 +29,7 @@ export async function scanSums(
 ): Promise<PeriodSums> {
   const days = new SumsByKey<{ day: number }>();
   const apps = new SumsByKey<{ app_id: string }>();
+  const models = new SumsByKey<{ model_provider: string; model: string }>();
   const users = new Map<string, UserSum & { hasSeveral: boolean }>();
   const usersBefore = new Set<string>();
   const addToUser = (user: string, row: UsageSum): void => {
@@ -39,13 +41,14 @@ export async function scanSums(
     sum.currency ||= currency;
   };
   const visit = (row: sql.UsageOfConversation): void => {
-    const { user, day, app_id } = row;
+    const { user, day, app_id, model_provider, model } = row;
     days.add({ day }, `${day}`, row);
     if (day < selection.first) {
       if (user !== null) usersBefore.add(user);
       return;
     }
     apps.add({ app_id }, app_id, row);
+    models.add({ model_provider, model }, `${model_provider}\0${model}\0`, row);
     if (user !== null) addToUser(user, row);
   };
   try {
@@ -59,6 +62,7 @@ export async function scanSums(
     return {
       days: days.sums,
       apps: apps.sums.map((sum) => ({ ...sum, app_name: nameOf.get(sum.app_id) ?? '' })),
+      models: models.sums,
       users: users.size,
       usersBefore: usersBefore.size,
       top,

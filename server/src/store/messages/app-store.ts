@@ -6,6 +6,7 @@ import type {
   ConversationPosition,
   ConversationQuery,
   ConversationRow,
+  FeedbackEntry,
   FoundList,
   MessageRating,
   OpenList,
@@ -79,6 +80,10 @@ export class SqlAppStore implements AppStore {
 
   changeConversation(change: ConversationChange): Promise<ConversationRow | undefined> {
     return this.#engine.write('changeConversation', change);
+  }
+
+  listFeedback(app_id: string, offset: number, count: number): Promise<FeedbackEntry[]> {
+    return this.#engine.read(sql.listFeedback(this.#engine.dialect), app_id, count, offset);
   }
 
   rateMessage(rating: MessageRating): Promise<'rated' | 'unrated' | 'missing'> {

@@ -5,9 +5,11 @@ import type {
   ConversationChange,
   ConversationQuery,
   ConversationRow,
-  ConversationScope,
+  FeedbackEntry,
+  ListScope,
 } from '../../domain/store/app-store.ts';
-import { isUser } from '../selection.ts';
+import type { Dialect } from '../engine.ts';
+import { type Condition, inPeriod, isUser, split } from '../selection.ts';
 import type { Bound, Statement, Value } from '../statement.ts';
 
 /** The SQL of what app keys allow besides messages, in the subset that both engines understand. */
@@ -39,11 +41,16 @@ const columns = (which: Texts): string =>
   ].join(', ');
 
 /** A condition that both indexes and distributed databases support, and its parameters. */
-function inScope(table: string, { app_id, user }: ConversationScope): [string, ...Value[]] {
-  const ofApp = `${table}.app_id = ? AND ${table}.deleted = 0`;
-  if (user === undefined) return [ofApp, app_id];
-  const [ofUser, ...values] = isUser(`${table}."user"`, user);
-  return [`${ofApp} AND ${ofUser}`, app_id, ...values];
+function inScope(table: string, { app_id, user, created_after, created_before }: ListScope): [string, ...Value[]] {
+  const conditions: Condition[] = [
+    [`${table}.app_id = ? AND ${table}.deleted = 0`, app_id],
+    ...(user === undefined ? [] : [isUser(`${table}."user"`, user)]),
+    ...inPeriod(`${table}.created_at`, { from: created_after, to: created_before }),
+    // No conversation is updated before it is created: the end of a range in the order of updates.
+    ...inPeriod(`${table}.updated_at`, { from: created_after }),
+  ];
+  const { texts, values } = split(conditions);
+  return [texts.join(' AND '), ...values];
 }
 
 const columnOf = (order: ConversationOrder): string => order.replace('-', '');
@@ -76,7 +83,7 @@ export const findConversationRow: Statement<ConversationRow> = `SELECT ${columns
 function startAfter(
   after: ConversationQuery['after'],
   order: ConversationOrder,
-  scope: ConversationScope,
+  scope: ListScope,
 ): [string, ...Value[]] {
   if (after === undefined) return [''];
   const [value, ...values] = after.value === undefined ? findValue({ ...scope, order }, after.id) : ['?', after.value];
@@ -86,7 +93,7 @@ function startAfter(
 
 /** The current value of a conversation in an order, if it is in the list. */
 export function findValue(
-  { order, ...scope }: ConversationScope & { order: ConversationOrder },
+  { order, ...scope }: ListScope & { order: ConversationOrder },
   conversation_id: string,
 ): Bound<{ value: number }> {
   const [condition, ...values] = inScope('l', scope);
@@ -130,6 +137,15 @@ export const findDoc: Statement<ModelFields & { doc: string }> =
 /** Also locks the conversation. Parameters: version, conversation_id. */
 export const touchConversation = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND deleted = 0';
 
-/** Parameters: doc, feedback_content, rated_at, conversation_id, id. */
+/** Parameters: doc, feedback_content, rated_at, feedback_at, feedback_app_id, conversation_id, id. */
 export const rateMessage = `
-  UPDATE messages SET doc = ?, feedback_content = ?, rated_at = ? WHERE conversation_id = ? AND id = ?`;
+  UPDATE messages SET doc = ?, feedback_content = ?, rated_at = ?, feedback_at = ?, feedback_app_id = ?
+  WHERE conversation_id = ? AND id = ?`;
+
+/** Feedback of live conversations, the newest first. Parameters: app_id, count, number of entries before. */
+export const listFeedback = ({ jsonField }: Dialect): Statement<FeedbackEntry> => `
+  SELECT m.conversation_id, m.id AS message_id, CAST(${jsonField('m.doc', 'feedback')} AS TEXT) AS feedback,
+    m.feedback_content AS content, m.feedback_at AS at, c."user"
+  FROM messages m CROSS JOIN conversations c
+  WHERE m.feedback_app_id = ? AND m.feedback_at IS NOT NULL AND c.conversation_id = m.conversation_id AND c.deleted = 0
+  ORDER BY m.feedback_at DESC, m.id DESC LIMIT ? OFFSET ?`;

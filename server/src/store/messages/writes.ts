@@ -40,7 +40,8 @@ export function* rateMessage(rating: MessageRating): Write<Rated> {
   if (locked === 0 || message === undefined) return 'missing';
   const rated = rate(message, rating);
   if (rated === 'unrated') return rated;
-  yield* execute(sql.rateMessage, rated.doc, contentOf(rating), now, conversation_id, message_id);
+  const listed = rating.rating === null ? [null, null] : [now, app_id];
+  yield* execute(sql.rateMessage, rated.doc, contentOf(rating), now, ...listed, conversation_id, message_id);
   yield* changed({
     audit: [ratingEntry(rating, conversation_id)],
     outbox: [outboxEntryOfMessages(conversation_id, [message_id])],

@@ -28,7 +28,8 @@ const writeMessages = insertInto(
   messageColumns,
   `ON CONFLICT (conversation_id, id) DO UPDATE SET created_at = excluded.created_at, doc = excluded.doc,
     feedback_content = excluded.feedback_content, rated_at = excluded.rated_at,
-    model_provider = excluded.model_provider, model = excluded.model`,
+    model_provider = excluded.model_provider, model = excluded.model, feedback_at = excluded.feedback_at,
+    feedback_app_id = excluded.feedback_app_id`,
 );
 
 /** The fields of a stored message `m` for its usage, and those that a record may omit. */

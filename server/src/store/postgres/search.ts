@@ -1,4 +1,5 @@
 import { limits } from '../../contract/limits.ts';
+import type { ModelFields } from '../../domain/records/usage.ts';
 import { indexedMessage, tokensWithIds } from '../../domain/words/search-document.ts';
 import type { FoundMessage, IndexTables, MessageKey } from '../search/index-tables.ts';
 import * as sql from '../search/statements.ts';
@@ -11,8 +12,8 @@ import { listsOf } from './run-write.ts';
  */
 
 /** Uses one shard of a distributed database, which could not lock rows on several. Parameters: conversation_id, ids. */
-const lockMessages: Statement<{ id: string; doc: string }> =
-  'SELECT id, doc FROM messages WHERE conversation_id = ? AND id = ANY(?) FOR SHARE';
+const lockMessages: Statement<ModelFields & { id: string; doc: string }> =
+  'SELECT id, doc, model_provider, model FROM messages WHERE conversation_id = ? AND id = ANY(?) FOR SHARE';
 const findConversations: Statement<{
   conversation_id: string;
   app_id: string;
@@ -60,12 +61,13 @@ export const index: IndexTables = {
     for (const [conversation_id, group] of groups) {
       const conversation = conversations.get(conversation_id);
       const rows = yield* query(lockMessages, conversation_id, group.map(({ id }) => id).sort());
-      const docs = new Map(rows.map(({ id, doc }) => [id, doc]));
+      const found = new Map(rows.map((row) => [row.id, row]));
       for (const { id } of group) {
         const { position = null, created_at = null } = entries.get(messageKeyOf({ conversation_id, id })) ?? {};
         const isGone = conversation === undefined || conversation.deleted === 1;
-        const doc = docs.get(id);
-        const indexed = isGone || doc === undefined ? undefined : indexedMessage(doc, conversation);
+        const message = found.get(id);
+        const indexed =
+          isGone || message === undefined ? undefined : indexedMessage(message.doc, { ...message, ...conversation });
         messages.push({ conversation_id, id, position, created_at, isGone, indexed });
       }
     }

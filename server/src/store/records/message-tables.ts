@@ -12,7 +12,7 @@ export type OpenedConversation = {
   first_message_at: number;
 };
 /** A message that is being written. `mayExist`: its conversation already has messages. */
-export type WrittenMessage = { message: SpooledOf<'message'>; sequence: number; mayExist: boolean };
+export type WrittenMessage = { message: SpooledOf<'message'>; app_id: string; sequence: number; mayExist: boolean };
 export type StoredMessage = StoredUsage & KeptMessage & { conversation_id: string; id: string };
 
 /** Bulk writes of messages: the fastest way differs between engines. */
@@ -40,12 +40,21 @@ export const messageColumns = {
   rated_at: 'bigint',
   model_provider: 'text',
   model: 'text',
+  feedback_at: 'bigint',
+  feedback_app_id: 'text',
 } as const;
 
 /** In the order of `messageColumns`. */
-export function messageValues({ message, sequence }: WrittenMessage, doc: string | Uint8Array): Scalar[] {
+export function messageValues(written: WrittenMessage, doc: string | Uint8Array): Scalar[] {
+  const { message, sequence } = written;
   const { conversation_id, created_at, id, feedback_content, rated_at, model_provider, model } = message;
-  return [conversation_id, created_at, sequence, id, doc, feedback_content, rated_at, model_provider, model];
+  const texts = [feedback_content, rated_at, model_provider, model];
+  return [conversation_id, created_at, sequence, id, doc, ...texts, ...feedbackValues(written)];
+}
+
+/** The columns by which an app lists its feedback. */
+export function feedbackValues({ message: { usage, rated_at, created_at }, app_id }: WrittenMessage): Scalar[] {
+  return usage.liked + usage.disliked === 0 ? [null, null] : [rated_at ?? created_at, app_id];
 }
 
 type AddedName = 'newest' | 'has_large_messages' | 'created_at' | 'derived_name' | 'derived_inputs';

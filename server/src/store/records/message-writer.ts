@@ -37,8 +37,8 @@ export class MessageWriter {
     for (const record of messages) recheckReferences(record, (_, id) => open.get(id));
     const written = messages.map((message, index) => {
       // A conversation whose first sequence is 1 has no messages yet.
-      const { first_sequence } = required(open, message);
-      return { message, sequence: first_sequence + index, mayExist: first_sequence > 1 };
+      const { first_sequence, app_id } = required(open, message);
+      return { message, app_id, sequence: first_sequence + index, mayExist: first_sequence > 1 };
     });
     const storedList = yield* this.#tables.findStored(written);
     const stored = new Map(storedList.map((message) => [messageKeyOf(message), message]));

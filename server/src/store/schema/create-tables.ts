@@ -106,7 +106,8 @@ const messages: readonly string[] = [
   'CREATE INDEX conversations_by_latest ON conversations (updated_at, conversation_id) WHERE deleted = 0',
   'CREATE INDEX conversations_uncounted ON conversations (conversation_id) WHERE counted_version <> version',
   `CREATE INDEX conversations_by_activity ON conversations (app_id, (${lastActivity}))`,
-  // `rated_at` is the time of feedback that was given in Backscroll, so that an import keeps it.
+  // `rated_at` is the time of feedback that was given in Backscroll, so that an import keeps it. `feedback_at` and
+  // `feedback_app_id` are set if there is feedback, for the list of an app.
   `CREATE TABLE messages (
      conversation_id TEXT NOT NULL,
      created_at BIGINT NOT NULL,
@@ -117,10 +118,13 @@ const messages: readonly string[] = [
      rated_at BIGINT,
      model_provider TEXT,
      model TEXT,
+     feedback_at BIGINT,
+     feedback_app_id TEXT,
      PRIMARY KEY (conversation_id, created_at, sequence)
    )`,
   // In this order it also finds a message by its id alone.
   'CREATE UNIQUE INDEX messages_by_message ON messages (id, conversation_id)',
+  'CREATE INDEX messages_by_feedback ON messages (feedback_app_id, feedback_at, id) WHERE feedback_at IS NOT NULL',
   `CREATE TABLE conversation_days (
      conversation_id TEXT NOT NULL,
      day BIGINT NOT NULL,

@@ -25,6 +25,8 @@ type EntryRow = Key & {
   text: string | null;
   app_id: string;
   user: string | null;
+  model_provider: string | null;
+  model: string | null;
   created_at: number;
   cost: number | null;
   latency: number;
@@ -67,7 +69,7 @@ const findDeleted = ({ isIn }: Dialect): Statement<{ scope: string }> =>
 const entriesOf: Record<SearchTable, (tokens: string) => Statement<EntryRow>> = {
   search_messages: (tokens) => `
     SELECT s.position, s.conversation_id AS scope, s.id, s.created_at, s.cost, s.latency, s.waits_until, ${tokens} AS tokens,
-      'message' AS kind, c.app_id, c."user", CASE WHEN c.deleted = 0 THEN r.doc END AS text
+      'message' AS kind, c.app_id, c."user", r.model_provider, r.model, CASE WHEN c.deleted = 0 THEN r.doc END AS text
     FROM search_messages s LEFT JOIN messages r ON r.conversation_id = s.conversation_id AND r.id = s.id
     LEFT JOIN conversations c ON c.conversation_id = s.conversation_id
     WHERE (s.position, s.id) > (?, ?) ORDER BY s.position, s.id LIMIT ?`,

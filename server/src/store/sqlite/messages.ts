@@ -1,6 +1,7 @@
 import { newVersion } from '../../domain/version.ts';
 import { updateActivityWhere } from '../messages/conversation-columns.ts';
 import {
+  feedbackValues,
   type MessageTables,
   messageColumns,
   messageValues,
@@ -13,16 +14,17 @@ import { eraseReplaced } from './search.ts';
 /** Writes nothing if the message already exists. The text is bound as bytes. Parameters: as in `messageColumns`. */
 const insertMessage = `
   INSERT INTO messages (${Object.keys(messageColumns).join(', ')})
-  VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?) ON CONFLICT (conversation_id, id) DO NOTHING`;
+  VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?, ?, ?) ON CONFLICT (conversation_id, id) DO NOTHING`;
 /** A message's position, the fields for its usage, and those that a record may omit. */
 export const findMessage: Statement<StoredMessage & { sequence: number }> = `
   SELECT conversation_id, id, created_at, sequence, doc ->> 'total_tokens' AS total_tokens,
     doc ->> 'total_price' AS total_price, doc ->> 'currency' AS currency, doc ->> 'feedback' AS feedback,
     doc ->> 'inputs' AS inputs, doc ->> 'status' AS status, feedback_content, rated_at, model_provider, model
   FROM messages WHERE conversation_id = ? AND id = ?`;
-/** Parameters: created_at, doc as bytes, feedback_content, rated_at, model_provider, model, conversation_id, id. */
+/** Parameters: created_at, doc as bytes, the columns after it, conversation_id, id. */
 export const replaceMessage = `
-  UPDATE messages SET created_at = ?, doc = CAST(? AS TEXT), feedback_content = ?, rated_at = ?, model_provider = ?, model = ?
+  UPDATE messages SET created_at = ?, doc = CAST(? AS TEXT), feedback_content = ?, rated_at = ?, model_provider = ?, model = ?,
+    feedback_at = ?, feedback_app_id = ?
   WHERE conversation_id = ? AND id = ?`;
 
 export const findConversation: Statement<{
@@ -82,11 +84,12 @@ export const messages: MessageTables = {
   *write(written, stored) {
     if (stored.length === 0) return;
     const keys = new Set(stored.map(({ conversation_id, id }) => `${conversation_id} ${id}`));
-    for (const { message } of written) {
+    for (const one of written) {
+      const { message } = one;
       const { conversation_id, id, created_at, doc, feedback_content, rated_at, model_provider, model } = message;
       if (!keys.has(`${conversation_id} ${id}`)) continue;
       yield* eraseReplaced(conversation_id, id, doc);
-      const values = [created_at, doc, feedback_content, rated_at, model_provider, model];
+      const values = [created_at, doc, feedback_content, rated_at, model_provider, model, ...feedbackValues(one)];
       yield* execute(replaceMessage, ...values, conversation_id, id);
     }
   },

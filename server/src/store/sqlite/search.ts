@@ -18,12 +18,14 @@ const findMessage: Statement<{
   doc: string;
   app_id: string;
   user: string | null;
+  model_provider: string | null;
+  model: string | null;
   deleted: number;
   position: number | null;
   created_at: number | null;
   filter_terms: string | null;
 }> = `
-  SELECT m.doc, c.app_id, c."user", c.deleted, s.position, s.created_at, s.filter_terms
+  SELECT m.doc, m.model_provider, m.model, c.app_id, c."user", c.deleted, s.position, s.created_at, s.filter_terms
   FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
   LEFT JOIN search_messages s ON s.conversation_id = m.conversation_id AND s.id = m.id
   WHERE m.conversation_id = ? AND m.id = ?`;

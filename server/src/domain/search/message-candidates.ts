@@ -1,0 +1,92 @@
+import type { Message } from '../../contract/message.ts';
+import type { ReadBudget } from '../store/read-budget.ts';
+import type { IndexHit, IndexQuery, MessageHit, SearchReads } from '../store/search-reads.ts';
+import {
+  endPosition,
+  fieldsOf,
+  filterTerms,
+  filterTermsFrom,
+  firstPosition,
+  namesOf,
+} from '../words/search-document.ts';
+import { isEmpty, type SearchWords, tokensInQuery } from '../words/search-query.ts';
+import type { QueryToken } from '../words/tokens.ts';
+import type { Candidates } from './candidates.ts';
+
+/** Conditions of a message search. Ids are canonical, `now` and times are in seconds. */
+export type MessageSearch = {
+  q?: string | undefined;
+  app_id?: string | undefined;
+  conversation_id?: string | undefined;
+  user?: string | undefined;
+  rating?: 'like' | 'dislike' | undefined;
+  status?: 'normal' | 'error' | undefined;
+  has?: readonly Has[] | undefined;
+  from?: number | undefined;
+  to?: number | undefined;
+  min_cost?: number | undefined;
+  min_latency?: number | undefined;
+  segment_id?: string | undefined;
+  model_provider?: string | undefined;
+  model?: string | undefined;
+  now: number;
+};
+type Has = keyof typeof filterTerms.has | 'bad_answer';
+
+const anyOf = (tokens: readonly string[]): QueryToken[] => tokens.map((token) => ({ token, isPrefix: false }));
+
+function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
+  const { app_id, user, rating, status, has = [], from, to, min_cost = 0, min_latency = 0, segment_id, now } = search;
+  const { conversation_id, model_provider, model } = search;
+  const exact = [
+    app_id === undefined ? undefined : filterTerms.app(app_id),
+    user === undefined ? undefined : filterTerms.user(user),
+    rating && filterTerms.rating[rating],
+    status && filterTerms.status[status],
+    segment_id === undefined ? undefined : filterTerms.segment(segment_id),
+    model_provider === undefined ? undefined : filterTerms.provider(model_provider),
+    model === undefined ? undefined : filterTerms.model(model),
+    ...has.map((kind) => (kind === 'bad_answer' ? undefined : filterTerms.has[kind])),
+  ];
+  return {
+    tokens: [
+      ...tokensInQuery(words),
+      ...exact.filter((term) => term !== undefined).map((term) => anyOf([term])),
+      ...(has.includes('bad_answer') ? [anyOf([filterTerms.rating.dislike, filterTerms.status.error])] : []),
+      ...(min_cost > 0 ? [anyOf(filterTermsFrom.cost(min_cost))] : []),
+      ...(min_latency > 0 ? [anyOf(filterTermsFrom.latency(min_latency))] : []),
+    ],
+    ...(conversation_id !== undefined && { conversation_id }),
+    ...(min_cost > 0 && { min_cost }),
+    ...(min_latency > 0 && { min_latency }),
+    ...(has.includes('waiting_form') && { waits_after: now }),
+    ...(from !== undefined && { from: firstPosition(from), created_from: from }),
+    ...(to !== undefined && { to: endPosition(to), created_to: to }),
+  };
+}
+
+/** A query without a word finds nothing. */
+export const findsNothing = (q: string | undefined, words: SearchWords): boolean => q !== undefined && isEmpty(words);
+
+export function candidateMessages(reads: SearchReads, search: MessageSearch, words: SearchWords, budget: ReadBudget) {
+  const query = indexQuery(search, words);
+  return {
+    find: (to, count) => reads.findMessages({ ...query, to: Math.min(to, query.to ?? to) }, count, budget),
+    read: (entries) => reads.readMessages(entries),
+    readText: (entry) => reads.readMessage(entry),
+    textsOf: (_, { app_id, user }, text) => {
+      if (isOther(app_id, search.app_id) || isOther(user, search.user)) return undefined;
+      const message = JSON.parse(text) as Message;
+      const fields = fieldsOf(message);
+      return {
+        shown: fields.map(([, shown]) => shown),
+        names: namesOf(message, user),
+        fields: fields.map(([field]) => field),
+      };
+    },
+  } satisfies Candidates<IndexHit, MessageHit>;
+}
+
+/** The terms of the index are hashes, and may be older than the record. */
+const isOther = (stored: string | null, wanted: string | undefined): boolean =>
+  wanted !== undefined && stored !== wanted;

@@ -1,0 +1,57 @@
+import type { FoundMessage } from '../../contract/conversation.ts';
+import type { ReadBudget } from '../store/read-budget.ts';
+import type { SearchReads } from '../store/search-reads.ts';
+import { positionsPerSecond } from '../words/search-document.ts';
+import { parseQuery, partsOf, placedSnippetOf } from '../words/search-query.ts';
+import { verified } from './candidates.ts';
+import { candidateMessages, findsNothing, type MessageSearch } from './message-candidates.ts';
+
+/**
+ * Messages of one user of an app. A position of the index would tell how many messages others have, so its cursor is a
+ * message that the user has found, with the second of its position.
+ */
+export async function searchOwnMessages(
+  reads: SearchReads,
+  { search, cursor, limit }: { search: OwnSearch; cursor: OwnCursor | undefined; limit: number },
+  budget: ReadBudget,
+): Promise<{ hits: FoundMessage[]; next: OwnCursor | undefined }> {
+  const words = parseQuery(search.q ?? '');
+  if (findsNothing(search.q, words)) return { hits: [], next: undefined };
+  const candidates = candidateMessages(reads, search, words, budget);
+  const before = cursor && (cursor.second + 1) * positionsPerSecond;
+  /** Hits in the second of the cursor that were on the page before, as long as the cursor's message may follow. */
+  let isBefore = cursor !== undefined && cursor.message_id !== '';
+  let found: (FoundMessage & { second: number })[] = [];
+  const pageTo = (second: number | undefined) => {
+    const hits = found.slice(0, limit);
+    const { second: lastSecond, conversation_id = '', message_id = '' } = hits.at(-1) ?? {};
+    const next = second === undefined ? undefined : { second: lastSecond ?? second, conversation_id, message_id };
+    return { hits: hits.map(({ second: _, ...hit }) => hit), next };
+  };
+  for await (const candidate of verified(candidates, words, { before, limit: limit + 1 }, budget)) {
+    if ('spentAt' in candidate) {
+      // Rounded, since the end of a part of the index depends on the messages of others.
+      const hour = Math.ceil(candidate.spentAt / positionsPerSecond / 3600) * 3600;
+      const isProgress = cursor === undefined || hour < cursor.second;
+      return pageTo(isProgress ? hour : Math.floor(candidate.spentAt / positionsPerSecond));
+    }
+    const { conversation_id, id: message_id, position } = candidate.entry;
+    const second = Math.floor(position / positionsPerSecond);
+    if (isBefore && message_id === cursor?.message_id && conversation_id === cursor.conversation_id) {
+      isBefore = false;
+      found = [];
+      continue;
+    }
+    // The message of the cursor is gone: rather repeat hits than lose one.
+    if (second !== cursor?.second) isBefore = false;
+    if (!isBefore && found.length >= limit) return pageTo(second);
+    const { at, ...snippet } = placedSnippetOf(candidate.shown, words);
+    const field = candidate.fields?.[at] ?? 'query';
+    const { created_at } = candidate.hit;
+    found.push({ message_id, conversation_id, created_at, field, snippet: partsOf(snippet), second });
+  }
+  return found.length > limit ? pageTo(0) : pageTo(undefined);
+}
+
+type OwnSearch = MessageSearch & { app_id: string; user: string };
+export type OwnCursor = { second: number; conversation_id: string; message_id: string };
