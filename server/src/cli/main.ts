@@ -81,7 +81,8 @@ function explain(error: Error, commandName: string): number {
   const wrongUsage = error instanceof Usage;
   const hint = wrongUsage ? ` (see npx backscroll ${commandName}--help)` : '';
   const start = error instanceof BadSetting || wrongUsage ? 'backscroll: ' : '';
-  const cause = typeof error.cause === 'string' ? `: ${error.cause}` : '';
+  const reason = error.cause instanceof Error ? error.cause.message : error.cause;
+  const cause = typeof reason === 'string' && reason !== '' ? `: ${reason}` : '';
   process.stderr.write(`${start}${visible(`${error.message}${cause}`.replaceAll('\n', ' '))}${hint}\n`);
   return wrongUsage ? 2 : 1;
 }

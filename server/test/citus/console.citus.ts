@@ -43,13 +43,13 @@ describe('the console on a cluster', () => {
   const conversation = `/admin/apps/${ids.app}/conversations/${ids.conversation}`;
   const singleShardReads: Record<string, number> = {
     [dataset]: 1,
-    [`${dataset}/documents`]: 3,
+    [`${dataset}/documents`]: 2,
     [document]: 4,
     [`${document}/segments`]: 2,
     [`${document}/segments?include=child_chunks`]: 3,
     [segment]: 1,
     [`${segment}/child_chunks`]: 2,
-    [`${segment}/child_chunks/${ids.chunk}`]: 2,
+    [`${segment}/child_chunks/${ids.chunk}`]: 1,
     [`${segment}/child_chunks/${ids.chunk}/revisions`]: 2,
     [conversation]: 1,
     [`${conversation}/messages`]: 1,
@@ -83,7 +83,7 @@ describe('the console on a cluster', () => {
   });
 
   const allShardReads: Record<string, number> = {
-    [`/admin/conversations?app_id=${ids.app}`]: 1,
+    [`/admin/conversations?app_id=${ids.app}`]: 3,
     '/admin/activity?action=update': 1,
     '/admin/search?q=q': 2,
     '/admin/search?q=chunk&in=knowledge': 2,

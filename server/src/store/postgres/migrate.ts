@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Migration, type SchemaStatus, statusAt } from '../schema/schema.ts';
-import { distribute, findCluster, remainingTables } from './citus/distribute.ts';
+import { distribute, findCluster, patience, remainingTables } from './citus/distribute.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
 import { leaseTable, takeLease } from './statements.ts';
 
@@ -63,7 +63,10 @@ export async function migratePostgres(pool: PostgresPool, citus: boolean): Promi
     const isCluster = citus || undistributed.length > 0 || (cluster !== undefined && current === 0);
     if (isCluster) await distribute(pool);
     for (const migration of pending) {
-      await pool.transaction((tx) => apply(tx, migration), statementMillis);
+      await pool.transaction(async (transaction) => {
+        if (isCluster) await transaction.query(patience);
+        await apply(transaction, migration);
+      }, statementMillis);
       if (isCluster) await distribute(pool);
     }
     return pending;

@@ -11,6 +11,9 @@ import type { PostgresPool } from '../pool.ts';
 /** Copying a large table to the nodes takes long. */
 const statementMillis = 3_600_000;
 
+/** For one transaction. A connection to each shard is opened, and the limit that suits requests is too short for that. */
+export const patience = `SET LOCAL citus.node_connection_timeout = '60s'`;
+
 const controlTables: readonly string[] = distribution.control;
 const referenceTables: readonly string[] = distribution.reference;
 const distributedTables: Readonly<Record<string, string>> = distribution.distributed;
@@ -62,6 +65,7 @@ export async function distribute(pool: PostgresPool): Promise<void> {
   if (cluster === undefined) throw new Error('the database does not have the extension citus');
   for (const statements of distributionSteps(cluster.tables)) {
     await pool.transaction(async (transaction) => {
+      await transaction.query(patience);
       for (const statement of statements) await transaction.query(statement);
     }, statementMillis);
   }
