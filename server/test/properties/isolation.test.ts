@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { KeyKind } from '../../src/contract/key-kinds.ts';
+import { type KeyKind, keyKinds } from '../../src/contract/key-kinds.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   type ChunkIds,
@@ -29,6 +29,13 @@ import { firstOrAll, isLong, itLong, shortOrLong } from '../support/long.ts';
 
 const metricsToken = 'metrics-token-of-this-test';
 const ndjsonHeaders = { 'content-type': 'application/x-ndjson' };
+
+/** A valid key of the wrong kind is told so, and nothing else. */
+const wrongKind = (allowedKinds: readonly KeyKind[], kind: KeyKind) => {
+  const required = keyKinds.filter((one) => allowedKinds.includes(one)).join(' or ');
+  const message = `a key of kind ${required} is required; this key is of kind ${kind}`;
+  return { status: 401, code: 'unauthorized', message };
+};
 
 onEveryEngine('isolation', (engine) => {
   let service: Service;
@@ -126,7 +133,8 @@ onEveryEngine('isolation', (engine) => {
                 assert.deepEqual(visibleParts(response), visibleParts(missing), caller);
               } else {
                 assert.equal(response.status, 401, caller);
-                assert.deepEqual(visibleParts(response), visibleParts(unauthorized), caller);
+                if (kind === undefined) assert.deepEqual(visibleParts(response), visibleParts(unauthorized), caller);
+                else if (method !== 'HEAD') assert.deepEqual(response.body, wrongKind(allowedKinds, kind), caller);
               }
             }
           }
@@ -683,6 +691,11 @@ onEveryEngine('isolation', (engine) => {
           assert.equal(response.status, 401, `${name}: ${response.text}`);
           assert.equal(response.body.code, 'unauthorized');
           assert.equal(response.headers['www-authenticate'], 'Bearer realm="api"');
+          const kind = keyKinds.find((one) => name === `of kind ${one}`);
+          if (kind !== undefined) {
+            assert.deepEqual(response.body, wrongKind(allowedKinds, kind));
+            continue;
+          }
           const shown = JSON.stringify(visibleParts(response));
           seen.set(shown, [...(seen.get(shown) ?? []), name]);
         }
@@ -694,11 +707,11 @@ onEveryEngine('isolation', (engine) => {
         `401: HEAD of ${title}: the response is the same for every kind of invalid key, without a body`,
         async () => {
           const seen = new Set<string>();
-          for (const [, header] of all) {
+          for (const [name, header] of all) {
             const response = await send(header, 'HEAD');
             assert.equal(response.status, 401);
             assert.equal(response.text, '');
-            seen.add(JSON.stringify(visibleParts(response)));
+            if (!name.startsWith('of kind')) seen.add(JSON.stringify(visibleParts(response)));
           }
           assert.equal(seen.size, 1, [...seen].join('\n'));
         },
