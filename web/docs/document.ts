@@ -3,6 +3,7 @@ export type Schema = {
   $ref?: string;
   type?: string | string[];
   format?: string;
+  title?: string;
   description?: string;
   enum?: unknown[];
   default?: unknown;
@@ -128,9 +129,21 @@ export function groupsOf(operations: readonly Operation[]): Group[] {
   return [...groups].map(([tag, operations]) => ({ tag, operations })).sort((a, b) => rank(a) - rank(b));
 }
 
-/** The texts by which the filter finds an operation. */
-export const textsOf = ({ method, path, summary, description, operationId, tags = [] }: Operation): string =>
-  [method, path, summary, description, operationId, ...tags].join(' ');
+/** The texts by which the filter finds an operation: with the names, descriptions and values of what it sends. */
+export function textsOf(document: Document, operation: Operation): string {
+  const { method, path, summary, description, operationId, tags = [], parameters, body } = operation;
+  const sent = [...parameters.map((one) => ({ ...one.schema, title: `${one.name} ${one.description}` })), body?.schema];
+  return [method, path, summary, description, operationId, ...tags, ...sent.map((one) => wordsOf(document, one))].join(
+    ' ',
+  );
+}
+
+function wordsOf(document: Document, schema: Schema | undefined): string {
+  if (schema === undefined) return '';
+  const { schema: known } = resolve(document, schema);
+  const fields = Object.entries(known.properties ?? {}).map(([name, field]) => `${name} ${wordsOf(document, field)}`);
+  return [known.title, known.description, ...(known.enum ?? []), ...fields].join(' ');
+}
 
 export const nameIn = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 

@@ -1,10 +1,13 @@
 import { type ComponentChildren, h } from '../shared/dom.ts';
-import type { Document } from './document.ts';
+import type { Document, Operation } from './document.ts';
 import { prose } from './prose.ts';
 import { Records, recordWords } from './records-guide.ts';
+import type { Shared } from './shared-state.ts';
 import { CodeBlock } from './snippets/code-block.ts';
+import { SnippetView } from './snippets/snippet-view.ts';
+import { exampleRequest, type Filled } from './snippets/snippets.ts';
 
-type Props = { document: Document };
+type Props = { document: Document; operations: readonly Operation[]; shared: Shared };
 type GuideEntry = {
   id: string;
   title: string;
@@ -14,6 +17,7 @@ type GuideEntry = {
 
 /** `text`: words by which the filter finds a guide, besides those of its title and its paragraphs. */
 export const guides: readonly GuideEntry[] = [
+  { id: 'about-quick-start', title: 'Quick start', view: QuickStart },
   { id: 'about-keys', title: 'Keys', view: Keys },
   { id: 'about-paging', title: 'Paging', view: Paging },
   { id: 'about-errors', title: 'Errors', view: Errors, text: errorWords },
@@ -21,7 +25,8 @@ export const guides: readonly GuideEntry[] = [
 ];
 
 /** Rules of all operations. */
-export function Guide({ document }: Props) {
+export function Guide(props: Props) {
+  const { document } = props;
   const { description, version } = document.info;
   return [
     h(
@@ -33,12 +38,42 @@ export function Guide({ document }: Props) {
         `version ${document.info['x-backscroll-version']} of Backscroll.`,
     ),
     guides.map(({ id, title, view }) =>
-      h('section', { key: id, id, class: 'guide stack' }, h('h2', null, title), h(view, { document })),
+      h('section', { key: id, id, class: 'guide stack' }, h('h2', null, title), h(view, props)),
     ),
   ];
 }
 
 const paragraph = (text: string) => h('p', null, prose(text));
+
+/** From a key to a message that was read, with the requests of two operations. */
+function QuickStart({ operations, shared }: Props) {
+  const snippet = (id: string, values: Filled['values'] = {}) => {
+    const operation = operations.find(({ operationId }) => operationId === id);
+    if (operation === undefined) return null;
+    const { values: example, body } = exampleRequest(operation);
+    return h(SnippetView, { operation, filled: { values: { ...example, ...values }, body }, shared });
+  };
+  const sent = operations.find(({ operationId }) => operationId === 'importRecords')?.body?.example;
+  const [, conversation_id = ''] = /"conversation_id":"([^"]+)"/.exec(String(sent)) ?? [];
+  return [
+    paragraph(
+      '1. Create two keys of an app: a writer key for the back end that appends messages, an app key for what reads them. ' +
+        'Each command prints a secret; the examples read them from the variables `WRITER_KEY` and `APP_KEY`.',
+    ),
+    h(CodeBlock, {
+      label: 'Create keys',
+      text:
+        'npx backscroll keys create --kind writer --app APP_ID --name "chat back end"\n' +
+        'npx backscroll keys create --kind app --app APP_ID --name website',
+    }),
+    paragraph(
+      '2. Append a conversation with its first message. Ids are yours; sending the same again changes nothing.',
+    ),
+    snippet('importRecords'),
+    paragraph('3. Read it.'),
+    snippet('getConversationHistory', { conversation_id, limit: '', first_id: '' }),
+  ];
+}
 
 function Keys({ document }: Props) {
   return [

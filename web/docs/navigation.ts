@@ -1,21 +1,54 @@
-import { type ComponentChildren, h, useState } from '../shared/dom.ts';
+import { type ComponentChildren, h, useEffect, useRef, useState } from '../shared/dom.ts';
 import { type Document, type Group, textsOf } from './document.ts';
 import { guides } from './guide.ts';
 import { Method } from './operation-view.ts';
 import { textOf } from './prose.ts';
+import type { Shared } from './shared-state.ts';
 
-type Props = { document: Document; groups: readonly Group[]; current: string; leave: () => void };
+type Props = {
+  document: Document;
+  groups: readonly Group[];
+  current: string;
+  shared: Shared;
+  open: () => void;
+  leave: () => void;
+};
 
-/** Links to the guides and all operations. Groups for administrators are folded. `leave` is called when the user follows one. */
-export function Navigation({ document, groups, current, leave }: Props) {
+/** `/`, unless a field has the focus, and Ctrl-K or ⌘K. */
+function useShortcut(act: () => void): void {
+  const latest = useRef(act);
+  latest.current = act;
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      const isTyping = (event.target as Element).matches('input, textarea, select');
+      const isSlash = event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey;
+      const isK =
+        event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+      if (!isSlash && !isK) return;
+      event.preventDefault();
+      latest.current();
+    };
+    addEventListener('keydown', listen);
+    return () => removeEventListener('keydown', listen);
+  }, []);
+}
+
+/** Links to the guides and all operations. Groups for administrators are folded. `open` shows it, `leave` is called when the user follows one. */
+export function Navigation({ document, groups, current, shared, open, leave }: Props) {
   const [filter, setFilter] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  useShortcut(() => {
+    open();
+    // On a small screen the field is hidden until it is rendered again.
+    queueMicrotask(() => field.current?.select());
+  });
   const words = filter.trim().toLowerCase();
   const hasWords = (text: string) => words.split(/\s+/).every((word) => text.toLowerCase().includes(word));
   const matchingGuides = guides.filter(({ title, text, view }) =>
-    hasWords(`${title} ${text?.(document)} ${textOf(view({ document }))}`),
+    hasWords(`${title} ${text?.(document)} ${textOf(view({ document, operations: [], shared }))}`),
   );
   const matchingGroups = groups
-    .map(({ tag, operations }) => ({ tag, operations: operations.filter((one) => hasWords(textsOf(one))) }))
+    .map(({ tag, operations }) => ({ tag, operations: operations.filter((one) => hasWords(textsOf(document, one))) }))
     .filter(({ operations }) => operations.length > 0);
   const [first = words === '' ? undefined : matchingGuides[0]?.id] = matchingGroups.flatMap(({ operations }) =>
     operations.map(({ operationId }) => operationId),
@@ -47,8 +80,10 @@ export function Navigation({ document, groups, current, leave }: Props) {
       { role: 'search', onSubmit: goToFirst },
       h('input', {
         type: 'search',
+        ref: field,
+        'aria-keyshortcuts': '/ Control+K',
         'aria-label': 'Filter operations and guides',
-        placeholder: 'Filter operations',
+        placeholder: 'Filter operations and guides ( / )',
         value: filter,
         onInput: (event: Event) => setFilter((event.target as HTMLInputElement).value),
       }),

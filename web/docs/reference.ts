@@ -56,13 +56,20 @@ export function Reference({ document: api }: { document: Document }) {
       h(
         'div',
         { class: isMenuOpen ? 'side open' : 'side' },
-        h(Navigation, { document: api, groups, current: hash, leave: () => setMenuOpen(false) }),
+        h(Navigation, {
+          document: api,
+          groups,
+          current: hash,
+          shared,
+          open: () => setMenuOpen(true),
+          leave: () => setMenuOpen(false),
+        }),
       ),
       h(
         'main',
         { tabIndex: -1, ref: main },
         operation === undefined
-          ? h(Guide, { document: api })
+          ? h(Guide, { document: api, operations, shared })
           : h(OperationView, { key: operation.operationId, document: api, operation, shared }),
         h(Neighbours, { before: at < 0 ? undefined : (operations[at - 1] ?? null), after: operations[at + 1] }),
       ),

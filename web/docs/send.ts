@@ -1,6 +1,6 @@
 import { prettyJson } from '../shared/pretty-json.ts';
 import type { Operation } from './document.ts';
-import { type Filled, headersOf, isBySession, targetOf } from './snippets/snippets.ts';
+import { type Filled, headersOf, targetOf } from './snippets/snippets.ts';
 
 /** A response, as it is shown. */
 export type ShownResponse = {
@@ -17,15 +17,17 @@ export type ShownResponse = {
 const telling = /^(?:x-request-id|etag|link|ratelimit.*|retry-after|location|allow)$/;
 const shownMax = 200_000;
 
-/** Sends a request to the service that this page came from, with the typed key; with cookies only for operations without a key. */
+/** Sends a request to the service that this page came from, with the typed key, or without one as the session of the console. */
 export async function send(operation: Operation, filled: Filled, key: string): Promise<ShownResponse> {
   const headers = new Headers(headersOf(operation, filled));
-  if (key !== '') headers.set('Authorization', `Bearer ${key}`);
+  const isSession = key === '' && operation.allowsSession;
+  if (isSession) headers.set('Backscroll-Console', '1');
+  else if (key !== '') headers.set('Authorization', `Bearer ${key}`);
   const begun = performance.now();
   const response = await fetch(targetOf(operation, filled), {
     method: operation.method,
     headers,
-    credentials: isBySession(operation) ? 'same-origin' : 'omit',
+    credentials: isSession ? 'same-origin' : 'omit',
     cache: 'no-store',
     ...(filled.body !== '' && { body: filled.body }),
   });

@@ -11,7 +11,7 @@ type State = { at: 'rest' } | { at: 'sending' } | { at: 'failed' } | { at: 'done
 
 /** Sends the request, as filled in, to this service. */
 export function TryIt({ operation, filled, fill, shared }: Props) {
-  const { parameters, body, kinds, method } = operation;
+  const { parameters, body, kinds, method, allowsSession } = operation;
   const [kind, setKind] = useState(kinds[0]);
   const [state, setState] = useState<State>({ at: 'rest' });
   const submit = async (event: SubmitEvent) => {
@@ -27,7 +27,7 @@ export function TryIt({ operation, filled, fill, shared }: Props) {
   return h(
     'form',
     { class: 'stack try', onSubmit: submit },
-    kind !== undefined && h(KeyField, { kinds, kind, setKind, shared }),
+    kind !== undefined && h(KeyField, { kinds, kind, setKind, shared, allowsSession }),
     parameters.map((parameter) =>
       h(ParameterField, {
         key: parameter.name,
@@ -60,9 +60,15 @@ export function TryIt({ operation, filled, fill, shared }: Props) {
   );
 }
 
-type KeyProps = { kinds: string[]; kind: string; setKind: (kind: string) => void; shared: Shared };
+type KeyProps = {
+  kinds: string[];
+  kind: string;
+  setKind: (kind: string) => void;
+  shared: Shared;
+  allowsSession: boolean;
+};
 
-function KeyField({ kinds, kind, setKind, shared }: KeyProps) {
+function KeyField({ kinds, kind, setKind, shared, allowsSession }: KeyProps) {
   return h(
     'div',
     { class: 'key-field' },
@@ -82,7 +88,7 @@ function KeyField({ kinds, kind, setKind, shared }: KeyProps) {
         autoComplete: 'off',
         spellCheck: false,
         value: shared.keys[kind] ?? '',
-        placeholder: 'cleared when you leave this page',
+        placeholder: allowsSession ? 'empty: your session of the console' : 'cleared when you leave this page',
         onInput: (event: Event) => shared.storeKey(kind, (event.target as HTMLInputElement).value),
       }),
     ),

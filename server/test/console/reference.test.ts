@@ -3,7 +3,16 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { Secrets } from '../../src/cli/starter.ts';
-import { checkAccessibility, clickCopy, desktop, openBrowser, openTab, phone, type Tab } from '../support/browser.ts';
+import {
+  checkAccessibility,
+  clickCopy,
+  desktop,
+  openBrowser,
+  openTab,
+  phone,
+  signIn,
+  type Tab,
+} from '../support/browser.ts';
 import type { Service } from '../support/harness.ts';
 import { openapiFile } from '../support/openapi-check.ts';
 import { startStarter } from '../support/record-examples.ts';
@@ -46,7 +55,7 @@ describe('the reference', () => {
       const hrefs = await linksOf(page).evaluateAll((all) =>
         all.map((one) => String(one.getAttribute('href')).slice(1)),
       );
-      const guides = ['about-keys', 'about-paging', 'about-errors', 'about-records'];
+      const guides = ['about-quick-start', 'about-keys', 'about-paging', 'about-errors', 'about-records'];
       const ids = hrefs.filter((id) => !guides.includes(id));
       assert.deepEqual(ids.toSorted(), operations.map(({ operationId }) => operationId).toSorted());
       assert.deepEqual((await page.locator('nav .tag').allTextContents()).slice(0, 4), [
@@ -94,6 +103,18 @@ describe('the reference', () => {
           .filter({ hasText: word === 'python' ? 'Keys' : 'Paging' })
           .waitFor();
       }
+      const found = { append: 'Import records', like: 'Submit Message Feedback' };
+      for (const [words, title] of Object.entries(found)) {
+        await filter.fill(words);
+        await linksOf(page).filter({ hasText: 'Get Available Models' }).waitFor({ state: 'detached' });
+        await linksOf(page).filter({ hasText: title }).waitFor();
+      }
+      for (const keys of ['/', 'Control+k']) {
+        await page.getByRole('heading', { level: 1 }).click();
+        await page.locator('main').focus();
+        await page.keyboard.press(keys);
+        assert.equal(await filter.evaluate((field) => field === document.activeElement), true, keys);
+      }
       await filter.fill('cursor_gone');
       await filter.press('Enter');
       await page.waitForURL('**/docs#about-errors');
@@ -103,10 +124,7 @@ describe('the reference', () => {
     open('#about-records', async (page) => {
       const guide = page.locator('#about-records');
       for (const { kind, schema } of document['x-records']) {
-        const part = guide
-          .locator('> details')
-          .filter({ has: page.getByText(kind, { exact: true }) })
-          .first();
+        const part = guide.locator('> details').filter({ has: page.locator(`> summary:text-is("${kind}")`) });
         await part.locator('> summary').click();
         await part.locator('> div > .fields').waitFor();
         const names = await part.locator('> div > .fields > li > .field .name').allTextContents();
@@ -191,6 +209,35 @@ describe('the reference', () => {
       assert.ok(!(await page.locator('pre').allTextContents()).some((text) => text.includes(secrets.app)));
       await part.getByRole('button', { name: 'Reset to the example' }).click();
       assert.equal(await part.getByLabel('limit').inputValue(), '1');
+    }));
+
+  it('begins with a quick start in three languages: keys, append, read', () =>
+    open('', async (page) => {
+      const start = page.locator('section#about-quick-start');
+      const texts = async () => (await start.locator('pre').allTextContents()).join('\n');
+      assert.match(await page.locator('main h2').first().innerText(), /^Quick start$/);
+      const id = '6f0c7a0e-54f0-4f4e-8a0f-0c1f6f6a2b61';
+      for (const [language, words] of [
+        ['curl', ['curl -sS', '$WRITER_KEY', '$APP_KEY']],
+        ['TypeScript', ['await fetch(', 'process.env.WRITER_KEY', 'listMessages(']],
+        ['Python', ['import', 'WRITER_KEY', 'APP_KEY']],
+      ] as const) {
+        await start.getByRole('button', { name: language }).first().click();
+        const shown = await texts();
+        for (const word of [...words, 'keys create --kind writer', id])
+          assert.ok(shown.includes(word), `${word}: ${shown}`);
+      }
+      await start.getByRole('button', { name: 'curl' }).first().click();
+    }));
+
+  it('sends a request without a key as the session of the console', () =>
+    open('', async (page) => {
+      await signIn(page, secrets.admin);
+      await page.goto('/docs#listKeys');
+      await article(page, 'listKeys').getByText('Try it').click();
+      await article(page, 'listKeys').getByRole('button', { name: 'Send' }).click();
+      await article(page, 'listKeys').getByText('200 OK').waitFor();
+      await page.context().clearCookies();
     }));
 
   it('marks operations that change data, and sends them', () =>

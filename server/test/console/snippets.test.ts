@@ -20,8 +20,8 @@ const operations = operationsOf(JSON.parse(readFileSync(openapiFile, 'utf8')) as
 const operationOf = (id: string): Operation =>
   operations.find(({ operationId }) => operationId === id) ?? assert.fail(`no operation ${id}`);
 
-/** The conversation and the child chunk that snippets delete. Records of parents come first, so the last one is meant. */
-const deletedRecords = ['deleteConversation', 'deleteChildChunk'].map((id) => {
+/** The conversation, the child chunk and the message that snippets delete. Records of parents come first, so the last one is meant. */
+const deletedRecords = ['deleteConversation', 'deleteChildChunk', 'deleteMessage'].map((id) => {
   const ids = Object.values(exampleRequests[id]?.parameters ?? {});
   const lines = `${exampleRequests.importRecords?.body}${readFileSync(starterRecords, 'utf8')}`.trimEnd().split('\n');
   return lines.map((line) => JSON.parse(line)).findLast((record) => ids.includes(record.id));
@@ -73,7 +73,9 @@ describe('snippets of the reference', () => {
     for (const [kind, secret] of Object.entries(secrets)) process.env[`${kind.toUpperCase()}_KEY`] = secret;
     await signIn();
   });
-  beforeEach(() => service.load(deletedRecords.map((record) => ({ ...record, deleted: false }))));
+  beforeEach(() =>
+    service.load(deletedRecords.map((one) => (one.record === 'message' ? one : { ...one, deleted: false }))),
+  );
   after(async () => {
     await service.close();
     await rm(folder, { recursive: true, force: true });

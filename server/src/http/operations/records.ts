@@ -34,8 +34,8 @@ export const recordRoutes: Routes = (app, { store, bearer, clock, metrics, valid
       description:
         `NDJSON, one record per line, of the kinds ${recordKinds.map((kind) => `\`${kind}\``).join(', ')}. All or ` +
         'nothing: the first invalid line stops the import, and the error names it. A writer key allows `conversation` and ' +
-        '`message` records of its app.',
-      security: [{ adminKey: [] }, { writerKey: [] }, { consoleSession: [] }],
+        '`message` records of its app: so a chat back end appends messages.',
+      security: [{ writerKey: [] }, { adminKey: [] }, { consoleSession: [] }],
       body: {
         content: { [ndjson]: { schema: Type.String({ description: 'NDJSON, one record per line.' }) } },
       },
