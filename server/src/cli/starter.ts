@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { type KeyKind, keyKinds, storedReachFields } from '../contract/key-kinds.ts';
 import { commandLine } from '../domain/import/check-references.ts';
 import { importRecords } from '../domain/import/import-records.ts';
 import { makeSecret } from '../domain/secret.ts';
 import type { Store } from '../domain/store/store.ts';
+import { readStarterRecords } from '../http/pages/starter-records.ts';
 import { epochSeconds } from './command.ts';
 
 /** Ids in the starter records, for the commands that are printed. */
@@ -32,9 +32,9 @@ export async function loadStarter(store: Store): Promise<Secrets> {
     name: `starter ${kind}`,
     secret: secrets[kind],
   }));
-  const lines = Buffer.from(keys.map((key) => `${JSON.stringify(key)}\n`).join(''));
-  const records = createReadStream(new URL('../../starter/records.ndjson', import.meta.url));
-  await importRecords(store, commandLine, [{ bytes: records }, { bytes: once(lines) }], epochSeconds());
+  const lines = keys.map((key) => `${JSON.stringify(key)}\n`).join('');
+  const records = await readStarterRecords(epochSeconds());
+  await importRecords(store, commandLine, [{ bytes: once(Buffer.from(records + lines)) }], epochSeconds());
   return secrets;
 }
 

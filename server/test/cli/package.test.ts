@@ -65,7 +65,7 @@ describe('the package', () => {
 
   it('contains the program, the starter records and examples, a licence and a README, and nothing else', () => {
     const allowed =
-      /^(bin\/backscroll\.js|dist\/.+\.js|dist\/web\/.+\.css|starter\/(?:records\.nd|(?:record-)?examples\.)json|package\.json|LICENSE|README\.md)$/;
+      /^(bin\/backscroll\.js|dist\/.+\.js|dist\/web\/.+\.css|starter\/(?:(?:records|conversations)\.nd|(?:record-)?examples\.)json|package\.json|LICENSE|README\.md)$/;
     assert.deepEqual(
       files.filter((file) => !allowed.test(file)),
       [],

@@ -188,14 +188,18 @@ describe('serve --starter on a new database', () => {
     assert.equal(providers.size, 3);
   });
 
-  it('creates one chat app, one knowledge base, three providers and a key of each kind', async () => {
+  it('creates two chat apps with 40 conversations of 12 users in 30 days up to now, and a key of each kind', async () => {
     const lines = (await exportAll(cwd)).trimEnd().split('\n');
     const records = lines.map((line) => JSON.parse(line) as Record<string, string>);
     const count = (record: string) => records.filter((one) => one.record === record).length;
-    assert.deepEqual(
-      [count('app'), count('conversation') > 0, count('dataset'), count('model_provider'), count('api_key')],
-      [1, true, 1, 3, 5],
-    );
+    assert.deepEqual(['app', 'conversation', 'dataset', 'model_provider', 'api_key'].map(count), [2, 40, 2, 3, 5]);
+    const talks = records.filter(({ record }) => record === 'conversation');
+    assert.equal(new Set(talks.map(({ user }) => user)).size, 12);
+    const times = records.filter(({ record }) => record === 'message').map(({ created_at }) => Number(created_at));
+    const [oldest, newest] = [Math.min(...times), Math.max(...times)];
+    const now = Date.now() / 1000;
+    assert.ok(newest <= now && newest > now - 2 * 3_600, 'the newest message is about an hour old');
+    assert.ok(newest - oldest > 28 * 86_400 && newest - oldest < 32 * 86_400);
     const chat = ['advanced-chat', 'agent', 'chat', 'agent-chat'];
     assert.ok(chat.includes(records.find((one) => one.record === 'app')?.mode ?? ''));
     for (const prefix of Object.values(kinds)) assert.ok(!lines.join('\n').includes(secretOf(output, prefix)));

@@ -18,7 +18,6 @@ const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   json: 'application/json; charset=utf-8',
-  ndjson: 'application/x-ndjson; charset=utf-8',
   woff2: 'font/woff2',
 };
 /** Modules of the service that the console imports, so that a rule is stated once. They import nothing. */
@@ -46,7 +45,6 @@ export async function readPageFiles(page: string): Promise<PageFiles> {
   const files = new Map<string, PageFile>();
   const { sources, styles } = await readSources(page);
   for (const [name, text] of joinModules(sources)) files.set(name, await packFile(name, text));
-  if (page === 'console') files.set(starterRecords, await packFile(starterRecords, await readFile(starter, 'utf8')));
   files.set(typefaceName, await packFile(typefaceName, await readFile(new URL(import.meta.resolve(typeface)))));
   files.set(styleSheet, await packFile(styleSheet, styles.join('\n')));
   return files;
@@ -83,10 +81,6 @@ async function readSources(page: string): Promise<{ sources: Map<string, string>
   }
   return { sources, styles };
 }
-
-/** The records that the console offers to load into an empty database. */
-const starterRecords = 'starter.ndjson';
-const starter = new URL('../../../starter/records.ndjson', import.meta.url);
 
 /** The style sheets of a page, in one file. */
 export const styleSheet = 'style.css';

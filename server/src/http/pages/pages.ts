@@ -5,6 +5,7 @@ import { matchesTag } from '../request/etag.ts';
 import type { Routes } from '../route-types.ts';
 import { firstMoments } from './first-moments.ts';
 import { cachedResult, type PageFile, readPageFiles, styleSheet, typefaceName } from './page-files.ts';
+import { readStarterRecords } from './starter-records.ts';
 
 /** Scripts and styles are loaded only from this service; `images` adds sources of images. The page itself has one script. */
 const policyOf = (images: string, script: string) =>
@@ -35,9 +36,15 @@ const pages: readonly WebPage[] = [
 const redirects = { '/': '/console', '/console/': '/console', '/docs/': '/docs' };
 
 /** The web pages. Their files are read on the first request for a page. */
-export const pageRoutes: Routes = (app) => {
+export const pageRoutes: Routes = (app, { clock }) => {
   for (const [from, to] of Object.entries(redirects))
     app.get(from, { schema: { hide: true } }, (_request, reply) => reply.headers(common).redirect(to));
+  // The console offers to load them into an empty database.
+  app.get('/console/starter.ndjson', { schema: { hide: true } }, async (_request, reply) =>
+    reply
+      .headers({ ...common, 'content-type': 'application/x-ndjson; charset=utf-8' })
+      .send(await readStarterRecords(Math.floor(clock() / 1000))),
+  );
   for (const page of pages) {
     const files = cachedResult(() => readPageFiles(page.folder));
     app.get(page.path, { schema: { hide: true } }, async (_request, reply) => {

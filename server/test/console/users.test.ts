@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { type ConsoleTab, checkInBothThemes, openBrowser, openConsole } from '../support/browser.ts';
+import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
+
+describe('users in the console', () => {
+  const { admin, records, one, other } = makeTwoTenants();
+  const now = 1_790_000_000;
+  const user = 'ann@example.org';
+  const talks = [one, one, other].map(({ ids }, n) => ({
+    ...{ record: 'conversation', id: randomUUID(), app_id: ids.app, user },
+    ...{ name: `talk ${n}`, created_at: now + n },
+  }));
+  let service: Service;
+  let browser: Browser;
+  let tab: ConsoleTab;
+  before(async () => {
+    [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    const priced = { total_price: '0.5', currency: 'USD' };
+    const messages = talks.flatMap(({ id }, n) =>
+      Array.from({ length: n + 1 }, (_, at) => message(id, now + 10 * n + at, { ...priced, query: `said ${n} ${at}` })),
+    );
+    await service.load([...records, ...talks, ...messages]);
+    tab = await openConsole(browser, service.base, admin);
+  });
+  after(async () => {
+    await browser.close();
+    await service.close();
+  });
+
+  it('lists users with their totals over all apps or one, sorted by the service, and finds them by a part of the name', async () => {
+    const { page, visit } = tab;
+    await visit('users');
+    const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: user }) });
+    await row.waitFor();
+    const cells = async () => (await row.getByRole('cell').allInnerTexts()).slice(1, 6);
+    assert.deepEqual(await cells(), ['3', '6', '0', '0', 'US$3.00']);
+    await page.getByRole('button', { name: 'Messages' }).click();
+    await page.waitForURL(/sort=-messages/);
+    await page.getByRole('columnheader', { name: 'Messages' }).and(page.locator('[aria-sort="descending"]')).waitFor();
+    await page.getByLabel('Search users').fill('EXAMPLE.org');
+    await page.getByRole('row').nth(2).waitFor({ state: 'detached' });
+    await page.getByRole('combobox', { name: 'App' }).selectOption(other.ids.app);
+    await row.getByRole('cell', { name: '1', exact: true }).waitFor();
+    assert.deepEqual(await cells(), ['1', '3', '0', '0', 'US$1.50']);
+  });
+
+  it('shows all conversations of a user by one click, and saves a copy of all of it', async () => {
+    const { page, pageErrors, visit } = tab;
+    await visit('users');
+    await page.getByRole('combobox', { name: 'App' }).selectOption('');
+    await page.getByRole('link', { name: user }).click();
+    const table = page.getByRole('table', { name: 'Conversations' });
+    await table.getByRole('row').nth(3).waitFor();
+    assert.deepEqual(await table.getByRole('link').allInnerTexts(), ['talk 2', 'talk 1', 'talk 0']);
+    for (const [label, expected] of [
+      ['Export records', 9],
+      ['Export CSV', 7],
+    ] as const) {
+      const [saved] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: label }).click(),
+      ]);
+      const bytes = Buffer.concat(await (await saved.createReadStream()).toArray());
+      const lines = bytes.toString().trim().split(/\r?\n/);
+      const own = lines.filter((line) => !/"record":"(?:workspace|app)"/.test(line));
+      assert.equal(own.length, expected, label);
+      assert.ok(own.some((line) => line.includes('said 2 2')));
+    }
+    await checkInBothThemes(page);
+    await page.locator('.facts').getByRole('link').first().click();
+    const list = page.getByRole('list', { name: 'Conversations' });
+    await list.getByRole('link').nth(2).waitFor();
+    assert.deepEqual(await list.locator('.name').allTextContents(), ['talk 2', 'talk 1', 'talk 0']);
+    assert.deepEqual(pageErrors, []);
+  });
+});
