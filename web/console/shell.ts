@@ -2,10 +2,12 @@ import { h, useEffect, useLayoutEffect, useRef } from '../shared/dom.ts';
 import { Icon, Mark } from '../shared/icon.ts';
 import { ThemeChoice } from '../shared/theme.ts';
 import { Menu } from './components/menu.ts';
+import { ScopeBar } from './components/scope-bar.ts';
 import { Lazy } from './lazy.ts';
 import { request } from './state/api.ts';
 import { mayLeave } from './state/drafts.ts';
-import { hrefOf, readRoute, useRoute, type ViewProps } from './state/route.ts';
+import { hrefOf, hrefWith, readRoute, useFilters, useRoute, type ViewProps } from './state/route.ts';
+import { rememberedScope, viewsWithApp } from './state/scope.ts';
 import { ShortcutHelp, showShortcuts } from './state/shortcuts.ts';
 import { zone } from './state/times.ts';
 import type { ConsoleSession } from './state/types.ts';
@@ -17,7 +19,10 @@ export type ShellProps = { session: ConsoleSession; signOut: () => void };
 /** The frame around the views: the menu of the views, and that of the account. */
 export function Shell({ session, signOut }: ShellProps) {
   const [first, ...rest] = useRoute();
+  // The links to the views have the scope that was chosen last.
+  useFilters();
   const name = isView(first) ? first : startView;
+  const hasScope = viewsWithApp.includes(name) && (name === 'conversations' || rest.length === 0);
   const main = useRef<HTMLElement>(null);
   // Before the view reads the address.
   useLayoutEffect(() => {
@@ -35,7 +40,13 @@ export function Shell({ session, signOut }: ShellProps) {
     const current = to === name ? 'page' : undefined;
     return h(
       'a',
-      { key: to, href: hrefOf(to), 'aria-current': current, onPointerEnter: preload, onFocus: preload },
+      {
+        key: to,
+        href: hrefWith([to], rememberedScope(to)),
+        'aria-current': current,
+        onPointerEnter: preload,
+        onFocus: preload,
+      },
       h(Icon, { name: icon }),
       title,
     );
@@ -49,7 +60,8 @@ export function Shell({ session, signOut }: ShellProps) {
       { class: 'top row' },
       h('a', { class: 'brand', href: hrefOf(startView) }, h(Mark, null), 'Backscroll'),
       h(Menu, { class: 'views', label: 'Menu', icon: 'menu' }, h('nav', { 'aria-label': 'Views' }, menu.map(link))),
-      h('div', { class: 'bar row' }, h('span', { class: 'zone soft', title: `All times are in ${zone}.` }, zone)),
+      h('span', { class: 'zone soft', title: `All times are in ${zone}.` }, zone),
+      hasScope && h('div', { class: 'scope row' }, h(ScopeBar, { view: name })),
       h(
         Menu,
         { class: 'account', label: 'Account', icon: 'account' },

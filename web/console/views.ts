@@ -17,6 +17,7 @@ export const views = {
     icon: 'conversations',
     load: async () => (await import('./conversations/conversations.ts')).ConversationsView,
   },
+  users: { title: 'Users', icon: 'users', load: async () => (await import('./users/users.ts')).UsersView },
   knowledge: {
     title: 'Knowledge',
     icon: 'knowledge',

@@ -190,7 +190,7 @@ function frameTests(engine: Engine): void {
       assert.equal(await views(page).isVisible(), !isFolded, `${width}`);
       if (isFolded) await menu.click();
       const places = await views(page).getByRole('link').evaluateAll(placesOf);
-      assert.equal(places.length, 6);
+      assert.equal(places.length, 7);
       for (const { name, left, right } of places) assert.ok(left >= 0 && right <= width, `${name} at ${width}`);
       assert.ok(!(await scrollsHorizontally(page)), `${width}`);
       if (isFolded) await page.keyboard.press('Escape');

@@ -63,7 +63,7 @@ describe('Overview in the console', () => {
       ...write(1, talk.id, noon, {}),
       ...write(5, one.ids.conversation, noon - 9 * day, { feedback: { rating: 'dislike' } }),
     ]);
-    await page.getByRole('link', { name: '7 days' }).click();
+    await page.getByRole('combobox', { name: 'Period' }).selectOption('Last 7 days');
     await page.getByText('+100% from 5').waitFor();
     assert.deepEqual(await numbers(), [
       ['Messages', '10', '+100% from 5'],
@@ -132,7 +132,7 @@ describe('Overview in the console', () => {
       ['Failed', 'status=error'],
     ]) {
       await page.goto('/console#/overview');
-      await page.getByRole('link', { name: '7 days' }).click();
+      await page.getByRole('combobox', { name: 'Period' }).selectOption('Last 7 days');
       await page
         .locator('.numbers a')
         .filter({ hasText: name ?? '' })
@@ -145,6 +145,7 @@ describe('Overview in the console', () => {
     await page.goto('/console#/pulse');
     await page.waitForURL(/#\/overview$/);
     const text = (at: number) => new Date(at * day * 1000).toISOString().slice(0, 10);
+    await page.getByRole('combobox', { name: 'Period' }).selectOption('Choose dates');
     await page.getByLabel('From').fill(text(today - 9));
     await page.getByLabel('To', { exact: true }).fill(text(today - 8));
     await page.waitForURL(new RegExp(`from=${(today - 9) * day}&to=${(today - 7) * day}`));
@@ -155,7 +156,7 @@ describe('Overview in the console', () => {
     assert.equal(await page.getByLabel('From').inputValue(), text(today - 9));
     await page.getByLabel('From').fill('2020-01-01');
     await page.getByRole('alert').getByText('at most 366 days apart').waitFor();
-    await page.getByRole('link', { name: '30 days' }).click();
+    await page.getByRole('combobox', { name: 'Period' }).selectOption('Last 30 days');
     await page.getByRole('alert').waitFor({ state: 'detached' });
   });
 
@@ -209,7 +210,7 @@ describe('Overview in the console', () => {
     );
     assert.equal(await rows.count(), 9);
     for (const row of await rows.all()) assert.ok(((await row.boundingBox())?.height ?? 99) < 45);
-    await page.getByRole('button', { name: 'Show all 14 users' }).click();
+    await page.getByRole('button', { name: 'Show the 14 users with the most messages' }).click();
     await rows.nth(14).waitFor();
     await page.setViewportSize(desktop);
   });

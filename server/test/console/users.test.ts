@@ -76,4 +76,26 @@ describe('users in the console', () => {
     assert.deepEqual(await list.locator('.name').allTextContents(), ['talk 2', 'talk 1', 'talk 0']);
     assert.deepEqual(pageErrors, []);
   });
+
+  it('erases a user by four clicks and the typed name, with the audit entries as the receipt', async () => {
+    const { page, pageErrors, visit } = tab;
+    await visit('users');
+    await page.getByRole('link', { name: user }).click();
+    await page.getByRole('button', { name: 'Erase…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('3 conversations with 6 messages in 2 apps are erased for good').waitFor();
+    const erase = dialog.getByRole('button', { name: 'Erase for good' });
+    await dialog.getByLabel(`Type ${user} to confirm`).fill('somebody else');
+    assert.ok(await erase.isDisabled());
+    await dialog.getByLabel(`Type ${user} to confirm`).fill(user);
+    await erase.click();
+    await dialog.getByText(`3 conversations with 6 messages of ${user} were erased.`).waitFor();
+    const receipts = await dialog.locator('code').allTextContents();
+    const { body } = await service.request('GET', '/admin/activity?action=purge', { key: admin });
+    const entries = body.data.map(({ id }: { id: string }) => id);
+    assert.ok(receipts.length === 2 && receipts.every((id) => entries.includes(id)), `${receipts} of ${entries}`);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('This user has no conversations.').waitFor();
+    assert.deepEqual(pageErrors, []);
+  });
 });

@@ -23,7 +23,13 @@ type Props = {
 };
 
 /** The conversations, or those with hits. The open one is among them also if it is not on the pages that were read. */
-export function ConversationList({ conversations: { entries, list, summaryOf }, open, filters, isSearch, box }: Props) {
+export function ConversationList({
+  conversations: { entries, list, summaryOf, fresh },
+  open,
+  filters,
+  isSearch,
+  box,
+}: Props) {
   const isListed = entries.some(({ id }) => id === open?.id);
   // It leaves this place when a page that has it is read.
   const isFirstPage = list.isLoading && entries.length === 0;
@@ -46,6 +52,13 @@ export function ConversationList({ conversations: { entries, list, summaryOf }, 
   return h(
     'div',
     { class: 'conversation-list', ref: box, onScroll },
+    fresh > 0 &&
+      h(
+        'button',
+        { type: 'button', class: 'fresh', onClick: list.reload },
+        h('span', { role: 'status' }, `${fresh} new`),
+        ' · Show',
+      ),
     shown.length > 0 &&
       h(
         'ul',

@@ -1,5 +1,6 @@
 import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
+import { offer } from '../components/download.ts';
 import { count, ErrorNote } from '../components/ui.ts';
 import { type ApiError, pathOf, request } from '../state/api.ts';
 import { limits } from '../state/server-rules.ts';
@@ -81,12 +82,6 @@ async function readAll(
     first_id = body.data[0]?.id;
     if (!body.has_more) return parts.toReversed();
   }
-}
-
-function offer(blob: Blob, name: string): void {
-  const href = URL.createObjectURL(blob);
-  Object.assign(document.createElement('a'), { href, download: name }).click();
-  URL.revokeObjectURL(href);
 }
 
 function markdownHead({ name, user, app_name, id }: ConversationSummary): string {

@@ -13,7 +13,7 @@ import { limits } from '../state/server-rules.ts';
 import { useShortcut } from '../state/shortcuts.ts';
 import type { ConversationSummary, SearchHit } from '../state/types.ts';
 import { findNext, type MessageKind, neighbourOf } from './next-message.ts';
-import { isFiltered, queryOf } from './search-query.ts';
+import { isSearched, queryOf } from './search-query.ts';
 import { Transcript } from './transcript.ts';
 import type { Scroll } from './transcript-scroll.ts';
 
@@ -33,7 +33,7 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
   const [, drawInspector] = useState(0);
   const words = useMemo(() => wordsOf(filters.q ?? ''), [filters.q]);
   const query = { ...queryOf(filters), app_id, conversation_id, limit: limits.listRowsMax };
-  const hits = useList<SearchHit>(isFiltered(filters) ? pathOf(['admin', 'search'], query) : undefined);
+  const hits = useList<SearchHit>(isSearched(filters) ? pathOf(['admin', 'search'], query) : undefined);
   const isWide = useMedia('(width >= 80rem)');
   const place = ['conversations', app_id, conversation_id];
   /** Moves along in the transcript. The history of the browser gets no entry for each step. */

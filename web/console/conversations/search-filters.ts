@@ -1,12 +1,10 @@
 import { h, useEffect, useRef } from '../../shared/dom.ts';
-import { Select } from '../../shared/select.ts';
 import { Chip, Chips } from '../components/chips.ts';
-import { useAll } from '../hooks/use-all.ts';
 import { useResponse } from '../hooks/use-reading.ts';
 import { pathOf } from '../state/api.ts';
 import { useChanges } from '../state/changes.ts';
 import { type FilterChange, type Filters, hrefOf, hrefWith } from '../state/route.ts';
-import type { App, SearchCounts } from '../state/types.ts';
+import type { SearchCounts } from '../state/types.ts';
 import { dayOf, queryOf } from './search-query.ts';
 
 /** The filters that have a chip, with the count that the service gives for each. */
@@ -16,8 +14,6 @@ const chips = [
   { label: 'Failed', name: 'status', value: 'error', count: 'failed' },
   { label: 'Files', name: 'has', value: 'files', count: 'files' },
   { label: 'Waiting form', name: 'has', value: 'waiting_form', count: 'waiting_form' },
-  { label: 'Last 7 days', name: 'days', value: '7', count: undefined },
-  { label: 'Last 30 days', name: 'days', value: '30', count: undefined },
 ] as const;
 
 /** After a change, the index of the search is up to date in about a second. */
@@ -25,17 +21,14 @@ const indexMillis = 2_000;
 
 /** The filters of the search, as chips with counts, and the others in a form. Another filter opens another list. */
 export function SearchFilters({ filters }: { filters: Filters }) {
-  const apps = useAll<App>('/admin/apps');
-  const counts = useCounts(filters);
+  const { counts, isStale } = useCounts(filters);
   const change = (values: FilterChange) => hrefWith(['conversations'], { ...filters, ...values });
   const setFilters = (values: FilterChange) => {
     location.hash = change(values);
   };
   // The address has the last two for the link back to the segment.
   const { segment_id, document_id, dataset_id } = filters;
-  const app = apps.rows.find(({ id }) => id === filters.app_id);
   const others: [name: string, label: string][] = [
-    ['app_id', `App: ${app?.name ?? filters.app_id}`],
     ['user', `User: ${filters.user}`],
     ['segment_id', 'Cites a segment'],
     ['from', `From ${dayOf(filters.from)}`],
@@ -53,14 +46,13 @@ export function SearchFilters({ filters }: { filters: Filters }) {
       { label: 'Filters' },
       chips.map(({ label, name, value, count }) => {
         const isActive = filters[name] === value;
-        const days = name === 'days' ? { from: undefined, to: undefined } : {};
-        const href = change({ ...days, [name]: isActive ? undefined : value });
+        const href = change({ [name]: isActive ? undefined : value });
         return h(Chip, {
           key: label,
           label,
           isActive,
           href,
-          count: count && (counts?.[count] ?? null),
+          count: counts?.[count] ?? null,
           isPartial: counts?.is_partial,
         });
       }),
@@ -78,27 +70,36 @@ export function SearchFilters({ filters }: { filters: Filters }) {
       'details',
       { class: 'more-filters' },
       h('summary', null, 'More filters'),
-      h(MoreFilters, { filters, apps: apps.rows, setFilters }),
+      h(MoreFilters, { filters, setFilters }),
+    ),
+    h(
+      'span',
+      { class: isStale ? 'live stale' : 'live', role: 'status' },
+      isStale ? 'Not live: the service cannot be reached' : 'Live',
     ),
   );
 }
 
-/** Without counts, the chips are filters all the same. */
-function useCounts(filters: Filters): SearchCounts | undefined {
-  const { body, reload } = useResponse<SearchCounts>(pathOf(['admin', 'search', 'counts'], queryOf(filters)));
+/**
+ * The count of each chip as if the other chips were off: else the one that is on would make the others 0. Without counts, the chips
+ * are filters all the same.
+ */
+function useCounts(filters: Filters): { counts: SearchCounts | undefined; isStale: boolean } {
+  const { rating, status, has, ...others } = filters;
+  const { body, reload } = useResponse<SearchCounts>(pathOf(['admin', 'search', 'counts'], queryOf(others)));
   const timer = useRef<number | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), [reload]);
-  useChanges(({ length }) => {
+  const isStale = useChanges(({ length }) => {
     if (length === 0) return;
     clearTimeout(timer.current);
     timer.current = setTimeout(reload, indexMillis);
   });
-  return body;
+  return { counts: body, isStale };
 }
 
-type MoreProps = { filters: Filters; apps: readonly App[]; setFilters: (values: FilterChange) => void };
+type MoreProps = { filters: Filters; setFilters: (values: FilterChange) => void };
 
-function MoreFilters({ filters, apps, setFilters }: MoreProps) {
+function MoreFilters({ filters, setFilters }: MoreProps) {
   // The field keeps what is being typed, until the filter changes.
   const field = (label: string, name: string, attributes: Record<string, unknown>, value = filters[name] ?? '') =>
     h('label', null, label, h('input', { key: value, defaultValue: value, ...attributes, onChange: set(name) }));
@@ -107,12 +108,6 @@ function MoreFilters({ filters, apps, setFilters }: MoreProps) {
   return h(
     'div',
     { class: 'more-fields' },
-    h(Select, {
-      label: 'App',
-      value: filters.app_id ?? '',
-      options: [['', 'All apps'], ...apps.map(({ id, name }) => [id, name] as const)],
-      change: (app_id) => setFilters({ app_id }),
-    }),
     field('User, exactly', 'user', { type: 'text', autoComplete: 'off' }),
     field('From', 'from', { type: 'date' }, dayOf(filters.from)),
     field('To', 'to', { type: 'date' }, dayOf(filters.to, 1)),

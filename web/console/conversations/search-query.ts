@@ -3,9 +3,15 @@ import type { Filters } from '../state/route.ts';
 /** The filters in the address that narrow the list, by the names of the search's parameters. `days` are whole days in UTC, up to today. */
 const filterNames = 'q app_id user rating status has days from to min_cost min_latency segment_id'.split(' ');
 
-/** Whether the list is that of a search. The conversations of an app are a list of their own. */
-export const isFiltered = (filters: Filters): boolean =>
-  filterNames.some((name) => name !== 'app_id' && filters[name] !== undefined);
+/** Filters of the list of conversations itself; any other asks for messages, which is a search. */
+const listFilters = ['app_id', 'user', 'days', 'from', 'to'];
+
+/** Whether the list is that of a search. */
+export const isSearched = (filters: Filters): boolean =>
+  filterNames.some((name) => !listFilters.includes(name) && filters[name] !== undefined);
+
+/** Whether some filter is on. */
+export const isFiltered = (filters: Filters): boolean => filterNames.some((name) => filters[name] !== undefined);
 
 const secondsPerDay = 86_400;
 

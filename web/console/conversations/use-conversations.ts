@@ -5,7 +5,7 @@ import { useChanges } from '../state/changes.ts';
 import type { Filters } from '../state/route.ts';
 import { limits } from '../state/server-rules.ts';
 import type { ConversationSummary, SearchHit } from '../state/types.ts';
-import { isFiltered, queryOf } from './search-query.ts';
+import { isSearched, queryOf } from './search-query.ts';
 
 /** A conversation in the list, with its messages that the search has found, newest first. */
 export type ConversationEntry = { id: string; app_id: string; hits: readonly SearchHit[] };
@@ -18,6 +18,8 @@ export type Conversations = {
   entries: readonly ConversationEntry[];
   list: List<unknown>;
   summaryOf: (id: string) => ConversationSummary | undefined;
+  /** Rows that came since the list was read, and are not shown yet. */
+  fresh: number;
 };
 
 const pageRows = 50;
@@ -31,10 +33,10 @@ const pagesMax = 10;
  * conversation; `mayMove` tells whether rows may change their places now.
  */
 export function useConversations(filters: Filters, open: string | undefined, mayMove: () => boolean): Conversations {
-  const isSearch = isFiltered(filters);
-  const query = isSearch ? queryOf(filters) : {};
+  const isSearch = isSearched(filters);
+  const query = queryOf(filters);
   const all = useList<ConversationSummary>(
-    isSearch ? undefined : pathOf(['admin', 'conversations'], { app_id: filters.app_id, limit: pageRows }),
+    isSearch ? undefined : pathOf(['admin', 'conversations'], { ...query, limit: pageRows }),
   );
   const found = useList<SearchHit>(isSearch ? pathOf(['admin', 'search'], { ...query, limit: pageRows }) : undefined);
   const entries = useMemo(
@@ -49,17 +51,47 @@ export function useConversations(filters: Filters, open: string | undefined, may
     const isShort = entries.length < entriesMin && found.rows.length < pagesMax * pageRows;
     if (isSearch && isShort && found.error === undefined) found.more();
   }, [found.rows, found.isLoading]);
+  const path = pathOf(['admin', isSearch ? 'search' : 'conversations'], { ...query, limit: pageRows });
+  const rowIds = isSearch ? found.rows.map(({ message_id }) => message_id) : all.rows.map(({ id }) => id);
+  const { fresh, look } = useFresh(path, rowIds, ids);
   useChanges((changes) => {
     const changedIds = new Set(changes.map(({ kind, id, path }) => (kind === 'message' ? path.conversation_id : id)));
     const isMoving = !isSearch && !all.isLoading && all.error === undefined && mayMove();
     if (isMoving) all.refresh(({ id }) => id).catch(ignore);
+    else if (changes.length > 0) look();
     const refreshedIds = new Set(isMoving ? all.rows.slice(0, pageRows).map(({ id }) => id) : []);
     const isOld = (id: string) => !refreshedIds.has(id) && (changes.length === 0 || changedIds.has(id));
     void refresh(ids.filter(isOld));
   });
   // A conversation that was deleted has no summary.
   const listed = entries.filter(({ id }) => summaryOf(id) !== null);
-  return { entries: listed, list: isSearch ? found : all, summaryOf: (id) => summaryOf(id) ?? undefined };
+  return { entries: listed, list: isSearch ? found : all, summaryOf: (id) => summaryOf(id) ?? undefined, fresh };
+}
+
+/** After a change, the index of the search is up to date in about a second. */
+const indexMillis = 2_000;
+
+/** Counts the rows of the first page of a list that are not among those that were read. `look` is called after a change. */
+function useFresh(path: string, rowIds: readonly string[], version: unknown) {
+  const [fresh, setFresh] = useState(0);
+  const timer = useRef<number | undefined>(undefined);
+  const latest = useRef(rowIds);
+  latest.current = rowIds;
+  useEffect(() => {
+    setFresh(0);
+    return () => clearTimeout(timer.current);
+  }, [path, version]);
+  const read = async () => {
+    timer.current = undefined;
+    const { body } = await request<CursorPage<{ id?: string; message_id?: string }>>(path);
+    const known = new Set(latest.current);
+    // The list may be being read again.
+    if (known.size > 0) setFresh(body.data.filter((row) => !known.has(row.message_id ?? row.id ?? '')).length);
+  };
+  const look = () => {
+    timer.current ??= setTimeout(() => void read().catch(ignore), indexMillis);
+  };
+  return { fresh, look };
 }
 
 /** The next change of the feed tries again. */

@@ -1,13 +1,11 @@
-import { h, useEffect, useState } from '../../shared/dom.ts';
+import { h } from '../../shared/dom.ts';
 import { Marked } from '../components/marked-text.ts';
 import { ListEnd } from '../components/ui.ts';
 import { useList } from '../hooks/use-list.ts';
+import { useSettled } from '../hooks/use-settled.ts';
 import { pathOf } from '../state/api.ts';
 import { hrefWith } from '../state/route.ts';
 import type { KnowledgeHit } from '../state/types.ts';
-
-/** Time without typing after which the search starts. */
-const pauseMillis = 200;
 
 /** Segments and chunks of all knowledge bases with these words. */
 export function Hits({ q }: { q: string }) {
@@ -31,13 +29,4 @@ export function Hits({ q }: { q: string }) {
     ),
     h(ListEnd, { list, nothing: 'No segment or chunk has these words.' }),
   ];
-}
-
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), pauseMillis);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return settled;
 }

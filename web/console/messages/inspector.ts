@@ -7,7 +7,7 @@ import type { MessageKind } from '../conversations/next-message.ts';
 import type { Scroll } from '../conversations/transcript-scroll.ts';
 import { useList } from '../hooks/use-list.ts';
 import { pathOf } from '../state/api.ts';
-import { hrefWith } from '../state/route.ts';
+import { hrefOf, hrefWith } from '../state/route.ts';
 import type { ConversationSummary, SearchHit } from '../state/types.ts';
 
 type Props = {
@@ -32,11 +32,7 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
     { class: 'inspector stack' },
     group(
       'Who',
-      fact(
-        'User',
-        user === null ? 'no user' : h('a', { href: hrefWith(['conversations'], { user }), title: user }, user),
-        'one-line',
-      ),
+      fact('User', user === null ? 'no user' : h('a', { href: hrefOf('users', user), title: user }, user), 'one-line'),
       fact('App', h('a', { href: hrefWith(['conversations'], { app_id }) }, app_name)),
       fact('Created', h(Time, { at: created_at })),
       fact('Last', h(Time, { at: last_message_at })),
@@ -52,7 +48,7 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
       fact('Disliked', count(disliked_count)),
       fact('Failed', count(failed_count)),
       fact('Cost', summary.price === null ? '–' : money(summary.price, summary.currency ?? '')),
-      h(Latency, { shown }),
+      h(Loaded, { shown }),
     ),
     h(
       'div',
@@ -75,17 +71,25 @@ const fact = (title: string, value: ComponentChildren, look?: string) => [
   h('dd', { class: look }, value),
 ];
 
-/** The latency of the messages that are loaded. */
-function Latency({ shown }: Pick<Props, 'shown'>) {
-  const seconds = (shown.current?.history.rows ?? [])
-    .map(({ message }) => message.provider_response_latency)
+/** Tokens and latency of the messages that are loaded. */
+function Loaded({ shown }: Pick<Props, 'shown'>) {
+  const messages = (shown.current?.history.rows ?? []).map(({ message }) => message);
+  const sum = (name: 'message_tokens' | 'answer_tokens') => messages.reduce((all, one) => all + one[name], 0);
+  const [tokensIn, tokensOut] = [sum('message_tokens'), sum('answer_tokens')];
+  const seconds = messages
+    .map(({ provider_response_latency }) => provider_response_latency)
     .filter((latency) => latency > 0)
     .toSorted((one, other) => one - other);
   const median = seconds[Math.floor(seconds.length / 2)];
-  const longest = seconds.at(-1);
-  if (median === undefined || longest === undefined) return null;
+  const title = `of the ${count(messages.length)} messages that are loaded`;
   return [
-    h('dt', { title: `of the ${count(seconds.length)} messages that are loaded` }, 'Latency'),
-    h('dd', null, `median ${millis(median * 1000)}, longest ${millis(longest * 1000)}`),
+    tokensIn + tokensOut > 0 && [
+      h('dt', { title }, 'Tokens'),
+      h('dd', null, `${count(tokensIn)} in, ${count(tokensOut)} out`),
+    ],
+    median !== undefined && [
+      h('dt', { title }, 'Latency'),
+      h('dd', null, `median ${millis(median * 1000)}, longest ${millis((seconds.at(-1) ?? 0) * 1000)}`),
+    ],
   ];
 }

@@ -28,7 +28,7 @@ type Total = {
 };
 
 /** The large numbers. More messages and users are better, more disliked and failed messages are worse; cost is neither. */
-export function totalsOf({ totals, before, ...rest }: Overview): Total[] {
+export function totalsOf({ totals, before, ...rest }: Overview, app_id?: string): Total[] {
   const counted = (now: number, earlier: number) => ({
     value: whole(now),
     change: changeText(now, earlier, whole),
@@ -56,7 +56,7 @@ export function totalsOf({ totals, before, ...rest }: Overview): Total[] {
     ...others.map(({ value }) => `+ ${value}`),
     ...(hiddenCount > 0 ? [`and ${whole(hiddenCount)} more currencies`] : []),
   ].join(' ');
-  const period = { from: rest.from, to: rest.to };
+  const period = { app_id, from: rest.from, to: rest.to };
   return [
     { name: 'Messages', plot: 'messages', ...counted(totals.messages, before.messages), filters: period },
     { name: 'Cost', ...cost, more, filters: period },
@@ -67,7 +67,7 @@ export function totalsOf({ totals, before, ...rest }: Overview): Total[] {
 }
 
 /** Each leads to the list of the messages that it counts. */
-export function Numbers({ overview }: { overview: Overview }) {
+export function Numbers({ overview, app_id }: { overview: Overview; app_id: string | undefined }) {
   const measures = measuresOf(overview);
   const names = daysOf({ ...overview, days: undefined }).map(dayText);
   const drawn = (id: string | undefined) => {
@@ -77,7 +77,7 @@ export function Numbers({ overview }: { overview: Overview }) {
   return h(
     'ul',
     { class: 'numbers plain tabular' },
-    totalsOf(overview).map(({ name, value, change, more, trend, plot, filters }) =>
+    totalsOf(overview, app_id).map(({ name, value, change, more, trend, plot, filters }) =>
       h(
         'li',
         { key: name },

@@ -11,7 +11,7 @@ import type { Overview } from '../state/types.ts';
 import { Health } from './health.ts';
 import { type Measure, measuresOf, valuesOf } from './measures.ts';
 import { Numbers } from './numbers.ts';
-import { daySeconds, daySecondsOf, daysOf, dayText, lengths, type Period, periodOf } from './period.ts';
+import { daySeconds, daySecondsOf, daysOf, dayText, type Period, periodOf } from './period.ts';
 import { Plot } from './plot.ts';
 import { RecentProblems } from './recent-problems.ts';
 import { Tables } from './tables.ts';
@@ -43,23 +43,32 @@ function Totals() {
   const { filters } = useFilters();
   const period = periodOf(filters, Date.now() / 1000);
   const { from, to } = period;
-  const { body: overview, error, reload } = useResponse<Overview>(pathOf(['admin', 'overview'], { from, to }));
+  const { app_id } = filters;
+  const path = pathOf(['admin', 'overview'], { app_id, from, to });
+  const { body: overview, error, reload } = useResponse<Overview>(path);
   return h(
     Page,
     {
       title: 'Overview',
       look: 'overview',
-      actions: [h(Tabs, { tab: undefined }), h(PeriodChoice, { period, reload })],
+      actions: [
+        h(Tabs, { tab: undefined }),
+        h('span', { class: 'soft small' }, `Compared with the ${daysText(period)} before.`),
+        h(PeriodChoice, { period, reload }),
+      ],
     },
-    h('p', { class: 'soft' }, `Compared with the ${daysText(period)} before.`),
     h(ErrorNote, { error, retry: reload }),
     overview === undefined
       ? error === undefined && h(Skeleton, { lines: 9 })
       : [
-          h(Numbers, { overview }),
+          h(Numbers, { overview, app_id }),
           overview.totals.messages === 0
             ? h(Nothing, { icon: 'conversations' }, h(FirstSteps, { text: 'No messages in this period.' }))
-            : [h(DayPlot, { overview, period }), h(RecentProblems, { period }), h(Tables, { overview })],
+            : [
+                h(DayPlot, { overview, period, app_id }),
+                h(RecentProblems, { period, app_id }),
+                h(Tables, { overview, app_id }),
+              ],
         ],
   );
 }
@@ -67,9 +76,9 @@ function Totals() {
 const daysText = ({ from, to }: Period): string =>
   to - from === daySeconds ? 'day' : `${(to - from) / daySeconds} days`;
 
-/** The last days by a click, or any days. The period is in the address. */
+/** Any days, once the bar has chosen dates. The period is in the address. */
 function PeriodChoice({ period, reload }: { period: Period; reload: () => void }) {
-  const { setFilters, hrefOfFilters } = useFilters();
+  const { setFilters } = useFilters();
   const field = (label: string, seconds: number, change: (seconds: number) => { from: number; to: number }) =>
     h('input', {
       type: 'date',
@@ -84,24 +93,14 @@ function PeriodChoice({ period, reload }: { period: Period; reload: () => void }
   return h(
     'div',
     { class: 'row' },
-    h(
-      Chips,
-      { label: 'Period' },
-      lengths.map((days) =>
-        h(Chip, {
-          label: `${days} days`,
-          isActive: period.days === days,
-          href: hrefOfFilters({ days, from: undefined, to: undefined }),
-        }),
+    period.days === undefined &&
+      h(
+        'div',
+        { class: 'row dates' },
+        field('From', from, (day) => ({ from: day, to: Math.max(to, day + daySeconds) })),
+        'to',
+        field('To', to - daySeconds, (day) => ({ from: Math.min(from, day), to: day + daySeconds })),
       ),
-    ),
-    h(
-      'div',
-      { class: 'row dates' },
-      field('From', from, (day) => ({ from: day, to: Math.max(to, day + daySeconds) })),
-      'to',
-      field('To', to - daySeconds, (day) => ({ from: Math.min(from, day), to: day + daySeconds })),
-    ),
     h(
       'button',
       { type: 'button', class: 'quiet icon-only', title: 'Refresh', onClick: reload },
@@ -112,7 +111,7 @@ function PeriodChoice({ period, reload }: { period: Period; reload: () => void }
 }
 
 /** One measure per day, chosen by tabs. A bar leads to the list of its messages. */
-function DayPlot({ overview, period }: { overview: Overview; period: Period }) {
+function DayPlot({ overview, period, app_id }: { overview: Overview; period: Period; app_id: string | undefined }) {
   const { filters, hrefOfFilters } = useFilters();
   const measures = measuresOf(overview);
   const measure = measures.find(({ id }) => id === filters.plot) ?? (measures[0] as Measure);
@@ -143,7 +142,7 @@ function DayPlot({ overview, period }: { overview: Overview; period: Period }) {
       ...{ format, tick, isWhole },
       hrefAt: (point) => {
         const from = times[point] ?? period.from;
-        return hrefWith(['conversations'], { ...measure.filters, from, to: from + daySeconds });
+        return hrefWith(['conversations'], { app_id, ...measure.filters, from, to: from + daySeconds });
       },
     }),
   );

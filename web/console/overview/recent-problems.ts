@@ -10,8 +10,10 @@ import type { Period } from './period.ts';
 
 const shown = 5;
 
+type Props = { period: Period; app_id: string | undefined };
+
 /** The newest answers that someone should read. */
-export const RecentProblems = ({ period }: { period: Period }) =>
+export const RecentProblems = ({ period, app_id }: Props) =>
   h(
     'section',
     { class: 'stack', 'aria-labelledby': 'recent-problems' },
@@ -19,13 +21,13 @@ export const RecentProblems = ({ period }: { period: Period }) =>
     h(
       'div',
       { class: 'pair' },
-      h(Newest, { title: 'Newest disliked answers', filters: disliked, period }),
-      h(Newest, { title: 'Newest failed answers', filters: failed, period }),
+      h(Newest, { title: 'Newest disliked answers', filters: disliked, period, app_id }),
+      h(Newest, { title: 'Newest failed answers', filters: failed, period, app_id }),
     ),
   );
 
-function Newest({ title, filters, period: { from, to } }: { title: string; filters: FilterChange; period: Period }) {
-  const inPeriod = { ...filters, from, to };
+function Newest({ title, filters, period: { from, to }, app_id }: Props & { title: string; filters: FilterChange }) {
+  const inPeriod = { app_id, ...filters, from, to };
   const list = useList<SearchHit>(pathOf(['admin', 'search'], { ...inPeriod, limit: shown }));
   const hrefOf = ({ app_id, conversation_id, message_id }: SearchHit) =>
     hrefWith(['conversations', app_id, conversation_id, message_id], inPeriod);

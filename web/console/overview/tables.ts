@@ -9,15 +9,18 @@ import { disliked, failed } from './measures.ts';
 type Row = Omit<OverviewApp, 'app_id' | 'app_name'> & { id: string; name: string; filters: FilterChange };
 const usersShown = 8;
 
+type Props = { overview: Overview; app_id: string | undefined };
+
 /** Messages, ratings and cost by app, and by user with the most bad answers first. Each number leads to its messages. */
-export function Tables({ overview: { apps, users, from, to } }: { overview: Overview }) {
+export function Tables({ overview: { apps, users, from, to }, app_id }: Props) {
   const [showsAll, setShowsAll] = useState(false);
   const isPhone = useMedia('(width < 45rem)');
   const link = (filters: FilterChange, text: string) =>
-    h('a', { href: hrefWith(['conversations'], { ...filters, from, to }) }, text);
+    h('a', { href: hrefWith(['conversations'], { app_id, ...filters, from, to }) }, text);
   const number = (title: string, value: (row: Row) => number, only: FilterChange = {}): Column<Row> => ({
     title,
     cell: (row) => (value(row) === 0 ? '0' : link({ ...row.filters, ...only }, whole(value(row)))),
+    value,
     isNumber: true,
   });
   const table = (title: string, rows: readonly Row[]) => {
@@ -28,7 +31,7 @@ export function Tables({ overview: { apps, users, from, to } }: { overview: Over
       number('Messages', ({ messages }) => messages),
       number('Disliked', (row) => row.disliked, disliked),
       number('Failed', (row) => row.failed, failed),
-      { title: 'Tokens', cell: ({ tokens }) => whole(tokens), isNumber: true },
+      { title: 'Tokens', cell: ({ tokens }) => whole(tokens), value: ({ tokens }) => tokens, isNumber: true },
       { title: 'Cost', cell: ({ prices }) => costText(prices, decimals), isNumber: true },
     ];
     const shown = columns.slice(0, isPhone ? 4 : undefined);
@@ -49,7 +52,11 @@ export function Tables({ overview: { apps, users, from, to } }: { overview: Over
       table('User', showsAll ? byUser : byUser.slice(0, usersShown)),
       users.length > usersShown &&
         !showsAll &&
-        h('button', { type: 'button', onClick: () => setShowsAll(true) }, `Show all ${users.length} users`),
+        h(
+          'button',
+          { type: 'button', onClick: () => setShowsAll(true) },
+          `Show the ${users.length} users with the most messages`,
+        ),
     ),
   );
 }

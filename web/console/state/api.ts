@@ -58,7 +58,7 @@ function disconnected(error: Error): never {
  * Sends a request to the service. The header shows that this page sent it: the session cookie alone authorizes nothing,
  * because another site could make the browser send it.
  */
-async function send(
+export async function send(
   path: string,
   { method = 'GET', body, upload, headers = {}, signal }: RequestOptions = {},
 ): Promise<Response> {

@@ -4,9 +4,7 @@ import { useAttempt } from '../hooks/use-attempt.ts';
 import { useReading } from '../hooks/use-reading.ts';
 import { request } from '../state/api.ts';
 import { hrefOf } from '../state/route.ts';
-import type { User } from '../state/types.ts';
-
-type Purged = { conversations: number; messages: number; held: number; audit_id: string | null };
+import type { Purged, User } from '../state/types.ts';
 
 type Props = { of: User; close: () => void; erased: () => void };
 

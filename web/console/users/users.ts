@@ -5,6 +5,7 @@ import { FilterSearch } from '../components/search-field.ts';
 import { type Column, DataTable } from '../components/table.ts';
 import { count, FirstSteps, ListEnd, Time } from '../components/ui.ts';
 import { useList } from '../hooks/use-list.ts';
+import { useMedia } from '../hooks/use-media.ts';
 import { useSettled } from '../hooks/use-settled.ts';
 import { pathOf } from '../state/api.ts';
 import { hrefOf, hrefWith, useFilters, type ViewProps } from '../state/route.ts';
@@ -18,19 +19,22 @@ export function UsersView({ rest: [user], session }: ViewProps) {
 }
 
 const orderDefault = '-last_at';
+const onPhones: readonly (string | undefined)[] = ['user', 'messages', 'disliked', 'last_at'];
 
 function Users() {
   const { filters, setFilters } = useFilters();
   const { app_id, q = '', sort = orderDefault } = filters;
   const list = useList<User>(pathOf(['admin', 'users'], { app_id, q: useSettled(q.trim()), sort, limit: 50 }));
   const isSearch = q !== '' || app_id !== undefined;
+  const isPhone = useMedia('(width < 45rem)');
   return h(
     Page,
     { title: 'Users' },
     h(FilterSearch, { label: 'Search users by a part of their name' }),
     h(DataTable<User>, {
       label: 'Users',
-      columns: columnsOf(app_id),
+      columns: columnsOf(app_id).filter(({ order }) => !isPhone || onPhones.includes(order)),
+      isCompact: isPhone,
       rows: list.rows,
       modelKeyOf: ({ user }) => user,
       order: sort,
