@@ -48,6 +48,8 @@ const sdkPaths = [
   '/v1/',
   '/admin/changes',
   '/admin/purge',
+  '/admin/users',
+  '/admin/records',
   '/admin/apps/{app_id}/conversations/{conversation_id}/messages/{message_id}',
 ];
 const consolePaths = ['/admin/', '/console/'];

@@ -1,17 +1,9 @@
 import { changePages, changesIn } from './changes.ts';
 import { NotFound } from './errors.ts';
 import { messagesBefore } from './history.ts';
-import { type ConversationPlace, type Items, type OffsetPage, offsetItems, scrolledConversations } from './lists.ts';
-import {
-  chunkPath,
-  conversationPath,
-  datasetPath,
-  documentPath,
-  modelsPath,
-  type Query,
-  segmentPath,
-  withQuery,
-} from './paths.ts';
+import { type ConversationPlace, type Items, offsetItems, pageItems, scrolledConversations } from './lists.ts';
+import { exportedRecords, feedbackItems, foundMessages, listedUsers } from './own-lists.ts';
+import { chunkPath, conversationPath, datasetPath, documentPath, modelsPath, segmentPath, withQuery } from './paths.ts';
 import type {
   Append,
   BackscrollOptions,
@@ -29,10 +21,14 @@ import type {
   DatasetsQuery,
   DocumentQuery,
   DocumentsQuery,
+  ExportedRecord,
+  ExportQuery,
+  FeedbacksQuery,
   HistoryQuery,
   ListMessagesQuery,
   MessageFeedback,
   MessagePath,
+  MessageSearchQuery,
   ModelType,
   NewChildChunk,
   PurgeSelection,
@@ -41,13 +37,16 @@ import type {
   SingleCallOptions,
   TaggedChildChunk,
   UpdateOptions,
+  UsersQuery,
 } from './requests.ts';
 import { type ApiRequest, type CallOptions, ifMatchHeader, Transport } from './transport.ts';
 import type {
+  AppFeedback,
   AppInfo,
   AppParameters,
   ChildChunk,
   ConversationPage,
+  FoundMessage,
   KnowledgeBase,
   KnowledgeDocument,
   KnowledgeSegment,
@@ -57,11 +56,9 @@ import type {
   ModelProvider,
   Purged,
   SingleDocument,
+  User,
 } from './types.ts';
 import { deleteConversation, deleteMessage, purge, rate } from './writes.ts';
-
-/** Items per request in a loop, if the caller gives no limit. */
-const pageItems = 100;
 
 /** A client of a Backscroll service, with one key. */
 export class Backscroll {
@@ -124,6 +121,26 @@ export class Backscroll {
     return rate(this.#transport, feedback, options);
   }
 
+  /** All feedback of the app, newest first. Requires an app key. */
+  feedbacks(query: FeedbacksQuery = {}, options: CallOptions = {}): Items<AppFeedback> {
+    return feedbackItems(this.#transport, query, options);
+  }
+
+  /** Messages of one user of the app that have all words of `query`, newest first. Requires an app key. */
+  searchMessages(query: MessageSearchQuery, options: CallOptions = {}): Items<FoundMessage> {
+    return foundMessages(this.#transport, query, options);
+  }
+
+  /** End users of all apps, or of one, with totals of their conversations. Requires an admin key. */
+  users(query: UsersQuery = {}, options: CallOptions = {}): Items<User> {
+    return listedUsers(this.#transport, query, options);
+  }
+
+  /** Selected records, or all, as they come. The timeout is for the first one; never retried. Requires an admin key. */
+  exportRecords(query: ExportQuery = {}, options: SingleCallOptions = {}): Items<ExportedRecord> {
+    return exportedRecords(this.#transport, query, options);
+  }
+
   /** Name, description and mode of the app. Requires an app key. */
   async getInfo(options: CallOptions = {}): Promise<AppInfo> {
     return this.#get('/info', options);
@@ -136,7 +153,7 @@ export class Backscroll {
 
   /** Knowledge bases that the key allows, newest first. Requires a knowledge key. */
   datasets(query: DatasetsQuery = {}, options: CallOptions = {}): Items<KnowledgeBase> {
-    return this.#offsetItems('/datasets', query, options);
+    return offsetItems(this.#transport, '/datasets', query, options);
   }
 
   /** A knowledge base. Requires a knowledge key. */
@@ -147,7 +164,7 @@ export class Backscroll {
   /** Documents of a knowledge base, newest first. Requires a knowledge key. */
   documents(query: DocumentsQuery, options: CallOptions = {}): Items<KnowledgeDocument> {
     const { dataset_id, ...filters } = query;
-    return this.#offsetItems(`${datasetPath(dataset_id)}/documents`, filters, options);
+    return offsetItems(this.#transport, `${datasetPath(dataset_id)}/documents`, filters, options);
   }
 
   /** A document. Requires a knowledge key. */
@@ -159,7 +176,7 @@ export class Backscroll {
   /** Segments of a document with their child chunks, by position. Requires a knowledge key. */
   segments(query: SegmentsQuery, options: CallOptions = {}): Items<KnowledgeSegment> {
     const { dataset_id, document_id, ...filters } = query;
-    return this.#offsetItems(`${documentPath({ dataset_id, document_id })}/segments`, filters, options);
+    return offsetItems(this.#transport, `${documentPath({ dataset_id, document_id })}/segments`, filters, options);
   }
 
   /** A segment with its child chunks. Requires a knowledge key. */
@@ -170,7 +187,12 @@ export class Backscroll {
   /** Child chunks of a segment, by position. Requires a knowledge key. */
   childChunks(query: ChildChunksQuery, options: CallOptions = {}): Items<ChildChunk> {
     const { dataset_id, document_id, segment_id, ...filters } = query;
-    return this.#offsetItems(`${segmentPath({ dataset_id, document_id, segment_id })}/child_chunks`, filters, options);
+    return offsetItems(
+      this.#transport,
+      `${segmentPath({ dataset_id, document_id, segment_id })}/child_chunks`,
+      filters,
+      options,
+    );
   }
 
   /** The current child chunk. Requires a knowledge key. */
@@ -266,17 +288,6 @@ export class Backscroll {
 
   async #get<Body>(path: string, options: CallOptions): Promise<Body> {
     return (await this.#transport.send<Body>({ method: 'GET', path }, options)).body;
-  }
-
-  /** All items of a list, from `page`. A page is requested when the loop needs it. */
-  #offsetItems<Item extends { id: string }>(
-    path: string,
-    query: Query & { page?: number | undefined; limit?: number | undefined },
-    options: CallOptions,
-  ): Items<Item> {
-    const load = (page: number | undefined): Promise<OffsetPage<Item>> =>
-      this.#get(withQuery(path, { ...query, limit: query.limit ?? pageItems, page }), options);
-    return offsetItems(query.page, load, options.signal);
   }
 
   async #chunk(request: ApiRequest, options: CallOptions): Promise<TaggedChildChunk> {

@@ -1,5 +1,9 @@
-import { type ApiResponse, abortedBy } from './transport.ts';
+import { type Query, withQuery } from './paths.ts';
+import { type ApiResponse, abortedBy, type CallOptions, type Transport } from './transport.ts';
 import type { ConversationPage, ListedConversation } from './types.ts';
+
+/** Items per request in a loop, if the caller gives no limit. */
+export const pageItems = 100;
 
 /** A loop over a list. It requests pages while it runs, and none after it was left. */
 export type Items<Item> = AsyncGenerator<Item, void, undefined>;
@@ -9,17 +13,27 @@ type Item = { id: string };
 export type OffsetPage<I extends Item> = { data: I[]; page: number; limit: number; total: number };
 
 /**
- * Items of a list with offset pages, from page `first`. If items are added or deleted meanwhile, the others move between
+ * Items of a list with offset pages, from `page`. If items are added or deleted meanwhile, the others move between
  * pages: then an item can be missed, but none is returned twice.
  */
 export function offsetItems<I extends Item>(
-  first: number | undefined,
-  load: (page: number | undefined) => Promise<OffsetPage<I>>,
-  signal: AbortSignal | undefined,
+  transport: Transport,
+  path: string,
+  query: Query & PageOptions,
+  options: CallOptions,
 ): Items<I> {
+  const load = async (page: number | undefined) =>
+    (
+      await transport.send<OffsetPage<I>>(
+        { method: 'GET', path: withQuery(path, { ...query, limit: query.limit ?? pageItems, page }) },
+        options,
+      )
+    ).body;
   const nextOf = ({ page, limit, total }: OffsetPage<I>) => (page * limit < total ? page + 1 : undefined);
-  return itemsOf(first, load, nextOf, signal);
+  return itemsOf(query.page, load, nextOf, options.signal);
 }
+
+export type PageOptions = { page?: number | undefined; limit?: number | undefined };
 
 /** Start of a page of conversations: at the end of an earlier page, or after the current position of a conversation. */
 export type ConversationPlace = { cursor?: string | undefined; last_id?: string | undefined };
@@ -42,20 +56,21 @@ export function scrolledConversations(
 }
 
 /** Loads a page only when the loop needs it: lists are usually shown page by page, and the loop may change what it reads. */
-async function* itemsOf<I extends Item, Page extends { data: I[] }, Cursor>(
+export async function* itemsOf<I extends object, Page extends { data: I[] }, Cursor>(
   first: Cursor | undefined,
   load: (cursor: Cursor | undefined) => Promise<Page>,
   nextOf: (page: Page) => Cursor | undefined,
   signal: AbortSignal | undefined,
+  idOf: (item: I) => string = (item) => (item as unknown as Item).id,
 ): Items<I> {
   const returnedIds = new Set<string>();
   let cursor = first;
   do {
     const page = await load(cursor);
     for (const item of page.data) {
-      if (returnedIds.has(item.id)) continue;
+      if (returnedIds.has(idOf(item))) continue;
       if (signal?.aborted) throw abortedBy(signal);
-      returnedIds.add(item.id);
+      returnedIds.add(idOf(item));
       yield item;
     }
     cursor = nextOf(page);

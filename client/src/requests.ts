@@ -7,7 +7,9 @@ import type {
   DeleteConversationPath,
   DeleteMessagePath,
   Deletion,
+  ExportRecordsQuery,
   Feedback,
+  GetAppFeedbacksQuery,
   GetAvailableModelsPath,
   GetChildChunkPath,
   GetConversationHistoryQuery,
@@ -23,10 +25,12 @@ import type {
   ListKnowledgeDocumentsQuery,
   ListKnowledgeSegmentsPath,
   ListKnowledgeSegmentsQuery,
+  ListUsersQuery,
   RateMessagePath,
   Rating,
   Rename,
   RenameConversationPath,
+  SearchUserMessagesQuery,
 } from './types.ts';
 
 /** The parameters of the client's methods. */
@@ -45,6 +49,16 @@ export type PurgeSelection = ({ conversation_id: string } | { app_id: string; us
 };
 export type MessagePath = DeleteMessagePath;
 export type MessageFeedback = RateMessagePath & Rating & { rating: Feedback['rating'] | null };
+/** `limit` is the size of the pages; the list starts with `page`. */
+export type FeedbacksQuery = GetAppFeedbacksQuery;
+/** `limit` is the size of the pages; the list starts at `cursor`. */
+export type MessageSearchQuery = SearchUserMessagesQuery;
+export type UsersQuery = ListUsersQuery;
+export type RecordKind = ChangeKind | ('api_key' | 'child_chunk_revision');
+/** Times are in seconds; `from` is included, `to` is not. */
+export type ExportQuery = Omit<ExportRecordsQuery, 'kinds'> & { kinds?: readonly RecordKind[] | undefined };
+/** A line of an export. */
+export type ExportedRecord = { record: RecordKind } & Record<string, unknown>;
 /** `limit` is the size of the pages; the list starts with `page`. */
 export type DatasetsQuery = Omit<ListKnowledgeBasesQuery, 'include_all'>;
 export type DocumentsQuery = ListKnowledgeDocumentsPath & ListKnowledgeDocumentsQuery;

@@ -1,7 +1,7 @@
 import {
   Aborted,
   type ApiError,
-  type BackscrollError,
+  BackscrollError,
   Connection,
   classOf,
   NotFound,
@@ -108,6 +108,37 @@ export class Transport {
         if (wait === undefined) throw error;
         await sleep(wait, signal);
       }
+    }
+  }
+
+  /** The lines of a response, as they come. The timeout is for its beginning. Never retried. */
+  async *lines(path: string, { signal, timeout }: CallOptions): AsyncGenerator<string, void, undefined> {
+    const stream = new AbortController();
+    const abort = () => stream.abort();
+    const ownTimeout = checkNumber('timeout', timeout ?? this.#timeout, 1);
+    const timer = setTimeout(abort, ownTimeout);
+    signal?.addEventListener('abort', abort);
+    try {
+      if (signal?.aborted) throw abortedBy(signal);
+      const response = await this.#fetch(this.#urlOf(path), this.#init({ method: 'GET', path }, stream.signal));
+      if (!response.ok) throw this.#errorOf(response, parseObject(await response.text()));
+      clearTimeout(timer);
+      const decoder = new TextDecoder();
+      let rest = '';
+      for await (const bytes of response.body ?? []) {
+        const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
+        rest = lines.pop() ?? '';
+        yield* lines;
+      }
+    } catch (error) {
+      if (signal?.aborted) throw abortedBy(signal);
+      if (error instanceof BackscrollError) throw error;
+      if (stream.signal.aborted) throw new Timeout(`no response within ${ownTimeout} ms`);
+      throw new Connection(this.#withoutKey(reasonOf(error)));
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+      abort();
     }
   }
 

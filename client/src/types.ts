@@ -256,6 +256,22 @@ export type GetAvailableModelsPath = {
   model_type: 'text-embedding' | 'rerank' | 'llm' | 'tts' | 'speech2text' | 'moderation';
 };
 
+/** Export records: query. */
+export type ExportRecordsQuery = {
+  /** Only this app. */
+  app_id?: string | undefined;
+  /** Only conversations of this end user; the exact name. */
+  user?: string | undefined;
+  /** Only this conversation. */
+  conversation_id?: string | undefined;
+  /** Earliest creation time of a message. Unix epoch seconds. */
+  from?: number | undefined;
+  /** End of the time range of creation time of a message, exclusive. Unix epoch seconds. */
+  to?: number | undefined;
+  /** Only records of these kinds: a comma-separated list. With another filter only `workspace`, `app`, `conversation` and `message`. */
+  kinds?: string | undefined;
+};
+
 /** Erase a message: path. */
 export type DeleteMessagePath = {
   /** App ID. A writer key allows its own app. */
@@ -264,6 +280,41 @@ export type DeleteMessagePath = {
   conversation_id: string;
   /** Message ID. */
   message_id: string;
+};
+
+/** List end users: query. */
+export type ListUsersQuery = {
+  /** Number of rows returned per request. */
+  limit?: number | undefined;
+  /** Start of the page: `next_cursor` of the previous page. */
+  cursor?: string | undefined;
+  /** Only this app. */
+  app_id?: string | undefined;
+  /** Part of the name. A–Z match in any case, other characters exactly. */
+  q?: string | undefined;
+  /** Order, then by name. With `-`: descending. `app_ids` sorts by their number. */
+  sort?:
+    | 'user'
+    | '-user'
+    | 'app_ids'
+    | '-app_ids'
+    | 'conversations'
+    | '-conversations'
+    | 'messages'
+    | '-messages'
+    | 'disliked'
+    | '-disliked'
+    | 'failed'
+    | '-failed'
+    | 'total_price'
+    | '-total_price'
+    | 'currency'
+    | '-currency'
+    | 'first_at'
+    | '-first_at'
+    | 'last_at'
+    | '-last_at'
+    | undefined;
 };
 
 /** Follow changes of records: query. */
@@ -1138,6 +1189,30 @@ export type Tag = {
   name: string;
   /** Type. */
   type: string;
+};
+
+/** An end user, with totals of their conversations. */
+export type User = {
+  /** End user. */
+  user: string;
+  /** Apps in which the user has conversations. */
+  app_ids: string[];
+  /** Number of conversations. */
+  conversations: number;
+  /** Number of messages in them. */
+  messages: number;
+  /** Messages that the user disliked. */
+  disliked: number;
+  /** Messages whose status is `error`. */
+  failed: number;
+  /** Sum of the prices of the messages; null without prices, or in several currencies. */
+  total_price: number | null;
+  /** Currency of total_price; null if total_price is null. */
+  currency: string | null;
+  /** Creation time of the first conversation. Unix epoch seconds. */
+  first_at: number;
+  /** Last activity: the latest `updated_at` of the conversations. Unix epoch seconds. */
+  last_at: number;
 };
 
 export type UserAction = {

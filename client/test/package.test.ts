@@ -84,6 +84,7 @@ describe('the package', () => {
       'history',
       'index',
       'lists',
+      'own-lists',
       'paths',
       'requests',
       'retry',

@@ -591,30 +591,6 @@ export type UpstreamStatistics = {
   others_lag_seconds: number | null;
 };
 
-/** An end user, with totals of their conversations. */
-export type User = {
-  /** End user. */
-  user: string;
-  /** Apps in which the user has conversations. */
-  app_ids: string[];
-  /** Number of conversations. */
-  conversations: number;
-  /** Number of messages in them. */
-  messages: number;
-  /** Messages that the user disliked. */
-  disliked: number;
-  /** Messages whose status is `error`. */
-  failed: number;
-  /** Sum of the prices of the messages; null without prices, or in several currencies. */
-  total_price: number | null;
-  /** Currency of total_price; null if total_price is null. */
-  currency: string | null;
-  /** Creation time of the first conversation. Unix epoch seconds. */
-  first_at: number;
-  /** Last activity: the latest `updated_at` of the conversations. Unix epoch seconds. */
-  last_at: number;
-};
-
 export type WholeModelProvider = {
   /** Provider identifier made of slash-separated parts. */
   provider: string;
