@@ -214,7 +214,7 @@ describe('a transcript in the console', () => {
       }),
       /User\s+reader[\s\S]*Messages\s+1,100\s+Disliked\s+0\s+Failed\s+0[\s\S]*Latency\s+median 2 s, longest 3 s/,
     );
-    assert.equal(await aside.getByRole('link', { name: 'reader' }).getAttribute('href'), '#/conversations?user=reader');
+    assert.equal(await aside.getByRole('link', { name: 'reader' }).getAttribute('href'), '#/users/reader');
     assert.equal(await aside.getByRole('button', { name: 'Next disliked' }).count(), 0, 'there is none');
     assert.equal(await page.getByText('Details').count(), 0);
     await page.setViewportSize({ width: 820, height: 1000 });

@@ -159,6 +159,15 @@ export class History {
     return this.#hasUnknownNewer ? hasChanged : ((await this.#readNew()) ?? hasChanged);
   }
 
+  /** Reads the messages of a range again, by one request; the newest page is read by `refresh`. */
+  async rereadRange(from: number, to: number): Promise<void> {
+    const rows = this.rows.slice(from, this.hasNewer ? Math.min(to, this.rows.length - 1) : to);
+    const next = this.rows[from + rows.length];
+    if (rows.length === 0 || next === undefined) return;
+    const { body } = await this.#read(next.message.id, null, Math.min(rows.length, pageMessages));
+    for (const row of rows) row.message = body.data.find(({ id }) => id === row.message.id) ?? row.message;
+  }
+
   /** Reads changed messages that are loaded and not on the newest page; returns 0 if there were any. */
   async #reread(changedIds: ReadonlySet<string>): Promise<0 | undefined> {
     const end = this.rows.length - (this.hasNewer ? 1 : pageMessages);

@@ -115,11 +115,14 @@ export class Scroll {
   async refresh(changedIds?: ReadonlySet<string>): Promise<number> {
     const { history } = this;
     const isAtEnd = this.isPinned && !history.hasNewer;
+    // Without ids anything may have changed since it was read.
+    if (changedIds?.size === 0) await history.rereadRange(this.from, this.to);
     const fresh = await history.refresh(changedIds);
-    if (fresh === undefined || history !== this.history) return 0;
-    if (!isAtEnd) this.unseen += fresh;
+    if (history !== this.history) return 0;
+    if (fresh === undefined && changedIds?.size !== 0) return 0;
+    if (!isAtEnd) this.unseen += fresh ?? 0;
     this.#draw();
-    return fresh;
+    return fresh ?? 0;
   }
 
   /** Called after the window moved. */
