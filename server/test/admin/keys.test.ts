@@ -53,7 +53,7 @@ onEveryEngine('keys in the console API', (engine) => {
       assert.ok(Math.abs(created_at - Date.now() / 1000) < 60);
       assert.ok(!JSON.stringify(await listKeys()).includes(secret));
       const entry = { key_id: adminId, action: 'create', record: 'api_key', count: 1, ids: [id] };
-      assert.deepEqual(await newestAuditEntry(), entry);
+      assert.partialDeepStrictEqual(await newestAuditEntry(), entry);
       assert.ok(!service.logs.join('').includes(secret));
     }
   });
@@ -139,7 +139,7 @@ onEveryEngine('keys in the console API', (engine) => {
     );
     assert.ok(Math.abs(response.body.revoked_at - Date.now() / 1000) < 60);
     const entry = { key_id: adminId, action: 'revoke', record: 'api_key', count: 1, ids: [id] };
-    assert.deepEqual(await newestAuditEntry(), entry);
+    assert.partialDeepStrictEqual(await newestAuditEntry(), entry);
     assert.equal((await service.request('GET', models, { key: secret })).status, 401);
     service.advanceClock(100);
     assert.deepEqual((await revoke(id)).body, response.body);

@@ -50,7 +50,7 @@ onEveryEngine('child chunks in the console API', (engine) => {
     assert.ok(Math.abs(replaced_at - Date.now() / 1000) < 60);
     assert.deepEqual(revision, { revision: 1, content: before, key_id: adminId, key_name: 'admin' });
     const ids = [one.ids.chunk];
-    assert.deepEqual(await newestAuditEntry(), {
+    assert.partialDeepStrictEqual(await newestAuditEntry(), {
       key_id: adminId,
       action: 'update',
       record: 'child_chunk',

@@ -124,13 +124,13 @@ onEveryEngine('sessions of the console', (engine) => {
   it('200 and 401: a session allows what the console needs, and nothing else', async () => {
     const cookie = await newSession(admin);
     const inDataset = `/admin/datasets/${one.ids.dataset}/documents`;
-    for (const allowed of ['workspaces', 'apps', 'datasets', 'keys', 'traffic', `apps/${one.ids.app}`])
+    for (const allowed of ['workspaces', 'apps', 'datasets', 'keys', 'traffic', 'records', `apps/${one.ids.app}`])
       assert.equal((await service.request('GET', `/admin/${allowed}`, withSession(cookie))).status, 200, allowed);
     assert.equal((await service.request('GET', inDataset, withSession(cookie))).status, 200);
     const chunk = { ...withSession(cookie), body: { content: 'by a session' } };
     const edited = await service.request('PATCH', one.chunkPath.replace('/v1/', '/admin/'), chunk);
     assert.equal(edited.status, 200, edited.text);
-    for (const denied of ['/admin/records', '/metrics', one.chunkPath, '/v1/messages?conversation_id=x'])
+    for (const denied of ['/metrics', one.chunkPath, '/v1/messages?conversation_id=x'])
       assert.equal((await service.request('GET', denied, withSession(cookie))).status, 401, denied);
     const imported = await service.request('POST', '/admin/records', {
       headers: { ...withSession(cookie).headers, 'content-type': 'application/x-ndjson' },
