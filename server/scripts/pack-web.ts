@@ -1,8 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { browserModule } from '../src/http/pages/browser-module.ts';
+import { readGuides } from '../src/http/pages/guides.ts';
 
-/** Writes the pages into the build, converted by the function that serves them from a checkout. */
+/** Writes the pages and the guides into the build, converted by the function that serves them from a checkout. */
 const from = new URL('../../web/', import.meta.url);
 const to = new URL('../dist/web/', import.meta.url);
 
@@ -15,3 +16,5 @@ for (const folder of ['shared', 'console', 'docs']) {
     writeFileSync(target, name.endsWith('.ts') ? browserModule(text) : text);
   }
 }
+
+writeFileSync(new URL('guides.json', to), JSON.stringify(await readGuides()));

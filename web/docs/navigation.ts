@@ -1,6 +1,7 @@
 import { type ComponentChildren, h, useEffect, useRef, useState } from '../shared/dom.ts';
 import { type Document, type Group, textsOf } from './document.ts';
-import { guides } from './guide.ts';
+import { guides as rules } from './guide.ts';
+import { type GuideText, guideHref } from './guide-texts.ts';
 import { Method } from './operation-view.ts';
 import { textOf } from './prose.ts';
 import type { Shared } from './shared-state.ts';
@@ -8,6 +9,7 @@ import type { Shared } from './shared-state.ts';
 type Props = {
   document: Document;
   groups: readonly Group[];
+  guides: readonly GuideText[];
   current: string;
   shared: Shared;
   open: () => void;
@@ -34,7 +36,7 @@ function useShortcut(act: () => void): void {
 }
 
 /** Links to the guides and all operations. Groups for administrators are folded. `open` shows it, `leave` is called when the user follows one. */
-export function Navigation({ document, groups, current, shared, open, leave }: Props) {
+export function Navigation({ document, groups, guides, current, shared, open, leave }: Props) {
   const [filter, setFilter] = useState('');
   const field = useRef<HTMLInputElement>(null);
   useShortcut(() => {
@@ -44,14 +46,17 @@ export function Navigation({ document, groups, current, shared, open, leave }: P
   });
   const words = filter.trim().toLowerCase();
   const hasWords = (text: string) => words.split(/\s+/).every((word) => text.toLowerCase().includes(word));
-  const matchingGuides = guides.filter(({ title, text, view }) =>
+  const matchingRules = rules.filter(({ title, text, view }) =>
     hasWords(`${title} ${text?.(document)} ${textOf(view({ document, operations: [], shared }))}`),
   );
+  const matchingGuides = guides
+    .filter(({ title, text }) => hasWords(`${title} ${text}`))
+    .map((guide) => ({ ...guide, id: guideHref(guide.name).slice(1) }));
   const matchingGroups = groups
     .map(({ tag, operations }) => ({ tag, operations: operations.filter((one) => hasWords(textsOf(document, one))) }))
     .filter(({ operations }) => operations.length > 0);
-  const [first = words === '' ? undefined : matchingGuides[0]?.id] = matchingGroups.flatMap(({ operations }) =>
-    operations.map(({ operationId }) => operationId),
+  const [first = words === '' ? undefined : (matchingRules[0]?.id ?? matchingGuides[0]?.id)] = matchingGroups.flatMap(
+    ({ operations }) => operations.map(({ operationId }) => operationId),
   );
   const goToFirst = (event: SubmitEvent) => {
     event.preventDefault();
@@ -59,18 +64,19 @@ export function Navigation({ document, groups, current, shared, open, leave }: P
     location.hash = first;
     leave();
   };
+  const isCurrent = (id: string) => id === current || current.startsWith(`${id}/`);
   const link = (id: string, ...children: ComponentChildren[]) =>
     h(
       'li',
       { key: id },
-      h('a', { href: `#${id}`, 'aria-current': id === current ? 'page' : undefined, onClick: leave }, children),
+      h('a', { href: `#${id}`, 'aria-current': isCurrent(id) ? 'page' : undefined, onClick: leave }, children),
     );
   const links = (operations: Group['operations']) =>
     operations.map(({ operationId, method, summary }) => link(operationId, summary, h(Method, { method })));
   const guideLinks = h(
     'ul',
     { class: 'plain' },
-    matchingGuides.map(({ id, title }) => link(id, title)),
+    matchingRules.map(({ id, title }) => link(id, title)),
   );
   return h(
     'nav',
@@ -105,5 +111,13 @@ export function Navigation({ document, groups, current, shared, open, leave }: P
     ),
     // Their texts have many words: what an operation is named after comes first.
     words !== '' && guideLinks,
+    [...Map.groupBy(matchingGuides, ({ group }) => group)].map(([group, pages]) => [
+      h('p', { key: `${group}-name`, class: 'tag', id: `nav-${group.replace(/\W+/, '-')}` }, group),
+      h(
+        'ul',
+        { key: group, class: 'plain', 'aria-labelledby': `nav-${group.replace(/\W+/, '-')}` },
+        pages.map(({ id, title }) => link(id, title)),
+      ),
+    ]),
   );
 }

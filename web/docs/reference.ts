@@ -2,31 +2,39 @@ import { h, useLayoutEffect, useMemo, useRef, useState } from '../shared/dom.ts'
 import { ThemeChoice } from '../shared/theme.ts';
 import { type Document, groupsOf, type Operation, operationsOf } from './document.ts';
 import { Guide } from './guide.ts';
+import { guideAt, useGuides, useLoaded } from './guide-texts.ts';
 import { Navigation } from './navigation.ts';
 import { OperationView } from './operation-view.ts';
 import { useShared } from './shared-state.ts';
 import { useHash } from './use-hash.ts';
 
-/** The navigation, beside the operation that the address names or the guide for all operations. */
+/** Loads the Markdown parser, too. */
+const loadGuidePage = () => import('./guide-page.ts').then(({ GuidePage }) => GuidePage);
+
+/** The navigation, beside the operation or guide that the address names, or the rules of all operations. */
 export function Reference({ document: api }: { document: Document }) {
   const groups = useMemo(() => groupsOf(operationsOf(api)), [api]);
   const operations = groups.flatMap((group) => group.operations);
   const shared = useShared();
   const hash = useHash();
+  const guides = useGuides();
+  const shown = guideAt(hash, guides);
+  const GuidePage = useLoaded(shown && loadGuidePage);
   const at = operations.findIndex(({ operationId }) => operationId === hash);
   const operation = operations[at];
   const [isMenuOpen, setMenuOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   const focus = () => main.current?.focus({ preventScroll: true });
   const isFirst = useRef(true);
+  const title = operation?.summary ?? shown?.guide.title;
   useLayoutEffect(() => {
-    document.title = `${operation === undefined ? '' : `${operation.summary} · `}Backscroll API reference`;
+    document.title = `${title === undefined ? '' : `${title} · `}Backscroll API reference`;
     const section = operation === undefined ? document.getElementById(hash) : null;
     if (section !== null) section.scrollIntoView();
-    else scrollTo(0, 0);
+    else if (!shown?.anchor) scrollTo(0, 0);
     if (!isFirst.current) focus();
     isFirst.current = false;
-  }, [hash, operation]);
+  }, [hash, operation, title]);
   const skip = (event: Event) => {
     event.preventDefault();
     focus();
@@ -59,6 +67,7 @@ export function Reference({ document: api }: { document: Document }) {
         h(Navigation, {
           document: api,
           groups,
+          guides,
           current: hash,
           shared,
           open: () => setMenuOpen(true),
@@ -69,7 +78,9 @@ export function Reference({ document: api }: { document: Document }) {
         'main',
         { tabIndex: -1, ref: main },
         operation === undefined
-          ? h(Guide, { document: api, operations, shared })
+          ? shown === undefined
+            ? h(Guide, { document: api, operations, shared })
+            : GuidePage && h(GuidePage, { key: shown.guide.name, ...shown, guides })
           : h(OperationView, { key: operation.operationId, document: api, operation, shared }),
         h(Neighbours, { before: at < 0 ? undefined : (operations[at - 1] ?? null), after: operations[at + 1] }),
       ),

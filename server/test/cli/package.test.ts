@@ -65,7 +65,7 @@ describe('the package', () => {
 
   it('contains the program, the starter records and examples, a licence and a README, and nothing else', () => {
     const allowed =
-      /^(bin\/backscroll\.js|dist\/.+\.js|dist\/web\/.+\.css|starter\/(?:(?:records|conversations)\.nd|(?:record-)?examples\.)json|package\.json|LICENSE|README\.md)$/;
+      /^(bin\/backscroll\.js|dist\/.+\.js|dist\/web\/(?:.+\.css|guides\.json)|starter\/(?:(?:records|conversations)\.nd|(?:record-)?examples\.)json|package\.json|LICENSE|README\.md)$/;
     assert.deepEqual(
       files.filter((file) => !allowed.test(file)),
       [],
@@ -103,6 +103,9 @@ describe('the package', () => {
     assert.ok(((await listed.json()) as { data: unknown[] }).data.length > 0);
 
     assert.equal(await (await fetch(`${base}/openapi.json`)).text(), read('openapi.json'));
+    const guide = await fetch(`${base}/docs/keys.md`);
+    assert.equal(await guide.text(), read('docs', 'run', 'keys.md'));
+    assert.match(await (await fetch(`${base}/llms.txt`)).text(), /^- \[Monitoring\]\(\/docs\/monitoring\.md\)$/m);
     for (const page of ['/docs', '/console']) {
       const response = await fetch(`${base}${page}`);
       assert.equal(response.status, 200, page);

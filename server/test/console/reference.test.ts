@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { Secrets } from '../../src/cli/starter.ts';
@@ -13,6 +14,7 @@ import {
   signIn,
   type Tab,
 } from '../support/browser.ts';
+import { repository } from '../support/cli-helpers.ts';
 import type { Service } from '../support/harness.ts';
 import { openapiFile } from '../support/openapi-check.ts';
 import { startStarter } from '../support/record-examples.ts';
@@ -56,7 +58,7 @@ describe('the reference', () => {
         all.map((one) => String(one.getAttribute('href')).slice(1)),
       );
       const guides = ['about-quick-start', 'about-keys', 'about-paging', 'about-errors', 'about-records'];
-      const ids = hrefs.filter((id) => !guides.includes(id));
+      const ids = hrefs.filter((id) => !guides.includes(id) && !id.startsWith('guide/'));
       assert.deepEqual(ids.toSorted(), operations.map(({ operationId }) => operationId).toSorted());
       assert.deepEqual((await page.locator('nav .tag').allTextContents()).slice(0, 4), [
         'Conversations',
@@ -93,7 +95,7 @@ describe('the reference', () => {
       assert.match((await linksOf(page).first().textContent()) ?? '', /^Update Child Chunk/);
       await filter.press('Enter');
       await article(page, 'updateChildChunk').waitFor();
-      await filter.fill('no such words');
+      await filter.fill('no such wordz');
       await page.getByText('Nothing matches.').waitFor();
       await filter.fill('retriever_resources');
       await linksOf(page).filter({ hasText: 'Record fields' }).waitFor();
@@ -103,7 +105,11 @@ describe('the reference', () => {
           .filter({ hasText: word === 'python' ? 'Keys' : 'Paging' })
           .waitFor();
       }
-      const found = { append: 'Import records', like: 'Submit Message Feedback' };
+      const found = {
+        append: 'Import records',
+        like: 'Submit Message Feedback',
+        'rate limit': 'Keys, sessions and limits',
+      };
       for (const [words, title] of Object.entries(found)) {
         await filter.fill(words);
         await linksOf(page).filter({ hasText: 'Get Available Models' }).waitFor({ state: 'detached' });
@@ -228,6 +234,35 @@ describe('the reference', () => {
           assert.ok(shown.includes(word), `${word}: ${shown}`);
       }
       await start.getByRole('button', { name: 'curl' }).first().click();
+    }));
+
+  it('has the guides of the documentation, offline, with links between them', () =>
+    open('', async (page) => {
+      const folders = ['use', 'run', 'integrate'].flatMap((folder) =>
+        readdirSync(join(repository, 'docs', folder)).map((name) => name.replace(/\.md$/, '')),
+      );
+      await linksOf(page).filter({ hasText: 'Monitoring' }).click();
+      const guide = page.locator('article#guide-monitoring');
+      await guide.getByRole('heading', { name: 'Audit log' }).waitFor();
+      await guide.getByText('backscroll_build_info').waitFor();
+      assert.match(await page.title(), /^Monitoring · /);
+      // A link to a heading of another guide.
+      await guide.getByRole('link', { name: 'failed keys' }).first().click();
+      await page.waitForURL('**/docs#guide/keys/failed-keys');
+      await page.locator('article#guide-keys #failed-keys').waitFor();
+      const hrefs = await linksOf(page).evaluateAll((all) => all.map((one) => String(one.getAttribute('href'))));
+      const listed = hrefs.filter((href) => href.startsWith('#guide/'));
+      assert.deepEqual(listed.toSorted(), folders.map((name) => `#guide/${name}`).toSorted());
+      for (const href of listed) {
+        await page.goto(`/docs${href}`);
+        await page
+          .locator(`article#${href.slice(1).replace('/', '-')} h2`)
+          .first()
+          .waitFor();
+      }
+      await page.goto(`/docs#guide/keys`);
+      await page.locator('article#guide-keys').waitFor();
+      await checkAccessibility(page);
     }));
 
   it('sends a request without a key as the session of the console', () =>

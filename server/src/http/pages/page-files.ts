@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { browserModule, libraryFileName } from './browser-module.ts';
+import { readGuides } from './guides.ts';
 import { joinModules } from './join-modules.ts';
 
 /** A file in the form that is sent to browsers. */
@@ -18,6 +19,8 @@ const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   json: 'application/json; charset=utf-8',
+  md: 'text/markdown; charset=utf-8',
+  txt: 'text/plain; charset=utf-8',
   woff2: 'font/woff2',
 };
 /** Modules of the service that the console imports, so that a rule is stated once. They import nothing. */
@@ -38,13 +41,18 @@ const typeface = '@fontsource-variable/inter/files/inter-latin-wght-normal.woff2
 export const typefaceName = 'inter.woff2';
 
 /** Packages that the modules of a folder of `web/` import. */
-const libraries: Record<string, readonly string[]> = { shared: ['preact', 'preact/hooks'], console: ['marked'] };
+const libraries: Record<string, readonly string[]> = {
+  shared: ['preact', 'preact/hooks'],
+  console: ['marked'],
+  docs: ['marked'],
+};
 
 /** The files of one page, by their names: its joined modules and style sheets, the typeface, and what it loads later. */
 export async function readPageFiles(page: string): Promise<PageFiles> {
   const files = new Map<string, PageFile>();
   const { sources, styles } = await readSources(page);
   for (const [name, text] of joinModules(sources)) files.set(name, await packFile(name, text));
+  if (page === 'docs') for (const [name, text] of await guideFiles()) files.set(name, await packFile(name, text));
   files.set(typefaceName, await packFile(typefaceName, await readFile(new URL(import.meta.resolve(typeface)))));
   files.set(styleSheet, await packFile(styleSheet, styles.join('\n')));
   return files;
@@ -80,6 +88,15 @@ async function readSources(page: string): Promise<{ sources: Map<string, string>
     }
   }
   return { sources, styles };
+}
+
+/** All guides for the page, and each for other readers. */
+async function guideFiles(): Promise<[name: string, text: string][]> {
+  const guides = await readGuides();
+  return [
+    ['guides.json', JSON.stringify(guides)],
+    ...guides.map(({ name, text }): [string, string] => [`${name}.md`, text]),
+  ];
 }
 
 /** The style sheets of a page, in one file. */

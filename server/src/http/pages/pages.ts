@@ -4,7 +4,8 @@ import { notFound } from '../../domain/errors.ts';
 import { matchesTag } from '../request/etag.ts';
 import type { Routes } from '../route-types.ts';
 import { firstMoments } from './first-moments.ts';
-import { cachedResult, type PageFile, readPageFiles, styleSheet, typefaceName } from './page-files.ts';
+import { llmsText, readGuides } from './guides.ts';
+import { cachedResult, type PageFile, packFile, readPageFiles, styleSheet, typefaceName } from './page-files.ts';
 import { readStarterRecords } from './starter-records.ts';
 
 /** Scripts and styles are loaded only from this service; `images` adds sources of images. The page itself has one script. */
@@ -45,6 +46,8 @@ export const pageRoutes: Routes = (app, { clock }) => {
       .headers({ ...common, 'content-type': 'application/x-ndjson; charset=utf-8' })
       .send(await readStarterRecords(Math.floor(clock() / 1000))),
   );
+  const llms = cachedResult(async () => packFile('llms.txt', llmsText(await readGuides())));
+  app.get('/llms.txt', { schema: { hide: true } }, async (request, reply) => sendFile(request, reply, await llms()));
   for (const page of pages) {
     const files = cachedResult(() => readPageFiles(page.folder));
     app.get(page.path, { schema: { hide: true } }, async (_request, reply) => {

@@ -1,0 +1,37 @@
+import { type ComponentType, useEffect, useState } from '../shared/dom.ts';
+
+/** A guide of the documentation, in Markdown. */
+export type GuideText = { name: string; group: string; title: string; text: string };
+
+/** The address of a guide on this page, or of a heading in it. */
+export const guideHref = (name: string, anchor = ''): string => `#guide/${name}${anchor && `/${anchor}`}`;
+
+/** The guide that an address names, and a heading in it. */
+export function guideAt(hash: string, guides: readonly GuideText[]): { guide: GuideText; anchor: string } | undefined {
+  const [place, name, anchor = ''] = hash.split('/');
+  const guide = place === 'guide' ? guides.find((one) => one.name === name) : undefined;
+  return guide && { guide, anchor };
+}
+
+/** The guides. They are loaded after the reference, which is complete without them. */
+export function useGuides(): readonly GuideText[] {
+  const [guides, setGuides] = useState<readonly GuideText[]>([]);
+  useEffect(() => {
+    fetch('/docs/guides.json')
+      .then((response) => (response.ok ? response.json() : []))
+      .then(setGuides, () => undefined);
+  }, []);
+  return guides;
+}
+
+/** A component that is loaded when it is first needed. */
+export function useLoaded<P>(load: (() => Promise<ComponentType<P>>) | undefined): ComponentType<P> | undefined {
+  const [component, setComponent] = useState<{ it: ComponentType<P> }>();
+  useEffect(() => {
+    load?.().then(
+      (it) => setComponent({ it }),
+      () => undefined,
+    );
+  }, [load]);
+  return component?.it;
+}
