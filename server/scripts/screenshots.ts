@@ -15,6 +15,10 @@ const browser = await openBrowser();
 
 const light = (await openTab(browser, service.base, { viewport, colorScheme: 'light' })).page;
 await signIn(light, admin);
+await light.goto('/console#/overview');
+await light.getByRole('heading', { name: 'Newest disliked answers' }).waitFor();
+await light.getByText('tom.becker').first().waitFor();
+await light.screenshot({ path: `${into}console-overview.png` });
 await light.goto('/console#/conversations?q=boiler');
 await light.getByText(/^\d+ \/ \d+$/).waitFor();
 // The window scrolls to the hit.
