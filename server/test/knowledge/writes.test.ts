@@ -48,7 +48,7 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
     assert.deepEqual([stored.body, stored.headers.etag], [response.body, response.headers.etag]);
     assert.equal(response.headers['cache-control'], 'private, no-cache');
     const expected = { action: 'create', record: 'child_chunk', count: 1, ids: [id] };
-    assert.deepEqual(await newestAuditEntry(), { key_id: one.keyIds.knowledge, ...expected });
+    assert.partialDeepStrictEqual(await newestAuditEntry(), { key_id: one.keyIds.knowledge, ...expected });
     assert.deepEqual(await recordOf(id), {
       record: 'child_chunk',
       ...response.body.data,
@@ -117,7 +117,7 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
     const response = await remove(path);
     assert.deepEqual([response.status, response.text], [204, '']);
     const entry = { key_id: one.keyIds.knowledge, action: 'delete', record: 'child_chunk', count: 1, ids: [data.id] };
-    assert.deepEqual(await newestAuditEntry(), entry);
+    assert.partialDeepStrictEqual(await newestAuditEntry(), entry);
     for (const [method, body] of [['GET'], ['PATCH', { content: 'x' }], ['DELETE']] as const) {
       const gone = await service.request(method, path, { key, body });
       assert.deepEqual([gone.status, gone.body.message], [404, 'child chunk not found'], method);
