@@ -10,7 +10,7 @@ import type { SpooledRecord } from '../records/spooled-record.ts';
 
 /**
  * Changed records of one kind. `scope` is the part of a record's identity besides its id: the dataset of a document, segment
- * or child chunk, the conversation of a message, the workspace of a model provider, else ''. `owner` is the app or dataset
+ * or child chunk, the conversation of a message, the workspace of a model provider, `erasedScope` of an erasure, else ''. `owner` is the app or dataset
  * that the records belong to; null if it is the scope, or if there is none.
  */
 export type OutboxEntry = [kind: ChangeKind, scope: string, owner: string | null, ids: string[]];
@@ -27,6 +27,17 @@ export const outboxEntryOfChunk = (dataset_id: string, id: string): OutboxEntry 
 export const outboxEntryOfConversation = (app_id: string, id: string): OutboxEntry => [
   'conversation',
   '',
+  app_id,
+  [id],
+];
+/**
+ * The scope of an erasure in the feed. It has an entry of its own, which is always gone: the conversation may have been created
+ * again when a reader comes back, who would keep its erased messages.
+ */
+export const erasedScope = 'erased';
+export const outboxEntryOfErasure = (app_id: string, id: string): OutboxEntry => [
+  'conversation',
+  erasedScope,
   app_id,
   [id],
 ];

@@ -3,7 +3,7 @@ import { limits } from '../../contract/limits.ts';
 import type { ChangesHead } from '../../domain/store/change-reads.ts';
 import type { Dialect, WriteContext, WriteResult } from '../engine.ts';
 import { begin, execute, first, insertInto, query, type Statement, type Write, writeRows } from '../statement.ts';
-import { isOnSeveralShards, type OutboxEntry } from './outbox.ts';
+import { erasedScope, isOnSeveralShards, type OutboxEntry } from './outbox.ts';
 
 /**
  * Sequences committed outbox entries: moves them to `changes`, with the next positions, in one transaction that locks the
@@ -50,6 +50,8 @@ const writeEntries = { ...insertInto('changes', entryColumns, onKnownRecord), is
 
 type OutboxRecord = { kind: ChangeKind; scope: string; id: string; at: number; owner: string | null };
 
+const keyOf = ({ kind, scope, id }: OutboxRecord): string => `${kind} ${scope} ${id}`;
+
 /** The records of some rows of the outbox, each once, and these rows. All if they are few, else the first ones. */
 function expandOutbox(rows: readonly OutboxRow[]): { records: OutboxRecord[]; expanded: OutboxRow[] } {
   const records = new Map<string, OutboxRecord>();
@@ -60,10 +62,10 @@ function expandOutbox(rows: readonly OutboxRow[]): { records: OutboxRecord[]; ex
     const entries: OutboxEntry[] = JSON.parse(row.entries);
     for (const [kind, scope, owner, ids] of entries) {
       for (const id of ids) {
-        const key = `${kind} ${scope} ${id}`;
+        const record = { kind, scope, id, at: row.at, owner };
         // The last change of a record decides on its place.
-        records.delete(key);
-        records.set(key, { kind, scope, id, at: row.at, owner });
+        records.delete(keyOf(record));
+        records.set(keyOf(record), record);
       }
     }
   }
@@ -86,10 +88,11 @@ export function* sequenceChanges(_: undefined, { dialect }: WriteContext): Write
   }
   const { erased } = owners;
   if (erased.length > 0) {
-    const deleteMessages = `DELETE FROM changes WHERE kind = 'message' AND ${dialect.isIn('scope')}`;
-    yield* execute(deleteMessages, dialect.list(erased));
+    const list = dialect.list(erased);
+    yield* execute(`DELETE FROM changes WHERE kind = 'message' AND ${dialect.isIn('scope')}`, list);
+    yield* execute(`DELETE FROM changes WHERE kind = 'conversation' AND scope = '' AND ${dialect.isIn('id')}`, list);
   }
-  const entries = entriesOf(records, position, owners);
+  const entries = entriesOf(yield* withCreatedAgain(records, owners, dialect), position, owners);
   const head = position + entries.length;
   yield* writeRows(
     writeEntries,
@@ -99,6 +102,27 @@ export function* sequenceChanges(_: undefined, { dialect }: WriteContext): Write
   const deleteOutbox = `DELETE FROM change_outbox WHERE ${dialect.isPair('scope', 'id')}`;
   yield* execute(deleteOutbox, ...dialect.pairs(expanded.map(({ scope, id }) => [scope, id])));
   return { epoch, position: head, hasMore: expanded.length < rows.length || rows.length === limits.changesBatchMax };
+}
+
+/**
+ * Erasures come first, and what exists again of their conversations after them: readers remove the conversation with its messages.
+ * What is created later has a later position.
+ */
+function* withCreatedAgain(
+  records: readonly OutboxRecord[],
+  { appOfConversation }: Owners,
+  { isIn, list }: Dialect,
+): Write<readonly OutboxRecord[]> {
+  const erasures = records.filter(({ kind, scope }) => kind === 'conversation' && scope === erasedScope);
+  const again = new Map(erasures.filter(({ id }) => appOfConversation.has(id)).map((erasure) => [erasure.id, erasure]));
+  if (again.size === 0) return records;
+  const ordered = [...erasures, ...[...again.values()].map((erasure) => ({ ...erasure, scope: '' }))];
+  const findMessages: Statement<{ conversation_id: string; id: string }> =
+    `SELECT conversation_id, id FROM messages WHERE ${isIn('conversation_id')}`;
+  for (const { conversation_id: scope, id } of yield* query(findMessages, list([...again.keys()]))) {
+    ordered.push({ kind: 'message', scope, id, at: again.get(scope)?.at ?? 0, owner: null });
+  }
+  return [...new Map([...ordered, ...records].map((record) => [keyOf(record), record])).values()];
 }
 
 /** An interrupted commit delays the feed: the outbox entries stay, and the next reader looks again. */
@@ -184,11 +208,12 @@ const datasetOf = ({ kind, scope, owner }: OutboxRecord): string | null => {
   return inDataset.includes(kind) ? scope : null;
 };
 
-/** Entries from the next position on. A message whose conversation was erased has none: the conversation has one. */
+/** Entries from the next position on. A conversation that was erased and its messages have none: the erasure has one. */
 function entriesOf(records: readonly OutboxRecord[], head: number, owners: Owners): FeedEntry[] {
   let position = head;
   return records.flatMap((record) => {
     const { kind, scope, id, at } = record;
+    if (kind === 'conversation' && scope === '' && !owners.appOfConversation.has(id)) return [];
     const owner = (kind === 'message' ? owners.appOfConversation.get(scope) : datasetOf(record)) ?? record.owner;
     const workspace_id =
       kind === 'workspace' ? id : kind === 'model_provider' ? scope : owners.workspaceOf.get(owner ?? '');

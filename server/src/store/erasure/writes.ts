@@ -6,7 +6,7 @@ import { erasureEntry, messageErasureEntry } from '../accounting/audit.ts';
 import { UsageTally } from '../accounting/usage-tally.ts';
 import { uncountUsers } from '../accounting/user-writes.ts';
 import { changed } from '../changes/changed.ts';
-import { OutboxTally, outboxEntryOfConversation, outboxEntryOfMessages } from '../changes/outbox.ts';
+import { OutboxTally, outboxEntryOfErasure, outboxEntryOfMessages } from '../changes/outbox.ts';
 import type { Dialect, WriteContext, WriteInput, WriteResult } from '../engine.ts';
 import { findDoc } from '../messages/statements.ts';
 import { eraseEntries } from '../search/index-writes.ts';
@@ -41,7 +41,7 @@ export function* eraseConversations(
   );
   yield* markUnclean(dialect);
   const outbox = new OutboxTally();
-  for (const { app_id, conversation_id } of erased) outbox.add(outboxEntryOfConversation(app_id, conversation_id));
+  for (const { app_id, conversation_id } of erased) outbox.add(outboxEntryOfErasure(app_id, conversation_id));
   const app_id = erased[0]?.app_id;
   yield* changed({
     audit: app_id === undefined ? [] : [erasureEntry(eraser, { audit_id, app_id, ids, messages })],
