@@ -1,12 +1,13 @@
 import type { Static } from 'typebox';
 import { epochSeconds, flag, id, integer, list, nullable, shape, text } from './primitives.ts';
+import { noNul } from './rules.ts';
 import { Type } from './type.ts';
 
 export const Purge = shape(
   {
     conversation_id: Type.Optional(text('Erases this conversation.')),
     app_id: Type.Optional(text('With `user`: erases all conversations of a user in this app.')),
-    user: Type.Optional(text('The user, exactly.')),
+    user: Type.Optional(Type.String({ pattern: noNul.source, description: 'The user, exactly.' })),
     dry_run: Type.Optional(flag('Only counts. Default: false.')),
   },
   { title: 'Purge', description: 'Either `conversation_id`, or `app_id` and `user`.' },

@@ -48,6 +48,52 @@ onEveryEngine('POST /admin/purge', (engine) => {
     assert.ok(!text.includes('eve'));
   });
 
+  it('200: the totals of a user are those of the conversations that are left, counted or not', async () => {
+    const [own, moved] = [conversation('dan'), conversation('dan')];
+    await service.load([own, moved, message(own.id, 5), message(moved.id, 6)]);
+    type Listed = { user: string; messages: number; first_at: number };
+    const users = async (q: string) =>
+      (await service.request('GET', `/admin/users?q=${q}`, { key: admin })).body.data.map(
+        ({ user, messages, first_at }: Listed) => [user, messages, first_at],
+      );
+    assert.deepEqual(await users('dan'), [['dan', 2, 1000]]);
+    await service.load([{ ...moved, user: 'dana' }]);
+    assert.equal((await post({ conversation_id: own.id })).status, 200);
+    assert.deepEqual(await users('dan'), [['dana', 1, 1000]]);
+
+    const [kept, counted] = [conversation('fay'), conversation('fay', { created_at: 500 })];
+    await service.load([kept, counted]);
+    assert.deepEqual(await users('fay'), [['fay', 0, 500]]);
+    const uncounted = conversation('fay', { created_at: 70 });
+    await service.load([uncounted]);
+    await post({ conversation_id: counted.id });
+    await post({ conversation_id: uncounted.id });
+    assert.deepEqual(await users('fay'), [['fay', 0, 1000]]);
+  });
+
+  it('200: a reader of the feed who comes back removes it, even if it was created again', async () => {
+    for (const isSequenced of [false, true]) {
+      const own = conversation('ann');
+      const [erased, kept, later] = [message(own.id, 5), message(own.id, 6), message(own.id, 7)];
+      await service.load([own, erased, kept]);
+      const { cursor } = (await service.request('GET', '/admin/changes?after=now', { key: admin })).body;
+      const changes = async () =>
+        (await service.request('GET', `/admin/changes?after=${cursor}&include=none`, { key: one.keys.feed })).body.data;
+      await post({ conversation_id: own.id });
+      if (isSequenced) assert.equal((await changes()).length, 1);
+      await service.load([own, kept]);
+      if (isSequenced) await changes();
+      await service.load([own, later]);
+      const shown = (await changes()).map(({ id, gone }: { id: string; gone: boolean }) => [id, gone]);
+      assert.deepEqual(shown[0], [own.id, true]);
+      const ids = [own.id, kept.id, later.id].sort();
+      assert.deepEqual(
+        shown.slice(1).sort(),
+        ids.map((id) => [id, false]),
+      );
+    }
+  });
+
   it('200: erases one conversation, and the feed lists it as gone', async () => {
     const { id } = conversation('ann');
     await service.load([{ ...conversation('ann'), id }, message(id, 5)]);
@@ -74,10 +120,16 @@ onEveryEngine('POST /admin/purge', (engine) => {
     assert.notEqual(earlier.count, 30);
   });
 
-  itOnOneEngine(engine, '400: anything but one conversation, or a user of an app', async () => {
+  it('400: anything but one conversation, or a user of an app', async () => {
     const { app: app_id, conversation: conversation_id } = one.ids;
     const bad = [{}, { conversation_id, user: 'ann' }, { conversation_id, app_id, user: 'ann' }, { app_id }];
-    const worse = [{ user: 'ann' }, { app_id, user: '' }, { conversation_id: '' }, { conversation_id, dryrun: true }];
+    const worse = [
+      { user: 'ann' },
+      { app_id, user: '' },
+      { app_id, user: 'a\0' },
+      { conversation_id: '' },
+      { conversation_id, dryrun: true },
+    ];
     for (const body of [...bad, ...worse, { conversation_id, dry_run: 'yes' }]) {
       const { status, body: error } = await post(body);
       assert.deepEqual([status, error.code], [400, 'invalid_param'], JSON.stringify(body));

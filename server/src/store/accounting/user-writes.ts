@@ -8,7 +8,6 @@ import {
   insertInto,
   lock,
   query,
-  type Row,
   type Scalar,
   type Statement,
   type Write,
@@ -168,7 +167,11 @@ function* writtenRows(user_key: string, apps: UserApps): Write<Scalar[][]> {
       yield* execute(deleteTotals, user_key, app_id);
       continue;
     }
-    if (apps.unbounded.has(app_id)) Object.assign(totals, yield* first(...findBounds(totals)));
+    if (apps.unbounded.has(app_id)) {
+      const bounds = yield* first(...findBounds(totals));
+      totals.first_at = bounds?.first_at ?? Number.MAX_SAFE_INTEGER;
+      totals.last_at = bounds?.last_at ?? Number.MIN_SAFE_INTEGER;
+    }
     written.push(totalsValues(user_key, totals, [app_id]));
   }
   const { total } = apps;
@@ -177,13 +180,18 @@ function* writtenRows(user_key: string, apps: UserApps): Write<Scalar[][]> {
   return written;
 }
 
+type Bounds = { first_at: number | null; last_at: number | null };
+
 const deleteTotals = 'DELETE FROM user_totals WHERE user_key = ? AND app_id = ?';
 
-/** Reads all conversations of the user in the app. It is rare that the first or the last one is changed or erased. */
-function findBounds({ app_id, user }: UserTotals): readonly [Statement<Row>, ...Scalar[]] {
+/**
+ * Reads all conversations of the user in the app. It is rare that the first or the last one is changed or erased. Those that have
+ * changed since they were counted are left out: their times come with their next count. Null if there are no others.
+ */
+function findBounds({ app_id, user }: UserTotals): readonly [Statement<Bounds>, ...Scalar[]] {
   const [ofUser, ...values] = isUser('"user"', user);
   const text = `
     SELECT MIN(created_at) AS first_at, MAX(updated_at) AS last_at FROM conversations
-    WHERE app_id = ? AND deleted IN (0, 1) AND ${ofUser}`;
+    WHERE app_id = ? AND deleted IN (0, 1) AND ${ofUser} AND counted_version = version`;
   return [text, app_id, ...(values as string[])];
 }
