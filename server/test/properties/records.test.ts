@@ -407,7 +407,7 @@ onEveryEngine('an arbitrary installation', (engine) => {
           const lines = out.trimEnd().split('\n');
           assert.ok(![admin, ...built.map(({ appSecret }) => appSecret)].some((secret) => out.includes(secret)));
           assert.equal(ndjson(lines.map((line) => JSON.parse(line))), out, 'plain JSON, one record per line');
-          const importedCount = await importRecords(
+          const { records: importedCount } = await importRecords(
             second.store,
             commandLine,
             [{ bytes: bytesOf(out) }],

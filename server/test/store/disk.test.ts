@@ -70,9 +70,9 @@ describe('disk failures', { concurrency: 2 }, () => {
     const cwd = await newFolder(t);
     const log = join(cwd, 'log');
     // The file has reached its size limit: the first line does not fit.
-    await writeFile(log, 'x'.repeat(1_024_000));
+    await writeFile(log, 'x'.repeat(4_096_000));
     const port = await freePort();
-    const shell = ['-c', `ulimit -S -f 2000; exec "$0" "$@" >> ${log}`, command];
+    const shell = ['-c', `ulimit -S -f 8000; exec "$0" "$@" >> ${log}`, command];
     const serving = await serve(t, { cwd, env: { PORT: `${port}` }, command: '/bin/sh', before: shell });
     for (let at = 0; at < 20; at += 1)
       assert.equal((await sendRequest(serving.base, '/v1/nothing', 'none')).status, 404);

@@ -62,6 +62,7 @@ function makeHostileTenant(deletions: number): HostileTenant {
     child_chunk_id: makeIds(deletions),
     conversation_id: makeIds(deletions),
     key_id: makeIds(deletions),
+    message_id: makeIds(deletions),
   };
   const deletableSegment = randomUUID();
   const chunk = { record: 'child_chunk', segment_id: deletableSegment, position: 1, content: 'deletable' };
@@ -75,6 +76,7 @@ function makeHostileTenant(deletions: number): HostileTenant {
     records: [
       ...tenant.records,
       ...messages,
+      ...deletable.message_id.map((id, index) => message(conversation, 2000 + index, { id })),
       makeProvider(workspace, `provider/${randomUUID()}`),
       { record: 'segment', id: deletableSegment, document_id: document, position: 2, content: 'deletable' },
       ...deletable.child_chunk_id.map((id) => ({ ...chunk, id })),

@@ -75,8 +75,13 @@ function isAlwaysValid(path: string, name: string): boolean {
 }
 
 /** The id of a record that no other request deletes; undefined if the parameter does not name one. */
-function deletableValue({ name }: Parameter, { deletable, deletableSegment }: HostileTenant): string | undefined {
-  const ids = deletable[name];
+/** `isLast`: the record that is deleted, not one above it. */
+function deletableValue(
+  { name }: Parameter,
+  isLast: boolean,
+  { deletable, deletableSegment }: HostileTenant,
+): string | undefined {
+  const ids = isLast ? deletable[name] : undefined;
   if (ids === undefined) return name === 'segment_id' && 'child_chunk_id' in deletable ? deletableSegment : undefined;
   return ids.pop() ?? fail('the fixture has too few records to delete');
 }
@@ -156,7 +161,7 @@ export class OperationRequests {
     const mutated = mutation === 'path' && inPath.length > 0 ? random.pick(inPath) : undefined;
     let target = operation.path;
     for (const parameter of inPath) {
-      const ownValue = method === 'DELETE' ? deletableValue(parameter, owner) : undefined;
+      const ownValue = method === 'DELETE' ? deletableValue(parameter, parameter === inPath.at(-1), owner) : undefined;
       const value = parameter === mutated ? random.pick(oddParts) : (ownValue ?? this.value(parameter, owner));
       target = target.replace(`{${parameter.name}}`, () => value);
     }
@@ -234,6 +239,8 @@ export class OperationRequests {
       'POST /admin/keys': { kind: 'app', name: text, app_id: ids.app },
       'PATCH /admin/keys/{key_id}': { read_only: random.chance(0.5) },
       'POST /console/session': { key: this.#fixture.admin },
+      // Erases nothing, so that other requests stay valid.
+      'POST /admin/purge': { app_id: ids.app, user: text },
       // Without feedback a message has none to remove, so that rating is not always valid.
       'POST /v1/messages/{message_id}/feedbacks': {
         rating: random.pick(['like', 'dislike']),
