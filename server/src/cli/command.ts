@@ -89,10 +89,17 @@ export function secondsOf(option: string, text: string): number {
   return Number(count) * (unitSeconds[unit] ?? 0);
 }
 
+/** Not so 2026-02-30, which would be read as 2026-03-02. */
+const isDay = (text: string): boolean => {
+  const date = new Date(text);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+};
+
 /** The seconds of a time such as `2026-01-31` (UTC), `2026-01-31T12:00:00Z` or `1769817600`. */
 export function timeOption(option: string, text: string): number {
   if (/^\d{1,12}$/.test(text)) return Number(text);
-  const millis = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d))?$/.test(text) ? Date.parse(text) : Number.NaN;
+  const [, day = ''] = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d))?$/.exec(text) ?? [];
+  const millis = isDay(day) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(millis)) return Math.floor(millis / 1000);
   throw new Usage(
     `${option} ${text}: must be a date such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or seconds`,

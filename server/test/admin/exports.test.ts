@@ -99,6 +99,7 @@ onEveryEngine('exports with filters', (engine) => {
       assert.equal(kinds.stdout, (await get('/admin/records?kinds=workspace')).text);
       for (const wrong of [
         ['--from', 'soon'],
+        ['--from', '2026-02-30'],
         ['--format', 'xml'],
         ['--format', 'csv', '--kinds', 'message'],
         ['--kinds', 'x'],

@@ -169,6 +169,7 @@ onOneEngine('backscroll import --from-dify', (engine) => {
       [['--app', 'x', url], /--app x: must be a UUID/, 2],
       [['--workspace', 'x', url], /--workspace x: must be a UUID/, 2],
       [['--since', 'yesterday', url], /--since yesterday: must be a date/, 2],
+      [['--since', '2026-02-30', url], /--since 2026-02-30: must be a date/, 2],
       [['--follow', '0', url], /--follow 0: must be a number of seconds/, 2],
       [['--follow', '--dry-run', url], /--dry-run does not allow --follow/, 2],
       [['--dify-url', 'x', url], /--dify-url: must be http/, 2],

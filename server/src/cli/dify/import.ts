@@ -5,7 +5,7 @@ import { importFromDify, type RunEvents, type RunResult } from '../../dify/run.t
 import type { ImportOptions } from '../../dify/source.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { databaseOf } from '../../store/open.ts';
-import { parse, print, printTable, showLine, timeOf, Usage, visible, withStore } from '../command.ts';
+import { parse, print, printTable, showLine, timeOf, timeOption, Usage, visible, withStore } from '../command.ts';
 import { followSeconds } from './help.ts';
 import { ProgressDisplay, withTime } from './progress.ts';
 import { SkipReport } from './skips.ts';
@@ -26,7 +26,7 @@ export async function importDify(argv: string[], config: Config): Promise<number
     filesBase: urlOf('--files-base', values['files-base'] as string | undefined),
     workspaceIds: list('workspace'),
     appIds: list('app'),
-    since: sinceOf(values.since as string | undefined),
+    since: values.since === undefined ? undefined : timeOption('--since', values.since as string),
     keys: !flag('no-keys'),
   };
   const isDry = flag('dry-run');
@@ -91,14 +91,6 @@ function followOf(text: string): number {
 function uuidOf(option: string, text: string): string {
   if (!uuidPattern.test(text)) throw new Usage(`--${option} ${text}: must be a UUID`);
   return text.toLowerCase();
-}
-
-function sinceOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?Z)?$/.test(text);
-  const millis = isTime ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(millis)) throw new Usage(`--since ${text}: must be a date, or a time that ends in Z`);
-  return Math.floor(millis / 1000);
 }
 
 function urlOf(option: string, text: string | undefined): string | undefined {
