@@ -107,7 +107,8 @@ export type Writes = {
     result: 'deleted' | 'no conversation' | 'no message';
   };
   /** Only for an engine whose dialect `leavesCopies`. */
-  cleanFile: { input: undefined; result: undefined };
+  /** `token`: what `unclean` is before it. `isRebuilt`: only the log is left. The result: whether the file is clean. */
+  cleanFile: { input: { token: string; isRebuilt: boolean }; result: boolean };
   writeServiceValue: { input: { name: string; value: string }; result: undefined };
   /** Deletes one batch of the oldest entries before an id. The result is their number. */
   trimAudit: { input: { before: string }; result: number };

@@ -10,6 +10,8 @@ import {
   type Service,
   startService,
 } from '../support/harness.ts';
+import { until } from '../support/until.ts';
+import { findText } from './stored-texts.ts';
 
 onEveryEngine('POST /admin/purge', (engine) => {
   let service: Service;
@@ -119,6 +121,26 @@ onEveryEngine('POST /admin/purge', (engine) => {
     assert.deepEqual([entry.id, entry.count, entry.messages], [body.audit_id, all.length, 40]);
     assert.notEqual(earlier.count, 30);
   });
+
+  if (engine === 'sqlite')
+    it('200: other writes pass while it waits for a reader of the file', async () => {
+      const own = conversation('ann');
+      const text = 'thetextthatiserased';
+      await service.load([own, message(own.id, 5, { query: text })]);
+      const slowReader = service.store.exports.all()[Symbol.asyncIterator]();
+      await slowReader.next();
+      let isPurging = true;
+      const purging = post({ conversation_id: own.id }).finally(() => {
+        isPurging = false;
+      });
+      const page = () => service.request('GET', `/v1/messages?conversation_id=${own.id}`, { key: one.keys.app });
+      await until(async () => (await page()).status === 404);
+      await service.load([conversation('ann')]);
+      assert.ok(isPurging);
+      await slowReader.return?.();
+      assert.equal((await purging).status, 200);
+      assert.deepEqual(await findText(service.config.database_url, text), []);
+    });
 
   it('400: anything but one conversation, or a user of an app', async () => {
     const { app: app_id, conversation: conversation_id } = one.ids;

@@ -1,3 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { limits } from '../../contract/limits.ts';
+import { unavailable } from '../../domain/errors.ts';
 import type {
   AppRetention,
   Erased,
@@ -13,6 +16,10 @@ import type { Engine, Reader } from '../engine.ts';
 import * as sql from './statements.ts';
 
 const { retentionDays, unclean } = sql.valueNames;
+
+/** Other writes pass in this time. */
+const pauseMillis = 500;
+const stillRead = () => unavailable('erased, but the file may have copies, since something is reading it: try again');
 
 /** Erasures, on either engine. */
 export class SqlErasure implements Erasure {
@@ -49,8 +56,15 @@ export class SqlErasure implements Erasure {
 
   async clean(): Promise<void> {
     if (!this.#engine.dialect.leavesCopies) return;
-    if ((await this.#engine.read(sql.findValue, unclean)).length === 0) return;
-    await this.#engine.write('cleanFile', undefined, { waitForever: true });
+    const [mark] = await this.#engine.read(sql.findValue, unclean);
+    if (mark === undefined) return;
+    const deadline = performance.now() + limits.fileReadersMillisMax;
+    const input = { token: mark.value, isRebuilt: false };
+    while (!(await this.#engine.write('cleanFile', input, { waitForever: true }))) {
+      if (performance.now() > deadline) throw stillRead();
+      input.isRebuilt = true;
+      await sleep(pauseMillis);
+    }
   }
 
   async findTombstones(conversation_ids: readonly string[]): Promise<Tombstone[]> {

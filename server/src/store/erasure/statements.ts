@@ -98,8 +98,8 @@ export const findValue: Statement<{ value: string }> = 'SELECT value FROM servic
 /** Parameters: name, value. */
 export const setValue = `
   INSERT INTO service_values (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
-/** Parameters: name. */
-export const removeValue = 'DELETE FROM service_values WHERE name = ?';
+/** Unless it has changed. Parameters: name, value. */
+export const removeValue = 'DELETE FROM service_values WHERE name = ? AND value = ?';
 
 /** The names of values. `unclean`: the file may have copies of erased texts. */
 export const valueNames = { retentionDays: 'retention_days', unclean: 'unclean' } as const;

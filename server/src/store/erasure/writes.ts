@@ -101,15 +101,15 @@ export function* deleteMessage(
   return 'deleted';
 }
 
-/** A process that ends before the file is clean leaves that to the next one. */
+/** A process that ends before the file is clean leaves that to the next one. What is erased later has another token. */
 function* markUnclean({ leavesCopies }: Dialect): Write<void> {
-  if (leavesCopies) yield* execute(sql.setValue, sql.valueNames.unclean, '1');
+  if (leavesCopies) yield* execute(sql.setValue, sql.valueNames.unclean, newVersion());
 }
 
 /** Writes nothing: the engine rebuilds its file after it. */
-export function* cleanFile(): Write<undefined> {
+export function* cleanFile(): Write<boolean> {
   yield* begin();
-  return undefined;
+  return false;
 }
 
 export function* writeServiceValue({ name, value }: WriteInput<'writeServiceValue'>): Write<undefined> {

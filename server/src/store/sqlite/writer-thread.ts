@@ -29,8 +29,6 @@ type Group = { link: WriterLink; writes: QueuedWrite[] };
 
 /** Duration of one attempt to get the write lock while another process has it. */
 const busyMillis = 200;
-/** Maximum time that an erasure waits until no one else reads the file: longer than a slow reader of a large page stays connected. */
-const cleanMillisMax = 2 * limits.slowReaderMillis + 10_000;
 
 /** Messages are also indexed by their ids, in no order: a large import changes pages all over that index. */
 const cacheKibibytes = 65_536;
@@ -116,7 +114,11 @@ function commit(sent: Group[]): void {
     // All links have the same counter.
     const [{ link: anyLink }] = groups as [Group];
     Atomics.add(anyLink.commits, 0, 1);
-    for (const { writes } of groups) for (const { name } of writes) if (cleans(name)) cleanFile(name);
+    for (const [at, { writes }] of groups.entries()) {
+      const [write] = writes;
+      if (write?.name === 'cleanFile') outcomes[at] = [{ result: cleanFile(write.input) }];
+      if (write?.name === 'resetIndex') waitForEmptyLog();
+    }
     for (const [index, { link }] of groups.entries()) send(link, { outcomes: outcomes[index] as WriteOutcome[] });
   } catch (error) {
     if (db.db.isTransaction) db.db.exec('ROLLBACK');
@@ -143,26 +145,35 @@ function recover(code: number): void {
   lastFailure = undefined;
 }
 
-const cleans = (name: WriteName): name is 'cleanFile' | 'resetIndex' => name === 'cleanFile' || name === 'resetIndex';
-
 /**
  * Removes erased texts from the file. Overwriting deleted cells is not enough: SQLite leaves copies in the unused parts of
- * pages when it moves rows. So the file is rebuilt; of the index all pages were overwritten. Then the log is truncated.
+ * pages when it moves rows. So the file is rebuilt, and the log is emptied. Returns false if someone else reads the log: the
+ * sender waits and asks again, so that other writes pass meanwhile.
  */
-function cleanFile(name: 'cleanFile' | 'resetIndex'): void {
-  const deadline = Date.now() + cleanMillisMax;
+function cleanFile({ token, isRebuilt }: WriteInput<'cleanFile'>): boolean {
   try {
-    if (name === 'cleanFile') retryWhileBusy(deadline, () => db.db.exec('VACUUM'));
-    while (db.get('PRAGMA wal_checkpoint(TRUNCATE)')?.busy !== 0) {
-      if (Date.now() > deadline) throw new Error('something is reading it');
-      pause(busyMillis);
-    }
+    if (!isRebuilt) retryWhileBusy(Date.now() + limits.fileReadersMillisMax, () => db.db.exec('VACUUM'));
   } catch (error) {
     const reason = (error as Error).message;
-    const again = name === 'cleanFile' ? 'the erasure' : 'reindex';
-    throw new CleanFailed(`erased, but the file may still hold copies (${reason}): run ${again} again`);
+    throw unavailable(`erased, but the file may have copies, since it cannot be rebuilt (${reason}): try again`);
   }
-  if (name === 'cleanFile') db.run(removeValue, valueNames.unclean);
+  if (!emptyLog()) return false;
+  db.run(removeValue, valueNames.unclean, token);
+  return true;
+}
+
+/** Whether no one else reads the log. */
+const emptyLog = (): boolean => db.get('PRAGMA wal_checkpoint(TRUNCATE)')?.busy === 0;
+
+/** All pages of the index were overwritten, but the log has copies. */
+function waitForEmptyLog(): void {
+  const deadline = Date.now() + limits.fileReadersMillisMax;
+  while (!emptyLog()) {
+    if (Date.now() > deadline) {
+      throw unavailable('erased, but the file may have copies, since something is reading it: run reindex again');
+    }
+    pause(busyMillis);
+  }
 }
 
 /** Retries while another process has the lock. */
@@ -176,8 +187,6 @@ function retryWhileBusy(deadline: number, work: () => void): void {
     }
   }
 }
-
-class CleanFailed extends Error {}
 
 const pause = (millis: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis);
 
@@ -206,7 +215,7 @@ function perform<N extends WriteName>(name: N, input: WriteInput<N>, progress: P
 }
 
 function failureOf(error: unknown): ErrorMessage {
-  const code = error instanceof CleanFailed ? undefined : sqliteCode(error);
+  const code = sqliteCode(error);
   if (code === undefined || !transientSqliteCodes.includes(code)) return toErrorMessage(error);
   lastFailure = code;
   return toErrorMessage(unavailable(`${workerData.path}: ${explainDiskError(error)}`));
