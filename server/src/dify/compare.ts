@@ -1,11 +1,11 @@
 import type { KnowledgeCount, MessageCount } from '../domain/store/import-sources.ts';
 import { addChildren, listUnread } from './children.ts';
 import type { IdSets } from './id-set.ts';
-import { changedPass, importConversations, waitingList } from './pass.ts';
 import type { SourcePoint } from './point.ts';
 import { conditionOf, epoch, Parameters, tables } from './rows/selection.ts';
 import { begin, type RunContext } from './run-context.ts';
 import { changedSince } from './scan.ts';
+import { importConversations, syncChanges, waitingList } from './sync.ts';
 
 const batchConversations = 1_000;
 const batchDatasets = 10;
@@ -62,7 +62,7 @@ export async function compareDatasets(
       await context.muteReport(async () => {
         await listUnread(context, changed, 'dataset', again);
         await addChildren(context, changed, 'dataset', again);
-        await changedPass(context, changed);
+        await syncChanges(context, changed);
       });
       const left = await findDifferentDatasets(context, point, again);
       for (const difference of left) visit(difference);

@@ -10,7 +10,7 @@ type Parts = Pick<RunContext, 'store' | 'options' | 'report' | 'warn' | 'signal'
   /** The id of the installation. */
   id: string;
   isDry: boolean;
-  /** What was changed here is not kept. */
+  /** What was changed in Backscroll is not kept. */
   isForced: boolean;
   /** Called between batches. */
   poll: () => Promise<void>;

@@ -1,11 +1,11 @@
 import { limits } from '../contract/limits.ts';
 import type { StoredRecord } from '../domain/store/import-sources.ts';
 import type { IdSets } from './id-set.ts';
-import { importMessages, ratedList } from './pass.ts';
 import { clusterOf, type SourcePoint } from './point.ts';
 import { epoch } from './rows/selection.ts';
 import type { RunContext } from './run-context.ts';
 import { changedSince, noId } from './scan.ts';
+import { importMessages, ratedList } from './sync.ts';
 import { deletedList } from './writer.ts';
 
 /**
@@ -205,7 +205,7 @@ async function withdraw(context: RunContext, ids: readonly string[]): Promise<vo
   await state.removeIds(ratedList, [...unrated, ...ids.filter((id) => !present.has(id))]);
 }
 
-/** A record that was deleted here, or that is not stored any more, is only removed from the list. */
+/** A record that was deleted in Backscroll, or that is not stored any more, is only removed from the list. */
 async function markGone(context: RunContext, { table, kind, gone }: RecordTable, ids: readonly string[]) {
   const { store, state, writer, report } = context;
   const stored = (await store?.imports.findRecords(kind, ids)) ?? new Map<string, StoredRecord>();

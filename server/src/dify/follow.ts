@@ -1,12 +1,12 @@
 import { limits } from '../contract/limits.ts';
 import { Comparisons } from './comparisons.ts';
-import { importHead } from './head.ts';
+import { importConfiguration } from './configuration.ts';
 import { IdSets } from './id-set.ts';
 import { endDoubts, readDoubts } from './owned/doubts.ts';
-import { changedPass } from './pass.ts';
 import { isComparable, type SourcePoint } from './point.ts';
 import type { RunContext } from './run-context.ts';
-import { pollMessages, pollOthers, readHeadFingerprint } from './scan.ts';
+import { pollMessages, pollOthers, readConfigurationFingerprint } from './scan.ts';
+import { syncChanges } from './sync.ts';
 
 /** Seconds: what was committed in the source longer ago is stored, messages and everything else. */
 export type Lag = { messages: number; others: number };
@@ -14,7 +14,7 @@ type ReportLag = (lag: Lag, written: number) => void;
 
 const minuteMillis = 60_000;
 
-/** Looks for changes of a source that were found neither by the last complete pass nor by an earlier poll. */
+/** Looks for changes of a source that were found neither by the last complete sync nor by an earlier poll. */
 export class Follower {
   readonly #context: RunContext;
   readonly #intervalMillis: number;
@@ -38,7 +38,7 @@ export class Follower {
     seconds: number,
     report: ReportLag,
   ) {
-    // Polls within a pass do not change what is shown about the pass.
+    // Polls within a sync do not change what is shown about the sync.
     this.#context = { ...context, progress: { phase: '', done: 0, total: undefined } };
     this.#messages = points.messages;
     this.#others = points.complete;
@@ -49,23 +49,23 @@ export class Follower {
     [this.#polledAt, this.#othersAt] = [now, points.complete.time * 1000];
   }
 
-  /** A complete pass that began at this point has found everything. */
+  /** A complete sync that began at this point has found everything. */
   completed(point: SourcePoint): void {
     this.#others = point;
     this.#othersAt = point.time * 1000;
   }
 
-  /** Polls while a pass runs, if it is time and no other poll is running. */
+  /** Polls while a sync runs, if it is time and no other poll is running. */
   async pollIfDue(): Promise<void> {
     if (this.#isPolling || this.#context.clock() < this.#polledAt + this.#intervalMillis) return;
-    await this.poll('within a pass');
+    await this.poll('within a sync');
   }
 
   /**
-   * Returns false if another server responds, whose transactions cannot be compared: then a complete pass must be made.
+   * Returns false if another server responds, whose transactions cannot be compared: then a complete sync must be made.
    * `messages`: only what readers wait for. Otherwise also what is looked for at most once a minute, and deletions.
    */
-  async poll(what: 'messages' | 'within a pass' | 'all'): Promise<boolean> {
+  async poll(what: 'messages' | 'within a sync' | 'all'): Promise<boolean> {
     this.#isPolling = true;
     try {
       return await this.#poll(what, this.#context.clock());
@@ -81,7 +81,7 @@ export class Follower {
     this.#changed.close();
   }
 
-  async #poll(what: 'messages' | 'within a pass' | 'all', now: number): Promise<boolean> {
+  async #poll(what: 'messages' | 'within a sync' | 'all', now: number): Promise<boolean> {
     const context = this.#context;
     const { source, writer } = context;
     const before = writer.written;
@@ -89,15 +89,15 @@ export class Follower {
     const canCompare = isComparable(this.#others, point);
     if (what === 'all' && !canCompare) return false;
     const withOthers = what !== 'messages' && canCompare;
-    const fingerprint = await readHeadFingerprint(source);
-    if (fingerprint !== this.#fingerprint) await importHead(context, this.#changed);
+    const fingerprint = await readConfigurationFingerprint(source);
+    if (fingerprint !== this.#fingerprint) await importConfiguration(context, this.#changed);
     this.#fingerprint = fingerprint;
     const isMinutely = withOthers && now >= this.#othersDue;
     if (isMinutely) await pollOthers(source, this.#others, point, this.#changed);
     if (withOthers) await this.#comparisons.poll(point, this.#changed, now);
     const doubts = await readDoubts(context, this.#changed);
     await pollMessages(source, this.#messages, point, this.#changed);
-    await changedPass(context, this.#changed, what === 'all');
+    await syncChanges(context, this.#changed, what === 'all');
     await endDoubts(context, doubts);
     this.#messages = point;
     if (isMinutely) {

@@ -15,7 +15,7 @@ export type RunContext = {
   report: Report;
   /** Rows skipped while `work` runs are not reported: they were reported when they were read before. */
   muteReport<T>(work: () => Promise<T>): Promise<T>;
-  /** Skipped rows of tables that every pass reads. */
+  /** Skipped rows of tables that every sync reads. */
   listedSkips: Set<string>;
   readPoint(): Promise<SourcePoint>;
   /** Progress for the command, set by the current phase. */

@@ -3,25 +3,25 @@ import type { RecordKind } from '../contract/record.ts';
 import { underLease } from '../domain/lease.ts';
 import type { Store } from '../domain/store/store.ts';
 import { compareConversations, compareDatasets, type Difference } from './compare.ts';
+import { importConfiguration } from './configuration.ts';
 import { DifyConnection, SourceUnavailable } from './connection.ts';
 import { createContext } from './create-context.ts';
 import { applyDeletions } from './deletions.ts';
 import { Follower, type Lag } from './follow.ts';
-import { importHead } from './head.ts';
 import { IdSets } from './id-set.ts';
 import { importModels } from './models.ts';
-import { changedPass, fullPass } from './pass.ts';
 import type { SourcePoint } from './point.ts';
 import type { Progress, RunContext } from './run-context.ts';
 import { countOrphans, pollMessages, scanAll } from './scan.ts';
 import type { DifySource, ImportOptions, Report } from './source.ts';
 import { readSourceId } from './state.ts';
+import { syncAll, syncChanges } from './sync.ts';
 import type { KindCount } from './writer.ts';
 
 export type RunOptions = {
   isDry: boolean;
   isForced: boolean;
-  /** The source owns the data: what was changed here is not kept where it changes. */
+  /** The source owns the data: what was changed in Backscroll is not kept where it changes. */
   isOwner: boolean;
   /** The address of the API of the Dify, and its knowledge keys, for model providers. */
   models: { url: string; keys: readonly string[] } | undefined;
@@ -49,8 +49,8 @@ export type RunEvents = {
 
 export type RunResult = { counts: ReadonlyMap<RecordKind, KindCount>; compared: number; differences: number };
 
-/** Passes over changes, after the first: a busy source never has nothing new. */
-const passesMax = 5;
+/** Incremental syncs, after the first sync: a busy source never has nothing new. */
+const syncsMax = 5;
 const hourlyMillis = 3_600_000;
 const retryMillis = 1_000;
 
@@ -120,7 +120,7 @@ class Run {
     const { writer, state, progress } = this.#context;
     const timer = setInterval(() => this.#events.progress(progress), 200);
     try {
-      const point = await this.#retry(() => this.#firstPasses());
+      const point = await this.#retry(() => this.#firstSyncs());
       if (this.#run.models !== undefined)
         await importModels(this.#context, this.#run.models.url, this.#run.models.keys);
       const differences: Difference[] = [];
@@ -142,7 +142,7 @@ class Run {
     await this.#follower?.pollIfDue();
   }
 
-  async #firstPasses(): Promise<SourcePoint> {
+  async #firstSyncs(): Promise<SourcePoint> {
     const { source, state, writer, readPoint, checkpoint } = this.#context;
     const { complete, position: stored, followed } = await state.read();
     const { isForced, follow } = this.#run;
@@ -154,17 +154,17 @@ class Run {
     // Local changes are overwritten also where the source has not changed: a forced run reads everything.
     if (position !== undefined || isFull) {
       since = position?.start ?? point;
-      await fullPass(this.#context, { start: since, isForced }, position);
+      await syncAll(this.#context, { start: since, isForced }, position);
       const countTable = (table: string, count: number) => this.#context.report.count(`orphans in ${table}`, count);
       await countOrphans(source, countTable, checkpoint);
       await this.#complete(since);
       if (this.#run.isDry) return since;
     } else if (follow !== undefined) {
-      // A pass takes minutes: what readers wait for comes first, and again and again while it runs.
+      // A sync takes minutes: what readers wait for comes first, and again and again while it runs.
       this.#follower ??= this.#createFollower({ messages: followed?.messages ?? complete, complete }, follow);
       await this.#follower.poll('messages');
     }
-    for (let pass = 1; pass <= passesMax; pass += 1) {
+    for (let sync = 1; sync <= syncsMax; sync += 1) {
       const before = writer.written;
       point = await this.#changesSince(since as SourcePoint);
       since = point;
@@ -173,14 +173,14 @@ class Run {
     return point;
   }
 
-  /** A complete pass over everything that has changed since a point. */
+  /** A complete incremental sync: everything that has changed since a point. */
   async #changesSince(since: SourcePoint): Promise<SourcePoint> {
     const { source, readPoint } = this.#context;
     const start = await readPoint();
-    await importHead(this.#context, this.#changed);
+    await importConfiguration(this.#context, this.#changed);
     await scanAll(source, since, start, this.#changed, this.#context);
     await pollMessages(source, since, start, this.#changed);
-    await changedPass(this.#context, this.#changed);
+    await syncChanges(this.#context, this.#changed);
     await this.#complete(start);
     return start;
   }
@@ -202,7 +202,7 @@ class Run {
     return new Follower(this.#context, points, seconds, this.#events.lag);
   }
 
-  /** Polls until the run is stopped, with a complete pass every hour. */
+  /** Polls until the run is stopped, with a complete sync every hour. */
   async #follow(first: SourcePoint, seconds: number): Promise<void> {
     const { signal } = this.#context;
     let complete = first;

@@ -185,7 +185,7 @@ export async function pollOthers(
 }
 
 /** Tables that decide on keys, apps and datasets. */
-const headTables = [
+const configurationTables = [
   'tenants',
   'apps',
   'api_tokens',
@@ -202,8 +202,8 @@ const headTables = [
 ];
 
 /** A text that changes with every write to the tables of workspaces, apps, datasets and keys. */
-export async function readHeadFingerprint(source: DifySource): Promise<string> {
-  const parts = headTables
+export async function readConfigurationFingerprint(source: DifySource): Promise<string> {
+  const parts = configurationTables
     .filter((table) => source.has(table))
     .map(
       (

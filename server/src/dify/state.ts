@@ -3,7 +3,7 @@ import { type FollowTimes, followStart, type ImportSources } from '../domain/sto
 import type { SourcePoint } from './point.ts';
 import type { DifySource, ImportOptions } from './source.ts';
 
-/** The position of an interrupted full pass. `after` is the last id of the stage that was imported. */
+/** The position of an interrupted full sync. `after` is the last id of the stage that was imported. */
 export type PassPosition = { start: SourcePoint; isForced: boolean; stage: string; after: string };
 
 /** The installation, by its content: a restored copy has the same oldest workspace. */
@@ -16,7 +16,7 @@ export async function readSourceId(source: DifySource): Promise<string> {
   return `dify ${row.id}`;
 }
 
-/** Options that decide which rows are read, or how. Another selection begins with a full pass of its own. */
+/** Options that decide which rows are read, or how. Another selection begins with a full sync of its own. */
 function selectionOf({ keys: _keys, ...selection }: ImportOptions): string {
   const sorted = {
     ...selection,
@@ -50,7 +50,7 @@ export class SourceState {
     this.#selection = selectionOf(options);
   }
 
-  /** The start of the last complete pass, the position in a pass that is not complete, and how far a follower was. */
+  /** The start of the last complete sync, the position in a sync that is not complete, and how far a follower was. */
   async read(): Promise<{
     complete: SourcePoint | undefined;
     position: PassPosition | undefined;

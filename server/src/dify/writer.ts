@@ -34,7 +34,7 @@ export const deletedList = (kind: string): string => `deleted ${kind}`;
 export type KindCount = { read: number; written: number };
 
 /**
- * Writes records in batches. Records that are equal to the stored ones are not written, and what was changed here is kept.
+ * Writes records in batches. Records that are equal to the stored ones are not written, and what was changed in Backscroll is kept.
  * Without a store, or if `isDry`, nothing is written.
  */
 export class Writer {
@@ -79,7 +79,7 @@ export class Writer {
   /** Writes records of any number as one import. */
   async writeTogether(records: readonly RecordInput[]): Promise<void> {
     await this.flush();
-    // They are read again by every pass.
+    // They are read again by every sync.
     for (const { record } of records) this.#count(record).read = 0;
     this.#batch = [...records];
     await this.flush();
@@ -114,7 +114,7 @@ export class Writer {
     return count;
   }
 
-  /** Records that differ from the stored ones, with what was changed here, and those that are stored already. */
+  /** Records that differ from the stored ones, with what was changed in Backscroll, and those that are stored already. */
   async #findChanged(
     batch: readonly RecordInput[],
     tombstones: Tombstones,

@@ -16,12 +16,12 @@ const chunks = `/v1/datasets/${ids.dataset}/documents/${ids.document}/segments/$
 describe('who responds when Dify owns the data', () => {
   const asked = { isRead: true, operation: 'stored', key: 'active', isMissing: false } as const;
   const cases = [
-    ['a read', {}, 'here'],
+    ['a read', {}, 'backscroll'],
     ['a read of something missing or in doubt', { isMissing: true }, 'upstream'],
     ['a read with an unknown key', { key: 'unknown' }, 'upstream'],
     ['a read with a key that was revoked here', { key: 'ended' }, 'unauthorized'],
     ['a read with an admin key', { key: 'foreign' }, 'unauthorized'],
-    ['a read with a read-only key', { key: 'read-only' }, 'here'],
+    ['a read with a read-only key', { key: 'read-only' }, 'backscroll'],
     ['a write', { isRead: false }, 'upstream, then stored'],
     ['a write with a read-only key', { isRead: false, key: 'read-only' }, 'forbidden'],
     ['models and settings', { operation: 'partly constant' }, 'upstream'],

@@ -136,8 +136,8 @@ function eventsOf(isDry: boolean): RunEvents {
   };
   return {
     begin: (schema, kind) => {
-      const passes = { full: 'all records', resumed: 'the rest of an interrupted run', changes: 'changes' };
-      print(`Dify with schema ${visible(schema)}: ${isDry ? 'reading' : 'importing'} ${passes[kind]}`);
+      const kinds = { full: 'all records', resumed: 'the rest of an interrupted run', changes: 'changes' };
+      print(`Dify with schema ${visible(schema)}: ${isDry ? 'reading' : 'importing'} ${kinds[kind]}`);
     },
     progress: (progress) => display.showProgress(progress),
     difference: ({ kind, id, source, target }) => {

@@ -2,9 +2,9 @@ import { limits } from '../../contract/limits.ts';
 import type { Doubt } from '../../domain/store/doubts.ts';
 import { applyGone } from '../deletions.ts';
 import type { IdSets } from '../id-set.ts';
-import { importMessages, waitingList } from '../pass.ts';
 import type { RunContext } from '../run-context.ts';
 import type { DifySource } from '../source.ts';
+import { importMessages, waitingList } from '../sync.ts';
 
 /** Whether the source is a copy of another server: its rows may be old. */
 export async function readIsStandby(source: DifySource): Promise<boolean> {
@@ -12,7 +12,7 @@ export async function readIsStandby(source: DifySource): Promise<boolean> {
   return row?.standby === true;
 }
 
-/** Objects in doubt are read by the next pass, whether they have changed or not. */
+/** Objects in doubt are read by the next sync, whether they have changed or not. */
 export async function readDoubts({ store }: RunContext, changed: IdSets): Promise<Doubt[]> {
   const doubts = (await store?.doubts.list(limits.doubtsMax)) ?? [];
   for (const { kind, id, conversation_id } of doubts) {
@@ -22,7 +22,7 @@ export async function readDoubts({ store }: RunContext, changed: IdSets): Promis
   return doubts;
 }
 
-/** Ends doubts about objects that a pass has read since then. */
+/** Ends doubts about objects that a sync has read since then. */
 export async function endDoubts(context: RunContext, doubts: readonly Doubt[]): Promise<void> {
   if (doubts.length === 0) return;
   const { source, store, state, clock } = context;

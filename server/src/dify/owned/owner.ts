@@ -6,10 +6,10 @@ import { DifyConnection } from '../connection.ts';
 import { createContext } from '../create-context.ts';
 import { applyGone } from '../deletions.ts';
 import { IdSets } from '../id-set.ts';
-import { importConversations, importMessages, importRows, ratedList, waitingList } from '../pass.ts';
 import type { RunContext } from '../run-context.ts';
 import { allRows } from '../source.ts';
 import { completeName, readSourceId } from '../state.ts';
+import { importConversations, importMessages, importRows, ratedList, waitingList } from '../sync.ts';
 import { readIsStandby } from './doubts.ts';
 
 type Waiting = { object: ChangedObject; resolve: (isStored: boolean) => void; reject: (error: Error) => void };

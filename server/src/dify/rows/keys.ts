@@ -16,7 +16,7 @@ type KeyRow = {
 };
 
 /**
- * API keys. A token never leaves the source: its digest is computed there. A key that the source would reject is revoked at
+ * API keys. A token never leaves the source: its digest is computed in the source. A key that the source would reject is revoked at
  * `revokedAt`. `datasets` are the records of all selected datasets, read before: knowledge keys reach those of them whose API
  * is enabled now.
  */

@@ -3,7 +3,7 @@ import { Tombstones } from '../../domain/erasure/tombstones.ts';
 import type { Store } from '../../domain/store/store.ts';
 
 /**
- * Whether a read of messages or conversations names one that was erased here. The upstream may still have it, so such a read is
+ * Whether a read of messages or conversations names one that was erased in Backscroll. The upstream may still have it, so such a read is
  * not passed on.
  */
 export async function namesErased({ erasure }: Store, url = ''): Promise<boolean> {

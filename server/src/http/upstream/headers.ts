@@ -23,7 +23,7 @@ const hopByHop = new Set([
   'upgrade',
 ]);
 
-/** `expect` was handled here. */
+/** `expect` was handled already. */
 const replacedInRequests = new Set(['host', 'expect', 'via', 'x-request-id', 'cookie', 'x-forwarded-for']);
 const sessionPair = new RegExp(`^\\s*${sessionCookie}\\s*=`);
 

@@ -6,7 +6,7 @@ export const prefix = '/v1';
 /** The route of operations that this server does not have. */
 export const otherUrl = `${prefix}/*`;
 
-/** They have values here that do not come from the owner of the data. */
+/** They have values that do not come from the owner of the data. */
 const partlyConstant = ['info', 'parameters', 'meta', 'site', 'workspaces/current/models/model-types/:model_type'];
 
 export function operationOf(url: string): Asked['operation'] {

@@ -54,7 +54,7 @@ export class OwnedData {
     this.#options = options;
   }
 
-  /** Whether everything was copied here once: before, the upstream responds. */
+  /** Whether everything was copied once: before, the upstream responds. */
   get isComplete(): boolean {
     return this.#options.owner.isComplete;
   }
@@ -75,11 +75,11 @@ export class OwnedData {
       key: caller ? keyOf(caller) : await this.#keyWithout(digest),
       isMissing: false,
     };
-    if (whoResponds(asked, this.isComplete) === 'here') asked.isMissing = await this.#isInDoubt(request, caller);
+    if (whoResponds(asked, this.isComplete) === 'backscroll') asked.isMissing = await this.#isInDoubt(request, caller);
     const responder = whoResponds(asked, this.isComplete);
     if (responder === 'unauthorized') return bearer.reject(request.ip, 'unknown');
     if (caller) request.caller = caller;
-    if (responder === 'here') {
+    if (responder === 'backscroll') {
       request.asked = asked;
       return done();
     }
@@ -97,16 +97,16 @@ export class OwnedData {
     });
   }
 
-  /** Passes a request on that was found to be missing here, instead of the error response. */
+  /** Passes a request on that was found to be missing, instead of the error response. */
   takesOver(error: Error, { asked, raw, id }: FastifyRequest, reply: FastifyReply): boolean {
     if (asked === null || !isMissingError(error)) return false;
-    if (whoResponds({ ...asked, isMissing: true }, this.isComplete) === 'here') return false;
+    if (whoResponds({ ...asked, isMissing: true }, this.isComplete) === 'backscroll') return false;
     reply.hijack();
     void this.passMissing(error, raw, reply.raw, id);
     return true;
   }
 
-  /** Passes a read on that failed because something is missing here, unless it was erased here: then the error is sent. */
+  /** Passes a read on that failed because something is missing, unless it was erased in Backscroll: then the error is sent. */
   async passMissing(error: Error, request: IncomingMessage, response: ServerResponse, id: string): Promise<void> {
     const { store, errors } = this.#options;
     try {
@@ -118,7 +118,7 @@ export class OwnedData {
   }
 
   /**
-   * Whether a page may be served here: links to uploaded files can only be signed by their owner. Not a promise unless the page
+   * Whether a page may be served by Backscroll: links to uploaded files can only be signed by their owner. Not a promise unless the page
    * is large. A large page that is not served is closed.
    */
   isServed(page: Page): boolean | Promise<boolean> {
@@ -142,7 +142,7 @@ export class OwnedData {
   /** Throws if records of an app may only be written at its owner. */
   async requireOwnApp(app_id: string): Promise<void> {
     if (await this.#options.owner.owns('app', app_id)) {
-      throw new ServiceError('forbidden', 'Dify owns this app: its messages come from there');
+      throw new ServiceError('forbidden', 'Dify owns this app: its messages come from Dify');
     }
   }
 
@@ -152,7 +152,7 @@ export class OwnedData {
     const { dataset_id, document_id, segment_id, child_chunk_id } = path;
     if (!(await owner.owns('dataset', canonicalId(dataset_id)))) return false;
     if (datasetKey === undefined) {
-      throw new ServiceError('forbidden', 'Dify owns this text: edit it there, or set DIFY_DATASET_KEY');
+      throw new ServiceError('forbidden', 'Dify owns this text: edit it in Dify, or set DIFY_DATASET_KEY');
     }
     const parts = ['datasets', dataset_id, 'documents', document_id, 'segments', segment_id, 'child_chunks'];
     const url = [...parts, child_chunk_id].map((part) => `/${encodeURIComponent(part)}`).join('');
@@ -261,7 +261,7 @@ export class OwnedData {
   }
 }
 
-/** What is missing here may exist at the owner. */
+/** What Backscroll does not have may exist at the owner. */
 export const isMissingError = (error: Error): boolean => error instanceof ServiceError && error.code === 'not_found';
 
 const unsignedLink = '"url":null';

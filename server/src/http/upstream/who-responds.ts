@@ -2,19 +2,19 @@
 export type Asked = {
   /** GET and HEAD. */
   isRead: boolean;
-  /** What Backscroll stores, what is partly constant here, or an operation that it does not have. */
+  /** What Backscroll stores, what is partly constant, or an operation that it does not have. */
   operation: 'stored' | 'partly constant' | 'other';
-  /** As it is known here: `ended` is revoked or expired, `foreign` is of a kind that only Backscroll has. */
+  /** As Backscroll knows it: `ended` is revoked or expired, `foreign` is of a kind that only Backscroll has. */
   key: 'active' | 'read-only' | 'unknown' | 'ended' | 'foreign';
-  /** Whether the object was found to be missing here, or in doubt. */
+  /** Whether the object was found to be missing, or in doubt. */
   isMissing: boolean;
 };
 
-/** `then stored`: the upstream responds, and what it has changed is stored here before the response ends. */
-export type Responder = 'here' | 'upstream' | 'upstream, then stored' | 'unauthorized' | 'forbidden';
+/** `then stored`: the upstream responds, and what it has changed is stored before the response ends. */
+export type Responder = 'backscroll' | 'upstream' | 'upstream, then stored' | 'unauthorized' | 'forbidden';
 
 /**
- * Who responds when Dify owns the data, as the table in docs/run/upstream.md. `isComplete`: everything was copied here once. When
+ * Who responds when Dify owns the data, as the table in docs/run/upstream.md. `isComplete`: everything was copied once. When
  * Backscroll owns the data, its routes respond, and `upstreamRoutes` passes the other requests on.
  */
 export function whoResponds({ isRead, operation, key, isMissing }: Asked, isComplete: boolean): Responder {
@@ -26,7 +26,7 @@ export function whoResponds({ isRead, operation, key, isMissing }: Asked, isComp
   // It may be newer than the last look at the source.
   if (key === 'unknown') return 'upstream';
   if (!isRead) return 'upstream, then stored';
-  // Served here only while the upstream is down.
+  // Served by Backscroll only while the upstream is down.
   if (operation === 'partly constant') return 'upstream';
-  return isComplete && !isMissing ? 'here' : 'upstream';
+  return isComplete && !isMissing ? 'backscroll' : 'upstream';
 }

@@ -1,5 +1,5 @@
 import { addChildren, addUnread, findSelected, listUnread, needsAllChildren, unreadList } from './children.ts';
-import { importHead } from './head.ts';
+import { importConfiguration } from './configuration.ts';
 import type { IdSets } from './id-set.ts';
 import { readConversations } from './rows/conversations.ts';
 import { readChildChunks, readDocuments, readSegments } from './rows/knowledge.ts';
@@ -18,7 +18,7 @@ export const waitingList = 'waiting message';
 /** The list of messages with feedback of the source. */
 export const ratedList = 'rated message';
 
-/** The stages of a full pass after the head, in their order. `id` is the column in `tables`. */
+/** The stages of a full sync after the configuration, in their order. `id` is the column in `tables`. */
 const stages = [
   { name: 'conversations', id: 'c.id', target: 'conversation', batch: conversationBatch },
   { name: 'documents', id: 'd.id', target: 'document', batch: rowBatch },
@@ -26,15 +26,15 @@ const stages = [
   { name: 'child_chunks', id: 'h.id', target: 'child_chunk', batch: rowBatch },
 ] as const satisfies { name: SelectedTable; id: string; target: Target; batch: number }[];
 
-/** Reads everything that is selected, and continues at the position of a pass that was interrupted. */
-export async function fullPass(
+/** Reads everything that is selected, and continues at the position of a sync that was interrupted. */
+export async function syncAll(
   context: RunContext,
   begun: Pick<PassPosition, 'start' | 'isForced'>,
   interrupted: PassPosition | undefined,
 ): Promise<void> {
   const { state, checkpoint, progress } = context;
   if (interrupted === undefined) await state.writePosition({ ...begun, stage: stages[0].name, after: '' });
-  await importHead(context, undefined);
+  await importConfiguration(context, undefined);
   begin(progress, 'importing', await countRows(context, interrupted));
   const first = interrupted === undefined ? 0 : stages.findIndex(({ name }) => name === interrupted.stage);
   for (const [index, { name, id, target, batch }] of stages.entries()) {
@@ -54,7 +54,7 @@ export async function fullPass(
   }
 }
 
-/** The rows that a full pass has still to read; undefined if the source cannot count them in time. */
+/** The rows that a full sync has still to read; undefined if the source cannot count them in time. */
 async function countRows(
   { source, options }: RunContext,
   interrupted: PassPosition | undefined,
@@ -77,10 +77,10 @@ const isAfterId = (column: string, after: string, parameters: Parameters): strin
   after === '' ? '' : `AND ${column} > ${parameters.bind(after)}::uuid`;
 
 /**
- * Reads rows that have changed, of all kinds, and all children of records that are new here. Parents come before children.
- * Without `withUnread`, what earlier passes have left stays left: a poll within a pass must not do the work of the pass.
+ * Reads rows that have changed, of all kinds, and all children of records that are new in Backscroll. Parents come before children.
+ * Without `withUnread`, what earlier syncs have left stays left: a poll within a sync must not do the work of the sync.
  */
-export async function changedPass(context: RunContext, changed: IdSets, withUnread = true): Promise<void> {
+export async function syncChanges(context: RunContext, changed: IdSets, withUnread = true): Promise<void> {
   const { checkpoint, progress, state } = context;
   changed.add('message', await state.listIds(waitingList, '', Number.MAX_SAFE_INTEGER));
   if (withUnread) await addUnread(context, changed);
@@ -117,7 +117,7 @@ async function readIds(
   return rows.map(({ id }) => id);
 }
 
-/** Imports the rows with these ids that are selected. They are stored when this resolves. A full pass has no `changed`. */
+/** Imports the rows with these ids that are selected. They are stored when this resolves. A full sync has no `changed`. */
 export async function importRows(
   context: RunContext,
   target: Target,
@@ -154,7 +154,7 @@ async function addAll(
   await writer.flush();
 }
 
-/** In a full pass, the children are read later as all rows are. */
+/** In a full sync, the children are read later as all rows are. */
 async function importParents(
   context: RunContext,
   kind: 'document' | 'segment',
@@ -173,12 +173,12 @@ async function importParents(
   if (changed === undefined) return read();
   const selected = await findSelected(context, kind, ids);
   const whole = await needsAllChildren(context, changed, kind, ids, [...selected]);
-  // A row that is selected only since then is left to the next pass, which finds its children too.
+  // A row that is selected only since then is left to the next sync, which finds its children too.
   await read((id) => selected.has(id));
   await addChildren(context, changed, kind, whole);
 }
 
-/** In a full pass, and if a conversation is new here, all of its messages are read. */
+/** In a full sync, and if a conversation is new in Backscroll, all of its messages are read. */
 export async function importConversations(
   context: RunContext,
   ids: readonly string[],
@@ -201,7 +201,7 @@ export async function importConversations(
 }
 
 /**
- * Messages by their ids; returns those that were read and have no feedback. Conversations that are new here come first.
+ * Messages by their ids; returns those that were read and have no feedback. Conversations that are new in Backscroll come first.
  * `areFinished`: whatever their rows look like.
  */
 export async function importMessages(

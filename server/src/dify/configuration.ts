@@ -10,11 +10,11 @@ import type { ImportOptions, RecordInput, Report } from './source.ts';
 const listBatch = 5_000;
 
 /**
- * Imports workspaces, apps, datasets and keys together: a dataset that is closed to the API is never readable here, not even
+ * Imports workspaces, apps, datasets and keys together: a dataset that is closed to the API is never readable in Backscroll, not even
  * for a moment. Datasets are read before keys, so that a key never reaches one that was closed in between. The children of
- * new ones are added to `changed`; a full pass reads them anyway.
+ * new ones are added to `changed`; a full sync reads them anyway.
  */
-export async function importHead(context: RunContext, changed: IdSets | undefined): Promise<void> {
+export async function importConfiguration(context: RunContext, changed: IdSets | undefined): Promise<void> {
   const { source, options, writer, state } = context;
   const report = onceOf(context);
   const workspaces = await readWorkspaces(source, options, report);
@@ -36,7 +36,7 @@ export async function importHead(context: RunContext, changed: IdSets | undefine
   for (const { kind, whole } of parents) if (changed !== undefined) await addChildren(context, changed, kind, whole);
 }
 
-/** These tables are read by every pass: what they skip is listed once. */
+/** These tables are read by every sync: what they skip is listed once. */
 function onceOf({ report, listedSkips }: RunContext): Report {
   return {
     count: () => undefined,
@@ -67,7 +67,7 @@ async function withoutGone(
 }
 
 /**
- * The keys to write. What was set here is always kept: name, expiry, read-only and revocation. A revocation is cleared only
+ * The keys to write. What was set in Backscroll is always kept: name, expiry, read-only and revocation. A revocation is cleared only
  * if an import has made it. Keys that came from the source and are gone from it are revoked.
  */
 async function mergeKeys(
