@@ -84,6 +84,7 @@ describe('another process that holds the write lock', () => {
     reader.prepare('SELECT COUNT(*) FROM child_chunks').get();
     // On a busy machine an edit may arrive after the lock is released, or wait for it too long: then once more.
     await until(async () => {
+      assert.equal(await othersInFlight(serving.base, installation), 0, 'requests that have ended do not count');
       const before = commitsIn(`${fileOf(installation)}-wal`);
       const isDone = await editAllAtOnce(t, serving.base, installation);
       const commits = commitsIn(`${fileOf(installation)}-wal`) - before;
@@ -103,17 +104,19 @@ async function editAllAtOnce(t: Scope, base: string, installation: Installation)
       hasResponse = true;
     }),
   );
-  await until(async () => {
-    const { text } = await sendRequest(base, '/metrics', installation.admin);
-    // The request that reads the metrics is in flight too.
-    return hasResponse || text.includes(`backscroll_http_requests_in_flight ${pending.length + 1}\n`);
-  });
+  await until(async () => hasResponse || (await othersInFlight(base, installation)) >= pending.length);
   writeLock.release();
   const replies = await Promise.all(pending);
   if (replies.some(({ status }) => status === 503)) return false;
   for (const [at, { status, body }] of replies.entries())
     assert.deepEqual([status, body.data.content], [200, `queued ${at}`]);
   return true;
+}
+
+/** Requests in flight, without the one that reads this. */
+async function othersInFlight(base: string, { admin }: Installation): Promise<number> {
+  const { text } = await sendRequest(base, '/metrics', admin);
+  return Number(/^backscroll_http_requests_in_flight (\d+)$/m.exec(text)?.[1]) - 1;
 }
 
 /** Counts the commits in a write-ahead log: frames of its current generation with a database size (https://sqlite.org/fileformat2.html#walformat). */
