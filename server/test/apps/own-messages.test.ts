@@ -40,6 +40,25 @@ onEveryEngine('feedback, search and times for app keys', (engine) => {
   after(() => service.close());
   const get = (path: string, key = one.keys.app) => service.request('GET', path, { key });
 
+  it('200: messages with the same id, of two conversations, are on one page each', async () => {
+    const [oneCopy, otherCopy] = [conversation(other.ids.app, 'sam', 1), conversation(other.ids.app, 'sam', 1)];
+    const copied = message(oneCopy.id, 9_000, { feedback: liked });
+    const copies = [copied, { ...copied, conversation_id: otherCopy.id }];
+    await service.load([oneCopy, otherCopy, ...copies]);
+    const page = async (number: number) =>
+      (await get(`/v1/app/feedbacks?limit=1&page=${number}`, other.keys.app)).body.data[0].conversation_id;
+    const [firstPage, secondPage] = [await page(1), await page(2)];
+    // Stored again, at the end of its table.
+    for (const copy of copies) {
+      await service.load([copy]);
+      assert.deepEqual([await page(1), await page(2)], [firstPage, secondPage]);
+    }
+    await service.store.erasure.erase(
+      { app_id: other.ids.app, user: 'sam' },
+      { action: 'purge', key_id: null, now: 1 },
+    );
+  });
+
   it('200: the feedback of the app, newest first; an imported one has the time of its message', async () => {
     const { status, body, text } = await get('/v1/app/feedbacks');
     assert.equal(status, 200, text);

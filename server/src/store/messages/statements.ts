@@ -148,4 +148,4 @@ export const listFeedback = ({ jsonField }: Dialect): Statement<FeedbackEntry> =
     m.feedback_content AS content, m.feedback_at AS at, c."user"
   FROM messages m CROSS JOIN conversations c
   WHERE m.feedback_app_id = ? AND m.feedback_at IS NOT NULL AND c.conversation_id = m.conversation_id AND c.deleted = 0
-  ORDER BY m.feedback_at DESC, m.id DESC LIMIT ? OFFSET ?`;
+  ORDER BY m.feedback_at DESC, m.id DESC, m.conversation_id DESC LIMIT ? OFFSET ?`;

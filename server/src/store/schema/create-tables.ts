@@ -124,7 +124,8 @@ const messages: readonly string[] = [
    )`,
   // In this order it also finds a message by its id alone.
   'CREATE UNIQUE INDEX messages_by_message ON messages (id, conversation_id)',
-  'CREATE INDEX messages_by_feedback ON messages (feedback_app_id, feedback_at, id) WHERE feedback_at IS NOT NULL',
+  `CREATE INDEX messages_by_feedback ON messages (feedback_app_id, feedback_at, id, conversation_id)
+     WHERE feedback_at IS NOT NULL`,
   `CREATE TABLE conversation_days (
      conversation_id TEXT NOT NULL,
      day BIGINT NOT NULL,
