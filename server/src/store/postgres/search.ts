@@ -11,9 +11,14 @@ import { listsOf } from './run-write.ts';
  * that first and then removes it from the index, so the index never has a text that is not stored.
  */
 
-/** Uses one shard of a distributed database, which could not lock rows on several. Parameters: conversation_id, ids. */
-const lockMessages: Statement<ModelFields & { id: string; doc: string }> =
-  'SELECT id, doc, model_provider, model FROM messages WHERE conversation_id = ? AND id = ANY(?) FOR SHARE';
+/**
+ * Without large texts: these are read one by one, so that other requests are handled between the words of two. Uses one shard
+ * of a distributed database, which could not lock rows on several. Parameters: conversation_id, ids.
+ */
+const lockMessages: Statement<ModelFields & { id: string; doc: string | null }> = `
+  SELECT id, CASE WHEN octet_length(doc) <= ${limits.joinedDocBytesMax} THEN doc END AS doc, model_provider, model
+  FROM messages WHERE conversation_id = ? AND id = ANY(?) FOR SHARE`;
+const findDoc: Statement<{ doc: string }> = 'SELECT doc FROM messages WHERE conversation_id = ? AND id = ?';
 const findConversations: Statement<{
   conversation_id: string;
   app_id: string;
@@ -66,8 +71,11 @@ export const index: IndexTables = {
         const { position = null, created_at = null } = entries.get(messageKeyOf({ conversation_id, id })) ?? {};
         const isGone = conversation === undefined || conversation.deleted === 1;
         const message = found.get(id);
+        const doc = message && !isGone ? (message.doc ?? (yield* first(findDoc, conversation_id, id))?.doc) : undefined;
         const indexed =
-          isGone || message === undefined ? undefined : indexedMessage(message.doc, { ...message, ...conversation });
+          isGone || message === undefined || doc === undefined
+            ? undefined
+            : indexedMessage(doc, { ...message, ...conversation });
         messages.push({ conversation_id, id, position, created_at, isGone, indexed });
       }
     }
