@@ -41,8 +41,8 @@ export class PostgresEngine implements Engine {
     this.#pool = pool;
     this.#layout = layout;
     this.dialect = layout.dialect;
-    // If there is more than one connection, one is reserved for other requests.
-    this.openPagesMax = Math.max(1, Math.min(limits.largePagesMax, pool.connections - 1));
+    // If there are enough connections, one is reserved for the indexer, and one for other requests, such as health checks.
+    this.openPagesMax = Math.max(1, Math.min(limits.largePagesMax, pool.connections - 2));
   }
 
   read<R extends object = Row>(statement: Statement<R>, ...values: Value[]): Promise<R[]> {
