@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { chat, importLines } from '../support/data.ts';
+import { buildIndex, chat, importLines } from '../support/data.ts';
 import { shape } from '../support/embedded.ts';
 import {
   compareRates,
@@ -82,6 +82,7 @@ async function createDatabase({ folder, log }: Bench): Promise<string> {
   const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
   log(`importing ${shape.conversations * shape.messages} messages into PostgreSQL`);
   await importLines(url, chat(shape));
+  await buildIndex(url);
   return url;
 }
 

@@ -140,7 +140,16 @@ export function* knowledge(chunks: number): Generator<string> {
 
 /** Imports records with the command line, as an operator does. */
 export async function importLines(database: string, lines: Iterable<string>): Promise<void> {
-  const child = spawn(process.execPath, [command, 'import', '-'], {
+  await runCommand(database, ['import', '-'], lines);
+}
+
+/** Builds the index of the search, so that a service does not build it while it is measured. */
+export async function buildIndex(database: string): Promise<void> {
+  await runCommand(database, ['reindex'], []);
+}
+
+async function runCommand(database: string, args: readonly string[], lines: Iterable<string>): Promise<void> {
+  const child = spawn(process.execPath, [command, ...args], {
     env: { ...process.env, DATABASE_URL: database },
     stdio: ['pipe', 'ignore', 'inherit'],
   });
@@ -149,5 +158,5 @@ export async function importLines(database: string, lines: Iterable<string>): Pr
   child.stdin.on('error', () => undefined);
   Readable.from(lines).pipe(child.stdin);
   const [code] = await once(child, 'exit');
-  if (code !== 0) throw new Error(`import exited with ${code}`);
+  if (code !== 0) throw new Error(`${args[0]} exited with ${code}`);
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { chat, importLines, knowledge, type Shape } from './data.ts';
+import { buildIndex, chat, importLines, knowledge, type Shape } from './data.ts';
 import type { Bench } from './result.ts';
 
 /** The database that most measurements use: pages of 20 messages of about 3.5 kB each, and chunks to edit. */
@@ -27,5 +27,6 @@ async function createDatabase({ folder, log }: Bench): Promise<string> {
   log(`importing ${shape.conversations * shape.messages} messages into the embedded engine`);
   const database = `sqlite:${join(folder, 'pages.db')}`;
   await importLines(database, records());
+  await buildIndex(database);
   return database;
 }
