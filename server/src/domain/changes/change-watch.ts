@@ -77,7 +77,7 @@ export class ChangeWatch {
     const now = performance.now();
     const isDue = now - this.#outboxReadAt >= changes.outboxMillis;
     if (isDue) this.#outboxReadAt = now;
-    // Whoever sequences the entries moves the head.
+    // The head moves when a reader or the service sequences the entries.
     return isDue && (await changes.hasUnsequenced()) ? undefined : `${epoch}.${position}`;
   }
 

@@ -57,8 +57,7 @@ function joinMessages(
   { limit, page_order }: PageShape,
 ): Messages | 'too_large' {
   const statement = pageStatements.messages[from][page_order];
-  const row = db.first(statement, conversation_id, ...before, limit + 1) as [number, Uint8Array | null];
-  const [count, docs] = row;
+  const [count, docs] = db.first(statement, conversation_id, ...before, limit + 1) as [number, Uint8Array | null];
   if (docs === null) return { docs: new Uint8Array(), next: undefined };
   const text = Buffer.from(docs.buffer, docs.byteOffset, docs.length);
   let [page, next]: [Buffer, string | undefined] = [text, undefined];
