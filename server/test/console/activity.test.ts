@@ -61,7 +61,7 @@ describe('activity in the console', () => {
     const hash = () => page.evaluate(() => (globalThis as unknown as { location: { hash: string } }).location.hash);
     await rows.first().getByRole('link', { name: 'knowledge', exact: true }).click();
     await page.waitForURL(`**#/keys?q=${one.keyIds.knowledge}`);
-    await page.getByRole('row').filter({ hasText: 'knowledge' }).waitFor();
+    await page.getByRole('row', { name: /^knowledge/ }).waitFor();
     await page.goBack();
     await page.getByLabel('By').selectOption(one.keyIds.knowledge);
     await rows.nth(1).waitFor({ state: 'detached' });

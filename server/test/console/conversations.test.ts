@@ -313,8 +313,10 @@ describe('the console, conversations', () => {
     const { page, pageErrors } = tab;
     await visitConversation(tab, other.ids.app, odd);
     await page.locator('article').getByText('When was this?').waitFor();
-    // In the list, in the inspector and below the message.
-    assert.equal(await page.getByText(`${Number.MAX_SAFE_INTEGER}`).count(), 3);
+    // In the list, in the inspector and below the message; each of them arrives with a response of its own.
+    const times = page.getByText(`${Number.MAX_SAFE_INTEGER}`);
+    await times.nth(2).waitFor();
+    assert.equal(await times.count(), 3);
     assert.deepEqual(pageErrors, []);
   });
 
