@@ -89,14 +89,17 @@ export function openPage(db: Connection, position: PagePosition, shape: PageShap
   const conversation = findConversation(db, position);
   if (conversation === undefined) return undefined;
   const { version, start } = conversation;
-  const rows = start === undefined ? [] : findPositions(db, start, shape);
-  const readDoc = ({ created_at, sequence }: { created_at: number; sequence: number }) =>
-    db.first(pageStatements.doc, position.conversation_id, created_at, sequence)?.[0] as Uint8Array;
-  const readDocs: OpenPage['readDocs'] = async (batch) => batch.map(readDoc);
+  const page = pageOfRows(start === undefined ? [] : findPositions(db, start, shape), shape);
+  let docs: Iterator<{ doc: Uint8Array }> | undefined;
+  const readDocs: OpenPage['readDocs'] = async (batch) =>
+    batch.map(({ created_at, sequence }) => {
+      docs ??= db.iterate(pageStatements.docs[shape.page_order], position.conversation_id, created_at, sequence);
+      return docs.next().value.doc;
+    });
   return {
     version,
     first_message_exists: start !== undefined,
-    ...pageOfRows(rows, shape),
+    ...page,
     readDocs,
     close: () => db.close(),
   };

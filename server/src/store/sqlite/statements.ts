@@ -97,6 +97,18 @@ function findPositions(hasFirst: boolean): Statement<MessagePosition> {
     ) WHERE conversation_id = ?`;
 }
 
+/**
+ * The texts from a message on. One statement reads all texts of a page, row by row: a search for each message would read the
+ * large rows on its way as a whole. For the same reason it has no other bound: the caller counts.
+ * Parameters: conversation_id, created_at, sequence.
+ */
+function readDocs(comparison: '<=' | '>=', direction: 'DESC' | 'ASC'): Statement<{ doc: Uint8Array }> {
+  return `
+    SELECT CAST(doc AS BLOB) AS doc FROM messages
+    WHERE (conversation_id, created_at, sequence) ${comparison} (?, ?, ?)
+    ORDER BY conversation_id ${direction}, created_at ${direction}, sequence ${direction}`;
+}
+
 const inBothOrders = (hasFirst: boolean) => ({
   newest_first: joinMessages(hasFirst, 'newest_first'),
   oldest_first: joinMessages(hasFirst, 'oldest_first'),
@@ -112,6 +124,5 @@ export const pageStatements = {
   messages: { newest: inBothOrders(false), older: inBothOrders(true) },
   /** For a page that may not. */
   positions: { newest: findPositions(false), older: findPositions(true) },
-  /** One text. Parameters: conversation_id, created_at, sequence. */
-  doc: 'SELECT CAST(doc AS BLOB) FROM messages WHERE conversation_id = ? AND created_at = ? AND sequence = ?',
+  docs: { newest_first: readDocs('<=', 'DESC'), oldest_first: readDocs('>=', 'ASC') },
 };
