@@ -44,17 +44,22 @@ export class Connections {
     });
   }
 
-  /** Handles the pipelined requests of a connection one after the other. */
+  /** Takes note of each pipelined request as it arrives, whatever delays it later. */
+  arrived(next: Handler): Handler {
+    return (request, response) => {
+      if (response.socket === null) this.#lastResponse.set(request.socket, response);
+      next(request, response);
+    };
+  }
+
+  /** Handles the pipelined requests of a connection one after the other: a response gets the socket when it is its turn. */
   inOrder(next: Handler): Handler {
     return (request, response) => {
       if (response.socket !== null) return next(request, response);
       const { socket } = request;
-      const last = this.#lastResponse.get(socket);
-      const previous = last === undefined || last.closed ? pendingResponse(socket) : last;
-      this.#lastResponse.set(socket, response);
       // If the connection has ended, or the parser has rejected the rest of the request, the request is not handled.
       const isRejected = () => !socket.writable || (isInvalid(socket) && !request.complete);
-      previous?.once('close', () => isRejected() || next(request, response));
+      response.once('socket', () => isRejected() || next(request, response));
     };
   }
 
@@ -94,10 +99,14 @@ export class Connections {
   }
 
   #closeWhenIdle(socket: Socket): void {
-    const timer = setTimeout(() => {
+    const timer = setTimeout(async () => {
+      const { bytesRead } = socket;
+      // If the process stood still, bytes that have arrived in the meantime are read after the timers.
+      await nextTick();
       const response = pendingResponse(socket);
-      if (response === undefined) socket.destroySoon();
-      else response.once('close', () => this.#closeWhenIdle(socket));
+      if (response !== undefined) response.once('close', () => this.#closeWhenIdle(socket));
+      else if (socket.bytesRead > bytesRead) this.#closeWhenIdle(socket);
+      else socket.destroySoon();
     }, limits.lingerMillis);
     socket.once('close', () => clearTimeout(timer));
   }
