@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { type ConsoleTab, checkInBothThemes, openBrowser, openConsole } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
+import { untilEqual } from '../support/until.ts';
 
 const { one, admin, records } = makeTwoTenants();
 const { dataset, document, segment, chunk, conversation } = one.ids;
@@ -34,14 +35,17 @@ describe('activity in the console', () => {
 
   it('shows who changed what, with names; one click leads to the record', async () => {
     const { page, pageErrors, rows } = await open();
-    const cells = await rows.first().getByRole('cell').allTextContents();
-    assert.match(cells[0] ?? '', /^\d+ \w+ \d{4}, \d\d:\d\d$/);
-    assert.deepEqual(cells.slice(1), ['knowledge', 'Changed', '1 chunk', 'document, segment 1, chunk 1']);
+    const cells = () => rows.first().getByRole('cell').allTextContents();
+    await untilEqual(
+      async () => (await cells()).slice(1),
+      ['knowledge', 'Changed', '1 chunk', 'document, segment 1, chunk 1'],
+    );
+    assert.match((await cells())[0] ?? '', /^\d+ \w+ \d{4}, \d\d:\d\d$/);
     const imported = rows.filter({ hasText: '15 messages' });
-    assert.equal(await imported.getByRole('cell').nth(1).textContent(), 'command line');
-    assert.equal(await imported.getByRole('link', { name: 'How do I descale it?' }).count(), 1);
+    await untilEqual(() => imported.getByRole('cell').nth(1).textContent(), 'command line');
+    await untilEqual(() => imported.getByRole('link', { name: 'How do I descale it?' }).count(), 1);
     await imported.getByText('14 more').click();
-    assert.equal(await imported.getByRole('link').count(), 10);
+    await untilEqual(() => imported.getByRole('link').count(), 10);
     await imported.getByText('and 5 others').waitFor();
     await rows.first().getByRole('link', { name: 'document, segment 1, chunk 1' }).click();
     await page.waitForURL(`**#/knowledge/${dataset}/${document}/${segment}/${chunk}`);
@@ -50,6 +54,7 @@ describe('activity in the console', () => {
 
   it('shows each entry in one line, and leads from a key to that key', async () => {
     const { page, rows } = await open();
+    await rows.first().getByText('document, segment 1, chunk 1').waitFor();
     for (const row of await rows.all())
       assert.ok(((await row.boundingBox())?.height ?? 99) < 45, await row.innerText());
     await rows.filter({ hasText: / keys/ }).getByRole('link').first().click();

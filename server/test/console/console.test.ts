@@ -17,7 +17,7 @@ import {
   signOut,
 } from '../support/browser.ts';
 import { type Engine, engines, makeTwoTenants, onEveryEngine, type Service, startService } from '../support/harness.ts';
-import { until } from '../support/until.ts';
+import { until, untilEqual } from '../support/until.ts';
 
 /** A view reads the service through its API alone, which other tests prove on every engine. */
 for (const engine of process.env.TEST_LONG ? engines : (['sqlite'] as const))
@@ -78,7 +78,7 @@ function frameTests(engine: Engine): void {
     const [cookie] = await page.context().cookies();
     await signOut(page);
     await signInButton(page).waitFor();
-    assert.equal(await page.evaluate<string>('document.activeElement.name'), 'key');
+    await untilEqual(() => page.evaluate<string>('document.activeElement.name'), 'key');
     assert.deepEqual(await page.context().cookies(), []);
     const headers = { cookie: `backscroll_session=${cookie?.value}`, 'backscroll-console': '1' };
     assert.equal((await service.request('GET', '/admin/apps', { headers })).status, 401);
@@ -115,7 +115,7 @@ function frameTests(engine: Engine): void {
     page.on('request', (request) => requested.push(request.url()));
     page.on('console', (message) => messages.push(message.text()));
     await page.goto('/console', { waitUntil: 'networkidle' });
-    assert.equal(await page.evaluate<string>('document.activeElement.name'), 'key');
+    await untilEqual(() => page.evaluate<string>('document.activeElement.name'), 'key');
     const fromNetwork = requested.filter((url) => url.startsWith('http'));
     assert.ok(fromNetwork.length <= 5, fromNetwork.join(' '));
     assert.deepEqual([messages, pageErrors], [[], []]);
@@ -145,7 +145,7 @@ function frameTests(engine: Engine): void {
     const data = ['/console/session', '/admin/conversations', '/admin/search/counts'];
     assert.ok(data.every((path) => requested.includes(path)));
     assert.ok(requested.length <= 15, requested.join(' '));
-    assert.equal(await page.locator('.first-frame').count(), 0);
+    await page.locator('.first-frame').waitFor({ state: 'detached' });
     assert.deepEqual(pageErrors, []);
   });
 
@@ -171,7 +171,7 @@ function frameTests(engine: Engine): void {
     await accountButton(page).waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    assert.equal(await page.evaluate<string>('document.activeElement.id'), 'main');
+    await untilEqual(() => page.evaluate<string>('document.activeElement.id'), 'main');
     await page.goto('/console#/keys');
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
     await page.getByRole('button', { name: 'Menu' }).focus();
@@ -186,9 +186,10 @@ function frameTests(engine: Engine): void {
     for (const width of [375, 560, 700, 780, 862, 899, 900, 1000, 1280]) {
       await page.setViewportSize({ width, height: 800 });
       const isFolded = width < 900;
-      assert.equal(await menu.isVisible(), isFolded, `${width}`);
-      assert.equal(await views(page).isVisible(), !isFolded, `${width}`);
+      await menu.waitFor({ state: isFolded ? 'visible' : 'hidden' });
+      await views(page).waitFor({ state: isFolded ? 'hidden' : 'visible' });
       if (isFolded) await menu.click();
+      await views(page).waitFor();
       const places = await views(page).getByRole('link').evaluateAll(placesOf);
       assert.equal(places.length, 7);
       for (const { name, left, right } of places) assert.ok(left >= 0 && right <= width, `${name} at ${width}`);
@@ -272,6 +273,7 @@ describe('the frame of the console, with scrollbars', () => {
     const views = page.getByRole('navigation', { name: 'Views' });
     for (const link of await views.getByRole('link').all()) {
       await link.click();
+      await link.and(page.locator('[aria-current]')).waitFor();
       if (scrollbars.size === 0) await until(() => page.evaluate<boolean>(scrolls));
       // Null while the view before it is replaced.
       let box: Awaited<ReturnType<Locator['boundingBox']>> = null;

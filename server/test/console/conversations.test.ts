@@ -24,6 +24,7 @@ import {
   unexpectedMoves,
   visitConversation,
 } from '../support/transcript-scripts.ts';
+import { until, untilEqual } from '../support/until.ts';
 
 describe('the console, conversations', () => {
   const { one, other, admin, records } = makeTwoTenants();
@@ -92,7 +93,8 @@ describe('the console, conversations', () => {
     await visit('conversations');
     await page.waitForURL(new RegExp(`#/conversations/${other.ids.app}/${odd}$`));
     await page.getByText('When was this?').first().waitFor();
-    assert.equal(await page.title(), `${(await textOf(page)).name} · odd · Conversations · Backscroll`);
+    const { name } = await textOf(page);
+    await untilEqual(() => page.title(), `${name} · odd · Conversations · Backscroll`);
     const script = await page.addInitScript(leaveBeforeEffects);
     await page.goto('about:blank');
     await page.goto('/console#/conversations');
@@ -159,7 +161,8 @@ describe('the console, conversations', () => {
     await footer(newest).getByLabel('Feedback').getByText('Wrong product.').waitFor();
     assert.ok(await page.evaluate(jumpToStart(4_000)));
     await footer(old).getByText('liked').waitFor();
-    assert.equal(await footer(old).getByLabel('Feedback').textContent(), 'The first answer helped.\n<b>Thanks</b>');
+    const feedback = footer(old).getByLabel('Feedback');
+    await untilEqual(() => feedback.textContent(), 'The first answer helped.\n<b>Thanks</b>');
     assert.deepEqual(pageErrors, []);
   });
 
@@ -224,7 +227,9 @@ describe('the console, conversations', () => {
       message(forms, 6_000, { extra_contents: [withText('### Book a visit\n\nWhen?'), withText('When, please?')] }),
     ]);
     const { page } = await open(forms);
-    const texts = await page.getByRole('region', { name: 'Form: Book a visit' }).allInnerTexts();
+    const regions = page.getByRole('region', { name: 'Form: Book a visit' });
+    await regions.nth(1).waitFor();
+    const texts = await regions.allInnerTexts();
     assert.equal(texts.length, 2);
     for (const text of texts) {
       assert.match(text, /waiting[\s\S]*Expires: /);
@@ -290,14 +295,14 @@ describe('the console, conversations', () => {
     const say = (query: string, created_at: number) => service.load([message(long, created_at, { query })]);
     await say('One more', 9_000);
     await page.getByText('One more').waitFor();
-    assert.ok(await page.evaluate(isAtEnd));
+    await until(() => page.evaluate<boolean>(isAtEnd));
     await page.locator('.scroller').hover();
     await page.mouse.wheel(0, -2_000);
     await page.getByRole('button', { name: 'Newest' }).waitFor();
     await say('And another', 9_001);
     await page.getByRole('button', { name: '1 new message' }).click();
     await page.getByText('And another').waitFor();
-    assert.ok(await page.evaluate(isAtEnd));
+    await until(() => page.evaluate<boolean>(isAtEnd));
   });
 
   it('shows a new message of a short conversation once', async () => {
@@ -331,7 +336,7 @@ describe('the console, conversations', () => {
     for (const message of ['', `/${randomUUID()}`]) {
       await page.goto(`/console#/conversations/${ids.app}/${randomUUID()}${message}`);
       await page.getByRole('alert').getByText('This conversation does not exist or was deleted.').waitFor();
-      assert.equal(await page.getByText('Loading older messages…').count(), 0);
+      await page.getByText('Loading older messages…').waitFor({ state: 'detached' });
     }
   });
 
@@ -341,12 +346,12 @@ describe('the console, conversations', () => {
     await page.reload();
     await page.getByText('guide.md').first().click();
     await page.getByText('2 steps').click();
-    await checkInBothThemes(page, undefined, async () => assert.ok(await page.evaluate(isNarrow)));
+    await checkInBothThemes(page, undefined, () => until(() => page.evaluate<boolean>(isNarrow)));
     // On a phone, list and transcript take turns.
     await page.setViewportSize(phone);
     await page.emulateMedia({ colorScheme: 'dark' });
     const list = page.getByRole('list', { name: 'Conversations' });
-    assert.equal(await list.isVisible(), false);
+    await list.waitFor({ state: 'hidden' });
     await page.getByRole('link', { name: 'Back to conversations' }).click();
     await list.waitFor();
     await untilItFits(page);

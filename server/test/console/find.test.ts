@@ -12,7 +12,7 @@ import {
   scrollsHorizontally,
 } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
-import { until } from '../support/until.ts';
+import { until, untilEqual, untilMatch } from '../support/until.ts';
 
 const day = 86_400;
 
@@ -77,14 +77,12 @@ describe('finding a conversation in the console', () => {
     await page.keyboard.press('/');
     await page.keyboard.type('8812');
     await page.getByRole('link', { name: 'about user-8811' }).waitFor({ state: 'detached' });
-    await page.getByRole('link', { name: 'about User-8812' }).waitFor();
-    assert.deepEqual(await namesOf(page), ['about User-8812']);
+    await untilEqual(() => namesOf(page), ['about User-8812']);
     await page.waitForURL(new RegExp(`#/conversations/${other.ids.app}/${talks[1].id}/.*q=8812`));
     await page.getByRole('searchbox').fill('USER-8812');
     await page.waitForURL(/q=USER-8812/);
-    await page.getByRole('link', { name: 'about User-8812' }).waitFor();
-    assert.deepEqual(await namesOf(page), ['about User-8812']);
-    assert.deepEqual(await entriesOf(page).first().locator('.statistics mark').allTextContents(), ['User', '8812']);
+    await untilEqual(() => namesOf(page), ['about User-8812']);
+    await untilEqual(() => entriesOf(page).first().locator('.statistics mark').allTextContents(), ['User', '8812']);
     await page.getByRole('searchbox').fill(talks[1].id);
     await entriesOf(page).getByText('matches an id').waitFor();
     await page.getByRole('searchbox').fill('no such user');
@@ -99,9 +97,9 @@ describe('finding a conversation in the console', () => {
     const { page, pageErrors } = await open();
     await page.getByRole('searchbox').fill('hafen clos');
     await isAt(page, idAt(0, 250));
-    assert.deepEqual([...new Set(await highlightsOf(page))], ['Häfen', 'clos']);
-    assert.deepEqual(await namesOf(page), ['about user-8811', 'about User-8812', 'about user-8813']);
-    assert.deepEqual(await entriesOf(page).first().locator('mark').allTextContents(), ['Häfen', 'closed']);
+    await untilEqual(async () => [...new Set(await highlightsOf(page))], ['Häfen', 'clos']);
+    await untilEqual(() => namesOf(page), ['about user-8811', 'about User-8812', 'about user-8813']);
+    await untilEqual(() => entriesOf(page).first().locator('mark').allTextContents(), ['Häfen', 'closed']);
     const steps = page.getByRole('group', { name: 'Hits in this conversation' });
     await steps.getByText('3 / 3').waitFor();
     await steps.getByRole('button', { name: 'Previous hit' }).click();
@@ -114,7 +112,7 @@ describe('finding a conversation in the console', () => {
     for (const key of ['Enter', 'Escape']) {
       await page.keyboard.press('/');
       await page.keyboard.press(key);
-      assert.equal(await page.evaluate('document.activeElement.ariaLabel'), 'Transcript', key);
+      await untilEqual(() => page.evaluate<string>('document.activeElement.ariaLabel'), 'Transcript', key);
       await page.keyboard.press('[');
       await isAt(page, idAt(0, 250));
       await page.keyboard.press(']');
@@ -136,12 +134,13 @@ describe('finding a conversation in the console', () => {
     await page.getByRole('combobox', { name: 'Period' }).selectOption('Last 7 days');
     await filters.getByRole('link', { name: 'Disliked 6' }).waitFor();
     await isAt(page, idAt(0, 250));
-    assert.deepEqual(await namesOf(page), ['about user-8811', 'about User-8812']);
+    // The counts and the list come with responses of their own.
+    await untilEqual(() => namesOf(page), ['about user-8811', 'about User-8812']);
     const { hash } = new URL(page.url());
     assert.match(hash, /\?rating=dislike&days=7$/);
-    assert.match(await entriesOf(page).first().innerText(), /300 messages[\s\S]*3 hits/);
+    await untilMatch(() => entriesOf(page).first().innerText(), /300 messages[\s\S]*3 hits/);
     for (const sign of ['3 disliked', '1 failed'])
-      assert.equal(await entriesOf(page).first().getByRole('img', { name: sign }).count(), 1, sign);
+      await untilEqual(() => entriesOf(page).first().getByRole('img', { name: sign }).count(), 1, sign);
     await page.reload();
     await isAt(page, idAt(0, 250));
     await filters.getByRole('link', { name: 'Disliked 6' }).click();
@@ -155,7 +154,7 @@ describe('finding a conversation in the console', () => {
     await page.getByRole('group', { name: 'Filters' }).getByRole('link', { name: 'Bad answers 12' }).click();
     await page.waitForURL(/\?has=bad_answer$/);
     await isAt(page, idAt(0, 250));
-    assert.match(await entriesOf(page).first().innerText(), /4 hits/);
+    await untilMatch(() => entriesOf(page).first().innerText(), /4 hits/);
     assert.deepEqual(pageErrors, []);
   });
 
@@ -169,7 +168,7 @@ describe('finding a conversation in the console', () => {
     await service.index();
     await open();
     await page.getByRole('link', { name: 'Disliked 9' }).waitFor();
-    assert.equal(await note.count(), 0);
+    await note.waitFor({ state: 'detached' });
     assert.deepEqual(pageErrors, []);
   });
 
@@ -182,7 +181,7 @@ describe('finding a conversation in the console', () => {
       await change();
       await firstPage;
       for (const hits of ['300 hits', '200 hits']) await page.getByText(hits).waitFor();
-      assert.deepEqual(await namesOf(page), twoTalks);
+      await untilEqual(() => namesOf(page), twoTalks);
       await isAt(page, idAt(0, 299));
     };
     const field = page.getByRole('searchbox');
@@ -201,8 +200,7 @@ describe('finding a conversation in the console', () => {
     await page.locator('.facts').getByRole('link').first().click();
     await page.getByRole('link', { name: 'User: user-8811 (remove)' }).waitFor();
     await page.getByRole('link', { name: 'about User-8812' }).waitFor({ state: 'detached' });
-    await entriesOf(page).first().waitFor();
-    assert.deepEqual(await namesOf(page), ['about user-8811']);
+    await untilEqual(() => namesOf(page), ['about user-8811']);
     await page.locator(`article[data-id="${idAt(0, 299)}"]`).waitFor();
     for (const n of [50, 150, 200, 250, 50]) {
       await page.keyboard.press('n');
@@ -222,12 +220,12 @@ describe('finding a conversation in the console', () => {
     await page.getByLabel('To', { exact: true }).fill(date(10));
     await page.getByRole('link', { name: 'about user-8811' }).waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'about user-8813' }).waitFor();
-    const others = (await namesOf(page)).filter((name) => name.startsWith('about'));
-    assert.deepEqual(others, ['about user-8813'], 'by last activity');
+    const others = async () => (await namesOf(page)).filter((name) => name.startsWith('about'));
+    await untilEqual(others, ['about user-8813'], 'by last activity');
     await page.getByLabel('User, exactly').fill('user-8811');
     await page.getByLabel('User, exactly').press('Enter');
     await page.getByText('Nothing matches.').waitFor();
-    assert.match(page.url(), /to=\d{4}-\d\d-\d\d&user=user-8811/);
+    await page.waitForURL(/to=\d{4}-\d\d-\d\d&user=user-8811/);
     await page.getByRole('link', { name: /^To .* \(remove\)/ }).click();
     await page.getByRole('link', { name: 'about user-8811' }).waitFor();
   });
@@ -244,7 +242,7 @@ describe('finding a conversation in the console', () => {
     assert.ok(!(await scrollsHorizontally(page)));
     await page.getByRole('link', { name: 'Back to conversations' }).click();
     await entriesOf(page).nth(2).waitFor();
-    assert.equal(await page.getByRole('searchbox').inputValue(), 'hafen');
+    await untilEqual(() => page.getByRole('searchbox').inputValue(), 'hafen');
     assert.deepEqual(pageErrors, []);
   });
 });

@@ -5,6 +5,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { checkAccessibility, checkInBothThemes, clickCopy, openBrowser, openTab, signIn } from '../support/browser.ts';
 import { makeTwoTenants, message, ndjson, type Service, startService } from '../support/harness.ts';
+import { untilEqual } from '../support/until.ts';
 
 describe('keys in the console', () => {
   const { one, other, admin, records } = makeTwoTenants();
@@ -142,7 +143,7 @@ describe('keys in the console', () => {
     assert.equal(await rename(), 403);
     await page.getByRole('button', { name: 'Allow writes: reader' }).click();
     await page.getByText('reader is now read-write.').waitFor();
-    assert.equal(await badge.count(), 0);
+    await badge.waitFor({ state: 'detached' });
     assert.equal(await rename(), 200);
     await page.getByRole('button', { name: /^Make read-only.*reader$/ }).click();
     await page.getByText('reader is now read-only.').waitFor();
@@ -159,7 +160,7 @@ describe('keys in the console', () => {
     await page.unroute('**/admin/keys/*');
     await page.getByRole('button', { name: 'Allow writes: reader' }).click();
     await page.getByText('reader is now read-write.').waitFor();
-    assert.equal(await row('reader').getByRole('alert').count(), 0);
+    await row('reader').getByRole('alert').waitFor({ state: 'detached' });
   });
 
   it('a writer key writes messages of its app, until the end of the chosen day', async () => {
@@ -248,7 +249,7 @@ describe('keys in the console', () => {
   it('the list is filtered by kind, state and words, all in the address', async () => {
     const chip = (group: string, name: string) =>
       page.getByRole('group', { name: group }).getByRole('link', { name: new RegExp(`^${name} ?\\d+$`) });
-    assert.equal(await chip('State', 'expired').innerText(), 'expired\n1');
+    await untilEqual(() => chip('State', 'expired').innerText(), 'expired\n1');
     await chip('State', 'expired').click();
     await page.getByText(/^1 of \d+ keys$/).waitFor();
     assert.equal(await row('an old one').count(), 1);
@@ -261,13 +262,14 @@ describe('keys in the console', () => {
     await page.keyboard.press('/');
     await page.keyboard.type('BACK e');
     await row('back end').waitFor();
-    assert.match(page.url(), /#\/keys\?q=BACK\+e$/);
+    await page.waitForURL(/#\/keys\?q=BACK\+e$/);
+    await row('editors').waitFor({ state: 'detached' });
     await page.reload();
     await row('back end').waitFor();
-    assert.equal(await row('editors').count(), 0);
+    await row('editors').waitFor({ state: 'detached' });
     await page.getByRole('searchbox').fill('');
     await row('editors').waitFor();
-    assert.match(page.url(), /#\/keys$/);
+    await page.waitForURL(/#\/keys$/);
   });
 
   it('a key that expires within a week has the warning colour, and no state is red', async () => {
@@ -310,7 +312,7 @@ describe('keys in the console', () => {
     await dialog().waitFor();
     await page.keyboard.press('Escape');
     await dialog().waitFor({ state: 'detached' });
-    assert.equal(await page.locator(':focus').innerText(), 'New key');
+    await page.locator('button:focus', { hasText: 'New key' }).waitFor();
     await beginKey('app', 'one-time');
     await chooseApp();
     await page.getByRole('button', { name: 'Create the key' }).click();
@@ -346,7 +348,7 @@ describe('keys in the console', () => {
       .getByRole('status')
       .getByText(/^150 of 1\d\d keys$/)
       .waitFor();
-    assert.equal(await row('spare').count(), 150);
+    await untilEqual(() => row('spare').count(), 150);
     await page.goto('/console#/keys');
   });
 

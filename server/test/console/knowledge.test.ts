@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { checkInBothThemes, highlightsOf } from '../support/browser.ts';
 import { chunkAt, hostile, ids, KnowledgeFixture, startEdit } from '../support/knowledge-fixture.ts';
+import { until, untilEqual, untilMatch } from '../support/until.ts';
 
 describe('knowledge in the console', () => {
   let fixture: KnowledgeFixture;
@@ -16,14 +17,12 @@ describe('knowledge in the console', () => {
     await visit('knowledge');
     const table = page.getByRole('table');
     const row = table.getByRole('row').filter({ has: page.locator(`a[href$="${ids.dataset}"]`) });
-    await row.waitFor();
-    const cells = await row.getByRole('cell').allTextContents();
-    assert.deepEqual(cells.slice(0, 4), ['dataset', 'workspace', '1', '98']);
+    const cells = async () => (await row.getByRole('cell').allTextContents()).slice(0, 4);
+    await untilEqual(cells, ['dataset', 'workspace', '1', '98']);
     await row.getByRole('link').press('Enter');
     const documents = page.getByRole('table', { name: 'Documents' });
-    await documents.waitFor();
-    const documentCells = await documents.getByRole('row').nth(1).getByRole('cell').allTextContents();
-    assert.deepEqual(documentCells.slice(0, 3), ['document', '24', '98']);
+    const documentCells = documents.getByRole('row').nth(1).getByRole('cell');
+    await untilEqual(async () => (await documentCells.allTextContents()).slice(0, 3), ['document', '24', '98']);
     await page.getByRole('link', { name: 'document', exact: true }).press('Enter');
     await page.getByRole('heading', { name: 'Segment 2', exact: true }).waitFor();
     await page.locator('h1:focus', { hasText: 'document' }).waitFor();
@@ -48,7 +47,7 @@ describe('knowledge in the console', () => {
     const trail = page.getByRole('navigation', { name: 'Breadcrumbs' });
     await trail.getByRole('link', { name: 'dataset', exact: true }).waitFor();
     await page.getByRole('heading', { name: 'document', exact: true }).waitFor();
-    assert.deepEqual(await trail.getByRole('link').allTextContents(), ['Knowledge', 'dataset']);
+    await untilEqual(() => trail.getByRole('link').allTextContents(), ['Knowledge', 'dataset']);
     await page.goto(`/console#/knowledge/${ids.dataset}/${randomUUID()}`);
     await page.getByRole('alert').getByText('document not found').waitFor();
   });
@@ -72,7 +71,7 @@ describe('knowledge in the console', () => {
     await page.getByRole('heading', { name: 'Segment 12' }).waitFor();
     await page.goto(`/console#/knowledge/${ids.dataset}/${ids.document}/${ids.segment}/${ids.chunk}`);
     await page.locator('.chunk:focus').getByRole('heading', { name: 'Chunk 1', exact: true }).waitFor();
-    assert.ok(await isAtTop('Chunk 1'));
+    await until(() => isAtTop('Chunk 1'));
     assert.deepEqual(pageErrors, []);
   });
 
@@ -89,11 +88,11 @@ describe('knowledge in the console', () => {
     const link = page.locator('a[href$="?words=zurich+espr"]');
     const hit = page.getByRole('list', { name: 'Hits' }).getByRole('listitem').filter({ has: link });
     await hit.waitFor();
-    assert.deepEqual(await hit.locator('mark').allTextContents(), ['Zürich', 'espresso']);
+    await untilEqual(() => hit.locator('mark').allTextContents(), ['Zürich', 'espresso']);
     assert.ok(page.url().endsWith('#/knowledge?q=zurich+espr'));
     await hit.getByRole('link', { name: 'document' }).click();
     await page.locator('.chunk:focus', { hasText: 'Zürich' }).waitFor();
-    assert.deepEqual(await highlightsOf(page), ['Zürich', 'espr'], 'the words of the search, where it found them');
+    await untilEqual(() => highlightsOf(page), ['Zürich', 'espr'], 'the words of the search, where it found them');
     assert.deepEqual(pageErrors, []);
   });
 
@@ -102,13 +101,10 @@ describe('knowledge in the console', () => {
     await fixture.editElsewhere(13, 'An edit for the list.');
     await page.getByText('Recent edits').click();
     const edit = page.getByRole('table', { name: 'Activity' }).getByRole('row').nth(1);
-    await edit.waitFor();
-    assert.deepEqual((await edit.getByRole('cell').allTextContents()).slice(1), [
-      'knowledge',
-      'Changed',
-      '1 chunk',
-      'document, segment 1, chunk 13',
-    ]);
+    await untilEqual(
+      async () => (await edit.getByRole('cell').allTextContents()).slice(1),
+      ['knowledge', 'Changed', '1 chunk', 'document, segment 1, chunk 13'],
+    );
     assert.equal(await page.getByRole('link', { name: 'Next', exact: true }).count(), 0);
     const next = { record: 'document', id: randomUUID(), dataset_id: ids.dataset, name: 'the next one' };
     await fixture.service.load([next]);
@@ -221,11 +217,10 @@ describe('knowledge in the console', () => {
     const button = (name: string) => entry.getByRole('button', { name, exact: true });
     await entry.getByRole('button', { name: 'History' }).click();
     const versions = entry.locator('summary');
-    await versions.nth(2).waitFor();
-    const texts = await versions.allTextContents();
-    assert.match(texts[0] ?? '', /^Current text written .* by knowledge$/, 'who wrote it is one click away');
-    assert.match(texts[1] ?? '', /^Revision 2 written .* by knowledge$/);
-    assert.match(texts[2] ?? '', /^Revision 1 written .*, the first text$/);
+    // Who wrote it is one click away.
+    await untilMatch(() => versions.nth(0).textContent(), /^Current text written .* by knowledge$/);
+    await untilMatch(() => versions.nth(1).textContent(), /^Revision 2 written .* by knowledge$/);
+    await untilMatch(() => versions.nth(2).textContent(), /^Revision 1 written .*, the first text$/);
     await entry.getByText('From revision 2 to the current text: 1 word removed, 1 added.').waitFor();
     await versions.nth(1).press('Enter');
     await entry.getByText('From revision 1 to revision 2: 9 words removed, 2 added.').waitFor();
@@ -239,7 +234,7 @@ describe('knowledge in the console', () => {
     assert.equal((await fixture.read(10)).content, 'second\r\ntext', 'line ends and all');
     await entry.getByRole('button', { name: 'History' }).click();
     await entry.getByText('Revision 4', { exact: true }).waitFor();
-    assert.match((await versions.nth(0).textContent()) ?? '', /^Current text .*by admin$/);
+    await untilMatch(() => versions.nth(0).textContent(), /^Current text .*by admin$/);
     await entry.getByText('Revision 1', { exact: true }).click();
     await button('Restore revision 1').click();
     await button('Save').click();

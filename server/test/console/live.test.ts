@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { type ConsoleTab, checkAccessibility, openBrowser, openConsole } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { visitConversation } from '../support/transcript-scripts.ts';
-import { until } from '../support/until.ts';
+import { until, untilEqual, untilMatch } from '../support/until.ts';
 
 /** Whether the list shows the row of the open conversation. */
 const isChosenVisible = `(() => {
@@ -135,7 +135,7 @@ describe('the console, while records change', () => {
       const { page } = await open(n);
       await chosen(page).waitFor();
       await until(() => page.evaluate<boolean>(isChosenVisible));
-      assert.match(await chosen(page).innerText(), new RegExp(`about user-${n}\\b`));
+      await untilMatch(() => chosen(page).innerText(), new RegExp(`about user-${n}\\b`));
       await entries(page).last().scrollIntoViewIfNeeded();
       await page.getByRole('link', { name: 'about user-69' }).waitFor();
       assert.equal((await namesOf(page)).filter((name) => name === `about user-${n}`).length, 1);
@@ -159,13 +159,10 @@ describe('the console, while records change', () => {
     ]);
     await page.getByText('about a new user').waitFor();
     const moved = ['about user-3', 'about user-60'];
-    assert.deepEqual(await namesOf(page), [
-      'about a new user',
-      ...moved,
-      ...before.filter((name) => !moved.includes(name)),
-    ]);
-    assert.match(await page.locator(':focus').innerText(), /^about user-60\n[\s\S]*2 messages/);
-    assert.match(await chosen(page).innerText(), /^about user-2\n/);
+    const expected = ['about a new user', ...moved, ...before.filter((name) => !moved.includes(name))];
+    await untilEqual(() => namesOf(page), expected);
+    await untilMatch(() => page.locator(':focus').innerText(), /^about user-60\n[\s\S]*2 messages/);
+    await untilMatch(() => chosen(page).innerText(), /^about user-2\n/);
     assert.deepEqual(pageErrors, []);
   });
 

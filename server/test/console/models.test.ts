@@ -12,6 +12,7 @@ import {
   signIn,
 } from '../support/browser.ts';
 import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
+import { untilEqual } from '../support/until.ts';
 
 const world = makeTwoTenants();
 const one = world.one.ids.workspace;
@@ -163,7 +164,7 @@ describe('models in the console', () => {
   it('opens at the first workspace with providers', async () => {
     await service.load([{ record: 'workspace', id: randomUUID(), name: 'Aardvark, without providers' }]);
     const { page, pageErrors } = await atModels();
-    assert.equal(await page.getByLabel('Workspace').inputValue(), one);
+    await untilEqual(() => page.getByLabel('Workspace').inputValue(), one);
     assert.deepEqual(pageErrors, []);
   });
 
@@ -171,7 +172,7 @@ describe('models in the console', () => {
     const { page } = await atModels();
     await page.getByLabel('Workspace').selectOption('Birch');
     await row(page, 'Tern').getByRole('cell', { name: 'Text to speech' }).waitFor();
-    assert.ok(page.url().endsWith(`#/models/${other}`));
+    await page.waitForURL(`**#/models/${other}`);
     await page.goBack();
     await row(page, 'Gull').first().waitFor();
     await page.goto('/console#/models/nowhere');
@@ -184,10 +185,10 @@ describe('models in the console', () => {
     assert.equal(await chip.innerText(), 'Embedding\n1');
     await chip.click();
     await row(page, 'Plain').waitFor({ state: 'detached' });
-    assert.deepEqual(await rowsOf(page).locator('strong').allTextContents(), ['The gull-embed']);
+    await untilEqual(() => rowsOf(page).locator('strong').allTextContents(), ['The gull-embed']);
     await page.getByLabel('Search models').fill('LARGE');
     await page.getByText('No model matches these filters.').waitFor();
-    assert.ok(page.url().endsWith('#/models?type=text-embedding&q=LARGE'));
+    await page.waitForURL(/#\/models\?type=text-embedding&q=LARGE$/);
     await chip.click();
     await rowsOf(page).getByText('The gull-large').waitFor();
     assert.deepEqual(pageErrors, []);

@@ -6,6 +6,7 @@ import { relativeText, timeText } from '../../../web/console/state/times.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { accountButton, type ConsoleTab, openBrowser, openConsole, untilItFits } from '../support/browser.ts';
 import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
+import { untilEqual } from '../support/until.ts';
 
 describe('addresses of the console', () => {
   it('have parts and filters, both encoded', () => {
@@ -79,7 +80,7 @@ describe('the console, in any view', () => {
     for (const width of [1440, 1024, 820, 720, 390]) {
       await page.setViewportSize({ width, height: 900 });
       await untilItFits(page);
-      assert.deepEqual(await page.evaluate(brokenWords), [], `${width}`);
+      await untilEqual(() => page.evaluate<string[]>(brokenWords), [], `${width}`);
     }
   });
 
@@ -94,7 +95,7 @@ describe('the console, in any view', () => {
     await page.keyboard.press('?');
     const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
     await help.getByText('Show these shortcuts').waitFor();
-    assert.deepEqual(await help.getByRole('term').allInnerTexts(), ['/', '?']);
+    await untilEqual(() => help.getByRole('term').allInnerTexts(), ['/', '?']);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await accountButton(page).click();
@@ -102,7 +103,7 @@ describe('the console, in any view', () => {
     await help.waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    assert.equal(await page.evaluate<string>('document.activeElement.textContent'), 'Account');
+    await untilEqual(() => page.evaluate<string>('document.activeElement.textContent'), 'Account');
     assert.deepEqual(pageErrors, []);
   });
 });

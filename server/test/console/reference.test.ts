@@ -18,6 +18,7 @@ import { repository } from '../support/cli-helpers.ts';
 import type { Service } from '../support/harness.ts';
 import { openapiFile } from '../support/openapi-check.ts';
 import { startStarter } from '../support/record-examples.ts';
+import { until, untilEqual, untilMatch } from '../support/until.ts';
 
 const document = JSON.parse(readFileSync(openapiFile, 'utf8'));
 type Named = { operationId: string; summary: string };
@@ -69,7 +70,7 @@ describe('the reference', () => {
       for (const { operationId, summary } of operations) {
         await page.evaluate(`location.hash = '${operationId}'`);
         await article(page, operationId).getByRole('heading', { name: summary, exact: true }).waitFor();
-        assert.equal(await page.title(), `${summary} · Backscroll API reference`);
+        await untilEqual(() => page.title(), `${summary} · Backscroll API reference`);
       }
       await page.getByRole('link', { name: 'Keys', exact: true }).click();
       for (const title of ['Keys', 'Paging', 'Errors', 'Record fields'])
@@ -92,7 +93,7 @@ describe('the reference', () => {
       const filter = page.getByRole('searchbox', { name: 'Filter operations and guides' });
       await filter.fill('patch chunk');
       await linksOf(page).filter({ hasText: 'Get Available Models' }).waitFor({ state: 'detached' });
-      assert.match((await linksOf(page).first().textContent()) ?? '', /^Update Child Chunk/);
+      await untilMatch(() => linksOf(page).first().textContent(), /^Update Child Chunk/);
       await filter.press('Enter');
       await article(page, 'updateChildChunk').waitFor();
       await filter.fill('no such wordz');
@@ -119,7 +120,7 @@ describe('the reference', () => {
         await page.getByRole('heading', { level: 1 }).click();
         await page.locator('main').focus();
         await page.keyboard.press(keys);
-        assert.equal(await filter.evaluate((field) => field === document.activeElement), true, keys);
+        await untilEqual(() => filter.evaluate((field) => field === document.activeElement), true, keys);
       }
       await filter.fill('cursor_gone');
       await filter.press('Enter');
@@ -159,14 +160,14 @@ describe('the reference', () => {
     open('#getAvailableModels', async (page) => {
       await article(page, 'getAvailableModels').waitFor();
       const current = page.locator('nav a[aria-current]');
-      assert.match((await current.textContent()) ?? '', /^Get Available Models/);
+      await untilMatch(() => current.textContent(), /^Get Available Models/);
       await page.getByRole('link', { name: '← Delete Child Chunk' }).click();
       await article(page, 'deleteChildChunk').waitFor();
       await page.goBack();
       await article(page, 'getAvailableModels').waitFor();
       await page.goto('/docs#about-errors');
       await page.getByRole('heading', { name: 'Errors' }).waitFor();
-      assert.ok(Number(await page.evaluate('scrollY')) > 0, 'at that section');
+      await until(() => page.evaluate<boolean>('scrollY > 0'));
       await page.goto('/docs#nothing-of-the-kind');
       await page.getByRole('heading', { name: 'Keys' }).waitFor();
     }));
@@ -204,7 +205,7 @@ describe('the reference', () => {
       assert.equal(await key.getAttribute('type'), 'password');
       await key.fill(secrets.app);
       await part.getByLabel('limit').fill('2');
-      assert.match((await part.locator('pre').first().textContent()) ?? '', /limit=2/, 'the snippet follows');
+      await untilMatch(() => part.locator('pre').first().textContent(), /limit=2/);
       await part.getByRole('button', { name: 'Send' }).click();
       await part.getByText('200 OK').waitFor();
       for (const name of ['x-request-id', 'etag', 'link']) await part.locator('dt', { hasText: name }).waitFor();
@@ -214,7 +215,7 @@ describe('the reference', () => {
       assert.ok(!String(held).includes(secrets.app));
       assert.ok(!(await page.locator('pre').allTextContents()).some((text) => text.includes(secrets.app)));
       await part.getByRole('button', { name: 'Reset to the example' }).click();
-      assert.equal(await part.getByLabel('limit').inputValue(), '1');
+      await untilEqual(() => part.getByLabel('limit').inputValue(), '1');
     }));
 
   it('begins with a quick start in three languages: keys, append, read', () =>
@@ -229,9 +230,11 @@ describe('the reference', () => {
         ['Python', ['import', 'WRITER_KEY', 'APP_KEY']],
       ] as const) {
         await start.getByRole('button', { name: language }).first().click();
-        const shown = await texts();
         for (const word of [...words, 'keys create --kind writer', id])
-          assert.ok(shown.includes(word), `${word}: ${shown}`);
+          await until(
+            async () => (await texts()).includes(word),
+            () => `${word} in ${language}`,
+          );
       }
       await start.getByRole('button', { name: 'curl' }).first().click();
     }));
@@ -245,7 +248,7 @@ describe('the reference', () => {
       const guide = page.locator('article#guide-monitoring');
       await guide.getByRole('heading', { name: 'Audit log' }).waitFor();
       await guide.getByText('backscroll_build_info').waitFor();
-      assert.match(await page.title(), /^Monitoring · /);
+      await untilMatch(() => page.title(), /^Monitoring · /);
       // A link to a heading of another guide.
       await guide.getByRole('link', { name: 'failed keys' }).first().click();
       await page.waitForURL('**/docs#guide/keys/failed-keys');
@@ -328,7 +331,7 @@ describe('the reference', () => {
       await menu.press('Enter');
       await page.getByRole('link', { name: 'Get Available Models GET' }).waitFor();
       await page.keyboard.press('Escape');
-      assert.equal(await menu.getAttribute('aria-expanded'), 'false');
+      await untilEqual(() => menu.getAttribute('aria-expanded'), 'false');
       await page.setViewportSize(desktop);
       await page.goto('/docs#about-keys');
       await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor();

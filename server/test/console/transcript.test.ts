@@ -137,7 +137,7 @@ describe('a transcript in the console', () => {
     ] as const) {
       await page.keyboard.press(key);
       await isAt(page, n);
-      assert.ok(page.url().endsWith(idAt(n)));
+      await page.waitForURL(`**/${idAt(n)}`);
     }
     await page.getByRole('searchbox').focus();
     await page.keyboard.press('j');

@@ -164,7 +164,11 @@ export async function checkAccessibility(page: Page, part: Locator = page.locato
  * Checks a view as it is: on a desktop, a tablet and a phone it does not scroll horizontally, and axe finds nothing, once per
  * theme; only in a part of it if the rest has been checked.
  */
-export async function checkInBothThemes(page: Page, part?: Locator, checkAtWidth?: () => Promise<void>): Promise<void> {
+export async function checkInBothThemes(
+  page: Page,
+  part?: Locator,
+  checkAtWidth?: () => Promise<unknown>,
+): Promise<void> {
   for (const [colorScheme, viewport] of [
     ['dark', phone],
     ['light', tablet],

@@ -34,7 +34,8 @@ export const unexpectedMoves = script(`
     // A page sees the scroll of a user together with its event. Without it, a page that loads could go back to its end.
     scroller.scrollTop -= 700;
     scroller.dispatchEvent(new Event('scroll'));
-    const item = articles().find((article) => article.getBoundingClientRect().top >= top);
+    let item;
+    while (!(item = articles().find((article) => article.getBoundingClientRect().top >= top))) await frame();
     const before = item.getBoundingClientRect().top;
     for (let frames = 0; frames < 6; frames += 1) await frame();
     moves.push(item.isConnected ? item.getBoundingClientRect().top - before : NaN);
@@ -51,7 +52,8 @@ export const expandAndScroll = script(`
   const moves = [];
   for (let scrolls = 0; scrolls < 12; scrolls += 1) {
     scroller.scrollTop += 250;
-    const item = articles().findLast(isInWindow);
+    let item;
+    while (!(item = articles().findLast(isInWindow))) await frame();
     const before = item.getBoundingClientRect().top;
     for (let frames = 0; frames < 6; frames += 1) await frame();
     moves.push(item.getBoundingClientRect().top - before);
@@ -70,7 +72,8 @@ export const scrollToStart = script(`
       if (!seen.slice(-20).includes(textContent)) seen.push(textContent);
     }
     nodesMax = Math.max(nodesMax, scroller.querySelectorAll('*').length);
-    if (scroller.scrollTop === 0) return { seen, nodesMax };
+    // At the top without the beginning, older messages are being read.
+    if (scroller.scrollTop === 0 && document.querySelector('.beginning')) return { seen, nodesMax };
     // A user does not scroll on while nothing is shown.
     if (inWindow.length > 0) scroller.scrollTop -= scroller.clientHeight * 0.8;
     await frame();
