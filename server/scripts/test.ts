@@ -104,7 +104,12 @@ async function runFiles(files: string[]): Promise<void> {
 }
 
 async function runCheck(): Promise<void> {
-  const check = spawn('npm', ['run', 'check'], { cwd: repository, stdio: ['ignore', 'pipe', 'pipe'] });
+  const check = spawn('npm', ['run', 'check'], {
+    cwd: repository,
+    // The compiler takes a third less processor time if it collects garbage at four times the memory in use, not twice.
+    env: { GOGC: '300', ...process.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
   for (const stream of [check.stdout, check.stderr])
     stream.setEncoding('utf8').on('data', (text) => {
