@@ -1,10 +1,9 @@
-import { limits } from '../../server/src/contract/limits.ts';
 import { embeddedDatabase, shape } from '../support/embedded.ts';
 import { loadCount } from '../support/load.ts';
 import { comparisonOf, median } from '../support/pairs.ts';
 import { connections, pageSet, pick, randomPages, requestEach } from '../support/reads.ts';
 import type { Bench, Result } from '../support/result.ts';
-import { residentMegabytes, startOurs } from '../support/servers.ts';
+import { pageCacheMebibytes, residentMegabytes, startOurs } from '../support/servers.ts';
 
 /** Enough to request every cached page again, and more single pages than the service stores tags. */
 const fillRequests = 45_000;
@@ -27,7 +26,7 @@ export async function measureMemory(bench: Bench): Promise<Result[]> {
     log(`server ${at + 1} of ${servers}`);
     const ours = await startOurs(folder, database);
     const bytes = await requestEach(ours, Array.from({ length: 20 }, nextPage));
-    const cachedPages = pageSet(shape, Math.ceil(limits.pageCacheBytesMax / bytes));
+    const cachedPages = pageSet(shape, Math.ceil((pageCacheMebibytes * 2 ** 20) / bytes));
     // A page is cached when it is requested again. Half of the requests are for pages of this set, half for random pages.
     const next = () => (Math.random() < 0.5 ? pick(cachedPages) : nextPage());
     await loadCount(ours.port, next, connections, fillRequests);

@@ -10,11 +10,14 @@ import {
   requestEach,
 } from '../support/reads.ts';
 import type { Bench, Result } from '../support/result.ts';
-import { startBare, startOurs } from '../support/servers.ts';
+import { type Server, startBare, startOurs } from '../support/servers.ts';
 
 const what = 'GET /messages, embedded engine';
 
-/** Goals 1 to 3: pages of the embedded engine, compared with a bare HTTP server that gets the same requests. */
+/** As many pages as the bare server has that pays for memory, too. */
+const buffers = 8_000;
+
+/** Goals 1 to 3, 38 and 39: pages of the embedded engine, compared with bare HTTP servers that get the same requests. */
 export async function measurePages(bench: Bench): Promise<Result[]> {
   const { folder, pairs, isSelected, log } = bench;
   const ours = await startOurs(folder, await embeddedDatabase(bench));
@@ -27,26 +30,32 @@ export async function measurePages(bench: Bench): Promise<Result[]> {
     results.push({ goal, what: `${what}, ${kind}`, against, unit: 'requests/s', target: { min }, ...measurements });
   try {
     const againstBytes = `bare node:http with the same ${bytes} bytes`;
+    const compareWith = (server: Server, next: () => string) =>
+      compareRates(
+        () => rateOf(ours, next),
+        () => rateOf(server, next),
+        pairs,
+      );
+    const uncached = randomPages(shape);
     if (isSelected(1)) {
       log('uncached pages');
-      const next = randomPages(shape);
-      const measurements = await compareRates(
-        () => rateOf(ours, next),
-        () => rateOf(bare, next),
-        pairs,
-      );
-      add(1, 'uncached pages', againstBytes, 0.35, measurements);
+      add(1, 'uncached pages', againstBytes, 0.35, await compareWith(bare, uncached));
     }
+    await requestEach(ours, pages);
+    const cached = () => pick(pages);
     if (isSelected(2)) {
       log('a working set of pages');
+      add(2, `working set of ${pages.length} pages`, againstBytes, 0.75, await compareWith(bare, cached));
+    }
+    if (isSelected(38) || isSelected(39)) {
+      log(`the same, and a bare server with ${buffers} buffers`);
+      const many = await startBare(folder, { bytes, buffers });
+      const againstMany = `bare node:http that sends one of ${buffers} buffers of ${bytes} bytes`;
+      if (isSelected(38)) add(38, 'uncached pages', againstMany, 0.36, await compareWith(many, uncached));
       await requestEach(ours, pages);
-      const next = () => pick(pages);
-      const measurements = await compareRates(
-        () => rateOf(ours, next),
-        () => rateOf(bare, next),
-        pairs,
-      );
-      add(2, `working set of ${pages.length} pages`, againstBytes, 0.75, measurements);
+      if (isSelected(39))
+        add(39, `working set of ${pages.length} pages`, againstMany, 0.75, await compareWith(many, cached));
+      await many.stop();
     }
     if (isSelected(3)) {
       log('pages that the client has cached');

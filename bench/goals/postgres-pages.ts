@@ -35,7 +35,7 @@ export async function measurePostgresPages(bench: Bench): Promise<Result[]> {
   const what = 'GET /messages, PostgreSQL';
   if (isSelected(4)) {
     log('uncached pages, and the driver alone');
-    const driver = startHelper('bare-driver.ts', url);
+    const driver = startHelper('bare/bare-driver.ts', url);
     const next = randomPages(shape);
     const measurements = await compareRates(
       () => rateOf(ours, next),

@@ -4,6 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { settings } from '../../server/src/config.ts';
 
 export const command = fileURLToPath(new URL('../../server/bin/backscroll.js', import.meta.url));
 
@@ -46,12 +47,22 @@ export type Server = { port: number; child: ChildProcess; log: string; stop: () 
 
 let count = 0;
 
+/** A server that Node.js runs. */
+export function startServer(folder: string, argv: string[], env: NodeJS.ProcessEnv = {}): Promise<Server> {
+  return startProgram(folder, process.execPath, argv, env);
+}
+
 /** Resolves once the server has logged its address. */
-export async function startServer(folder: string, argv: string[], env: NodeJS.ProcessEnv = {}): Promise<Server> {
+export async function startProgram(
+  folder: string,
+  program: string,
+  argv: string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Server> {
   const log = join(folder, `server-${(count += 1)}.log`);
   const output = openSync(log, 'w');
   const child = track(
-    spawn(process.execPath, argv, {
+    spawn(program, argv, {
       env: { ...process.env, ...defaults, PORT: '0', ...env },
       stdio: ['ignore', output, output],
     }),
@@ -67,16 +78,24 @@ export async function startServer(folder: string, argv: string[], env: NodeJS.Pr
   }
 }
 
-/** Starts a server that returns the same response to every request: this many bytes, or an empty 304. */
-export function startBare(folder: string, response: { bytes: number } | 304): Promise<Server> {
-  return startServer(folder, [script('bare/bare-http.ts'), response === 304 ? '304' : `${response.bytes}`]);
+/** Starts a server that returns this many bytes to every request, from one of several buffers, or an empty 304. */
+export function startBare(folder: string, response: { bytes: number; buffers?: number } | 304): Promise<Server> {
+  const { bytes, buffers = 1 } = response === 304 ? { bytes: 0 } : response;
+  return startServer(folder, [script('bare/bare-http.ts'), response === 304 ? '304' : `${bytes}`, `${buffers}`]);
 }
 
-/** With one worker, unless WORKERS is set. Resolves once all of them listen. */
+/** What the service caches by default, in MiB. */
+export const pageCacheMebibytes = Number(settings.page_cache.fallback);
+
+/**
+ * With one worker, unless WORKERS is set. Each has a page cache of the default size, unless PAGE_CACHE is set, so that the
+ * working set fits into it. Resolves once all of them listen.
+ */
 export async function startOurs(folder: string, database: string, env: NodeJS.ProcessEnv = {}): Promise<Server> {
-  const settings = { DATABASE_URL: database, WORKERS: '1', ...env };
-  const workers = Number(settings.WORKERS);
-  const server = await startServer(folder, [command, 'serve'], settings);
+  const workers = Number(env.WORKERS ?? 1);
+  const caches = `${workers * pageCacheMebibytes}`;
+  const environment = { DATABASE_URL: database, WORKERS: '1', PAGE_CACHE: caches, ...env };
+  const server = await startServer(folder, [command, 'serve'], environment);
   const listening = () => readFileSync(server.log, 'utf8').match(/listening at/g)?.length ?? 0;
   const deadline = performance.now() + startMillisMax;
   while (listening() < workers) {
@@ -123,6 +142,7 @@ export function residentMegabytes({ child }: { child: ChildProcess }): { total: 
   return { total: megabytes('VmRSS'), private: megabytes('RssAnon') };
 }
 
-function procFile({ pid }: ChildProcess, name: string): string {
+function procFile({ pid, exitCode }: ChildProcess, name: string): string {
+  if (exitCode !== null) throw new Error(`the process to be measured has exited with ${exitCode}`);
   return process.platform === 'linux' ? readFileSync(`/proc/${pid}/${name}`, 'utf8') : '';
 }

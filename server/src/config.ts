@@ -88,6 +88,12 @@ export const settings = {
     help: 'threads that serve requests: `auto` (one per core, at most 4) or a number; on PostgreSQL at most DATABASE_POOL',
     parse: (text) => (text === 'auto' ? text : parseInteger(text, 1, 64)),
   } satisfies Setting<'auto' | number>,
+  page_cache: integer(
+    64,
+    0,
+    65_536,
+    'MiB of message pages cached by an instance, divided among its workers; 0 to cache none',
+  ),
   page_order: choice(
     'newest_first',
     pageOrders,

@@ -3,8 +3,6 @@ export const limits = {
   pageMessagesDefault: 20,
   pageMessagesMin: 1,
   pageMessagesMax: 100,
-  /** Rendered pages that one instance caches. */
-  pageCacheBytesMax: 67_108_864,
   /** A page up to this size is read and sent as a whole; a larger one is streamed. */
   pageBytesMax: 4_194_304,
   /** A message over this size is read only after the size of its page was checked. */

@@ -75,6 +75,8 @@ export type AppOptions = {
   uses: KeyUses;
   /** Validates the lines of an import. */
   validateLines: LineValidator;
+  /** MiB of pages that all workers cache. */
+  page_cache: number;
   page_order: PageOrder;
   rate_limit: number;
   in_flight_max: number;
@@ -225,7 +227,7 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     upstream && owner && new OwnedData({ owner, store, bearer, upstream, metrics, errors, leave, clock, datasetKey });
   return {
     store,
-    pages: new PageCache(limits.pageCacheBytesMax),
+    pages: new PageCache((settings.page_cache * 2 ** 20) / shared.workers),
     bearer,
     metrics,
     observer: new Observer(metrics, uses, logger, lines),

@@ -15,10 +15,10 @@ const answerLength = 3_000;
 const p99MillisMax = 1_000;
 const recoveryMillisMax = 2_000;
 /**
- * Two workers with full caches, 220 MB each (docs/run/service.md, Workers), 64 MiB of database pages that the writer of the
- * embedded engine caches, and 4,000 connections, which were measured to take up to 34 KiB each.
+ * Two workers with full caches, 150 MB each and 64 MiB of pages together (docs/run/service.md, Workers), 64 MiB of database pages
+ * that the writer of the embedded engine caches, and 4,000 connections, which were measured to take up to 34 KiB each.
  */
-const memoryMebibytesMax = 640;
+const memoryMebibytesMax = 576;
 
 export type OverloadOptions = { engine: Engine; seconds: number; times: number };
 

@@ -38,6 +38,14 @@ describe('the page cache', () => {
     assert.ok(cache.get('a'));
   });
 
+  it('remembers as many requests as it has room for pages', () => {
+    const cache = new PageCache(4_000 * 32_768);
+    cache.set('a', page(100), 1);
+    for (let at = 0; at < 3_000; at += 1) cache.set(`other ${at}`, page(100), 1);
+    cache.set('a', page(100), 1);
+    assert.ok(cache.get('a'));
+  });
+
   it('returns nothing for another data version, and nothing without a data version', () => {
     const cache = new PageCache(1600);
     cache.set('a', page(100), 1);

@@ -521,6 +521,21 @@ describe('statements executed on SQLite', () => {
     }
   });
 
+  it('of a repeated GET /messages read its messages again with PAGE_CACHE=0, and none for a 304', async (t) => {
+    const uncached = await startService('sqlite', { PAGE_CACHE: '0' });
+    t.after(() => uncached.close());
+    await uncached.load([...records, message(one.ids.conversation, 1), second]);
+    const { etag = '' } = (await uncached.request('GET', page, { key })).headers;
+    for (let times = 0; times < 3; times += 1) {
+      executed.length = 0;
+      assert.equal((await uncached.request('GET', page, { key })).status, 200);
+      assert.deepEqual(executed.map(summarize), [dataVersion, ...readPage]);
+    }
+    executed.length = 0;
+    assert.equal((await uncached.request('GET', page, { key, headers: { 'if-none-match': etag } })).status, 304);
+    assert.deepEqual(executed.map(summarize), [dataVersion]);
+  });
+
   it('of models and GET of a chunk are one for the key if something has changed, and one for the response', async () => {
     await change();
     assert.deepEqual(await run('GET', models, { key }, 200), [dataVersion, findKeyStatement, 'SELECT model_entries']);

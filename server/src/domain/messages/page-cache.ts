@@ -23,8 +23,9 @@ export type PageTag = { tag: string; docs: undefined };
 const pageShareMax = 1 / 16;
 /** Number of entries that consist of a tag only. */
 const tagsMin = 10_000;
-/** A page counts as requested again if at most this many pages were read in between: about as many fit into the cache. */
-const repeatReadsMax = 2_000;
+/** A page counts as requested again if at most as many pages were read in between as fit into the cache, within these bounds. */
+const repeatReads = { min: 2_000, max: tagsMin };
+const typicalPageBytes = 32_768;
 
 type CachedPage = { page: MessagePage; dataVersion: number | undefined };
 type CachedTag = { page: PageTag; dataVersion: number | undefined; read: number };
@@ -36,13 +37,16 @@ type CachedTag = { page: PageTag; dataVersion: number | undefined; read: number 
  */
 export class PageCache {
   readonly #bytesMax: number;
+  readonly #repeatReadsMax: number;
   readonly #pages = new Map<string, CachedPage>();
   readonly #tags = new RecentMap<CachedTag>(tagsMin);
   #bytes = 0;
   #reads = 0;
 
+  /** With 0 bytes only tags are cached. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
+    this.#repeatReadsMax = Math.min(Math.max(bytesMax / typicalPageBytes, repeatReads.min), repeatReads.max);
   }
 
   /** The page, or only its tag, if the database has not changed since it was read. */
@@ -69,7 +73,8 @@ export class PageCache {
     }
     this.#reads += 1;
     const cachedTag = this.#tags.get(key);
-    const isRepeat = entry !== undefined || (cachedTag !== undefined && this.#reads - cachedTag.read <= repeatReadsMax);
+    const isRepeat =
+      entry !== undefined || (cachedTag !== undefined && this.#reads - cachedTag.read <= this.#repeatReadsMax);
     if (entry !== undefined) this.#remove(key);
     if (page.docs === undefined || !isRepeat || page.docs.length > this.#bytesMax * pageShareMax) {
       this.#tags.set(key, { page: { tag: page.tag, docs: undefined }, dataVersion, read: this.#reads });
