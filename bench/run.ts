@@ -7,6 +7,7 @@ import { measureDepth } from './goals/depth.ts';
 import { measureEdits } from './goals/edits.ts';
 import { measureFactor } from './goals/factor.ts';
 import { measureImport } from './goals/imports.ts';
+import { measureIndexLag } from './goals/index-lag.ts';
 import { measureMemory } from './goals/memory.ts';
 import { measurePages } from './goals/pages.ts';
 import { measurePostgresPages } from './goals/postgres-pages.ts';
@@ -37,6 +38,7 @@ const measurements: readonly Measurement[] = [
   { goals: [22, 23, 24], measure: measureChanges },
   { goals: [25, 26, 27], measure: measureSearch },
   { goals: [28, 29], measure: measureUpstream },
+  { goals: [32, 37], measure: measureIndexLag },
 ];
 
 const goals = measurements.flatMap((one) => one.goals).sort((a, b) => a - b);

@@ -172,8 +172,9 @@ export const limits = {
   indexWaitMillis: 3_000,
   /** Commits per second from which on others are writing. */
   indexBusyCommits: 10,
-  /** While others write, the indexer pauses this many times longer than it has worked. */
-  indexPauseFactor: 39,
+  /** While others write, the indexer works for this share of the time, and for the larger one if it lags but can keep up. */
+  indexShareMin: 1 / 40,
+  indexShareMax: 1 / 5,
   indexPauseMillisMax: 3_000,
 
   /** Ids of a table of a Dify installation that one statement compares. */

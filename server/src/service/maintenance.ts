@@ -4,7 +4,8 @@ import { limits } from '../contract/limits.ts';
 import { countUsers } from '../domain/activity/list-users.ts';
 import { ChangeWatch } from '../domain/changes/change-watch.ts';
 import { hourOf, type KeyUses } from '../domain/keys/key-uses.ts';
-import { type IndexStep, SearchIndexer } from '../domain/search/search-indexer.ts';
+import { IndexPace, type StepCost } from '../domain/search/index-pace.ts';
+import { type IndexStep, indexLag, SearchIndexer } from '../domain/search/search-indexer.ts';
 import type { Store } from '../domain/store/store.ts';
 
 const secondsPerDay = 86_400;
@@ -84,36 +85,30 @@ export function countUsersRegularly({ store, logger }: Options): Maintenance {
 export function indexRegularly({ store, logger }: Options): Maintenance {
   const indexer = new SearchIndexer(store, Date.now);
   const watch = new ChangeWatch(store);
-  let isBusy = false;
-  let seen = { position: 0, unsequenced: 0, at: 0 };
+  const pace = new IndexPace();
   const step = async (): Promise<IndexStep> => {
     try {
-      return await indexer.step(isBusy ? limits.indexBusyMillis : limits.indexWriteMillis);
+      return await indexer.step(pace.isBusy ? limits.indexBusyMillis : limits.indexWriteMillis);
     } catch (error) {
       logger.debug({ cause: String((error as Error).cause ?? (error as Error).message) }, 'cannot index now');
       return 'elsewhere';
     }
   };
-  /** Whether others commit often. Each of their commits adds an outbox entry; a step that reads the feed sequences them. */
-  const lookAtOthers = async (stepMillis: number): Promise<void> => {
-    const { position, unsequenced } = await store.changes.count();
-    const at = performance.now();
-    const isSequenced = position !== seen.position;
-    const commits = isSequenced ? unsequenced : unsequenced - seen.unsequenced;
-    isBusy = commits / (isSequenced ? stepMillis : at - seen.at) > limits.indexBusyCommits / 1_000;
-    seen = { position, unsequenced, at };
-  };
-  /** While others write, it pauses for most of the time: the index falls behind rather than slow them down. */
-  const pause = async (millis: number) => {
-    await lookAtOthers(millis).catch(() => undefined);
-    const pauseMillis = Math.min(millis * limits.indexPauseFactor, limits.indexPauseMillisMax);
-    if (isBusy && !watch.isClosed) await sleep(pauseMillis);
+  /** While others write, it pauses for most of the time. */
+  const pause = async (cost: StepCost): Promise<void> => {
+    const counts = await store.changes.count();
+    pace.note(cost, counts, performance.now());
+    if (!pace.isBusy || watch.isClosed) return;
+    const { oldest, isBuilding } = await indexLag(store, counts);
+    const lagSeconds = isBuilding ? Number.POSITIVE_INFINITY : Date.now() / 1_000 - (oldest ?? Date.now() / 1_000);
+    await sleep(pace.pauseMillis(cost.millis, Math.max(0, lagSeconds)));
   };
   const run = async () => {
     while (!watch.isClosed) {
-      const start = performance.now();
+      const [start, indexed] = [performance.now(), indexer.indexed];
       const outcome = await step();
-      await pause(performance.now() - start);
+      const cost = { millis: performance.now() - start, records: indexer.indexed - indexed };
+      await pause(cost).catch(() => undefined);
       if (outcome === 'more') await nextTick();
       else await watch.wait(limits.indexWaitMillis);
     }

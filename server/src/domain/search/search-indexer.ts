@@ -3,7 +3,7 @@ import type { ChangeKind } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
 import { type ChangePlace, cursorOf, startOf } from '../changes/changes.ts';
 import { notFound, ServiceError } from '../errors.ts';
-import type { ChangedId } from '../store/change-reads.ts';
+import type { ChangeCounts, ChangedId } from '../store/change-reads.ts';
 import type { IndexChange } from '../store/search-reads.ts';
 import type { Store } from '../store/store.ts';
 import { tokenRules } from '../words/tokens.ts';
@@ -146,9 +146,10 @@ export type IndexLag = {
   oldest: number | null;
 };
 
-export async function indexLag(store: Store): Promise<IndexLag> {
+/** `counts`: those of the change feed, if the caller has read them. */
+export async function indexLag(store: Store, counts?: ChangeCounts): Promise<IndexLag> {
   const { cursor, rules } = await store.search.state();
-  const { epoch, position, unsequenced, oldestUnsequenced } = await store.changes.count();
+  const { epoch, position, unsequenced, oldestUnsequenced } = counts ?? (await store.changes.count());
   const [indexedEpoch, indexedPosition, snapshot] = cursor.split('.');
   const isBuilding = indexedEpoch !== epoch || snapshot !== undefined || rules !== tokenRules;
   const from = indexedEpoch === epoch ? Number(indexedPosition) : 0;
