@@ -1,7 +1,8 @@
 /**
  * The tables of the change feed. `changes` has one row for each record that was changed, with the position of its last change.
  * Writers add rows to `change_outbox`: which records a transaction has changed. A reader moves them to `changes` with their positions,
- * with the row of `changes_head` locked.
+ * with the row of `changes_head` locked. Its key is the position: every other index has a copy of the key, and the key of a record
+ * has two ids.
  */
 const tables = (randomText: string): readonly string[] => [
   `CREATE TABLE changes_head (
@@ -18,16 +19,15 @@ const tables = (randomText: string): readonly string[] => [
      PRIMARY KEY (id, scope)
    )`,
   `CREATE TABLE changes (
+     position BIGINT NOT NULL PRIMARY KEY,
      kind TEXT NOT NULL,
      scope TEXT NOT NULL,
      id TEXT NOT NULL,
-     position BIGINT NOT NULL,
      at BIGINT NOT NULL,
      workspace_id TEXT NOT NULL,
-     owner TEXT,
-     PRIMARY KEY (kind, scope, id)
+     owner TEXT
    )`,
-  'CREATE UNIQUE INDEX changes_by_position ON changes (position)',
+  'CREATE UNIQUE INDEX changes_by_record ON changes (kind, scope, id)',
   'CREATE INDEX changes_by_workspace ON changes (workspace_id, position)',
 ];
 
