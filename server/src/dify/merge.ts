@@ -1,4 +1,4 @@
-import { prepareRecord } from '../domain/records/prepare-record.ts';
+import { completeRecord, prepareRecord } from '../domain/records/prepare-record.ts';
 import type { PreparedRecord } from '../domain/records/prepared-record.ts';
 import { keptFields } from '../domain/records/record-kinds.ts';
 import type { StoredRecord } from '../domain/store/import-sources.ts';
@@ -45,10 +45,13 @@ export function keepLocal(input: RecordInput, stored: StoredRecord, local: Local
   }
 }
 
-/** Throws BadRecord if the record is not valid. */
-export function prepare(input: RecordInput, now: number): Candidate {
+/** Throws BadRecord if the record is not valid. `isValid`: its fields match the schema, so only the rest is checked. */
+export function prepare(input: RecordInput, now: number, isValid: boolean): Candidate {
   const texts: string[] = [];
-  const prepared = prepareRecord({ number: 1 }, JSON.stringify(input), now, texts);
+  const line = { number: 1 };
+  const prepared = isValid
+    ? completeRecord(line, input, now, texts)
+    : prepareRecord(line, JSON.stringify(input), now, texts);
   return { input, prepared, text: texts[0] };
 }
 

@@ -8,6 +8,7 @@ import { fieldOf, kindRules, type ReferableKind } from '../domain/records/record
 import type { StoredRecord } from '../domain/store/import-sources.ts';
 import type { Store } from '../domain/store/store.ts';
 import { IdSets } from './id-set.ts';
+import { isValid } from './map/record-mapper.ts';
 import { type Candidate, changedFields, keepLocal, prepare, withoutEqual } from './merge.ts';
 import type { RecordInput, Report } from './source.ts';
 
@@ -128,13 +129,14 @@ export class Writer {
         const storedRecord = stored.records.get(keyOf(given.record, idOf(given)));
         if (storedRecord === undefined) {
           if (tombstones.has(given)) this.#report.count(erasedCount);
-          else candidates.push(prepare(given, now));
+          else candidates.push(prepare(given, now, isValid(given)));
           continue;
         }
         const input = keepLocal(given, storedRecord, stored);
-        const changed = input === undefined ? [] : changedFields(prepare(input, now), storedRecord);
-        if (input === undefined || changed.length === 0) unchanged.push(given);
-        else candidates.push(prepare(withoutEqual(input, changed), now));
+        // Stored values are valid, and so is a record without fields that it may omit.
+        const changed = input && changedFields(prepare(input, now, isValid(given)), storedRecord);
+        if (input === undefined || changed === undefined || changed.length === 0) unchanged.push(given);
+        else candidates.push(prepare(withoutEqual(input, changed), now, true));
       } catch (error) {
         if (!(error instanceof BadRecord)) throw error;
         this.#skip(given, error.problem.text);

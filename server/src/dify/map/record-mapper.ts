@@ -13,6 +13,11 @@ const tooLarge: RecordProblem = {
   ...{ reason: 'too large', path: [], text: `longer than ${limits.recordBytesMax} bytes` },
 };
 
+const valid = new WeakSet<RecordInput>();
+
+/** Whether `finish` has returned this record: then it matches its schema, and need not be validated again. */
+export const isValid = (record: RecordInput): boolean => valid.has(record);
+
 /** Maps the values of one record. Lists what cannot be imported, by the path of the part. */
 export class RecordMapper {
   readonly #kind: RecordKind;
@@ -91,7 +96,10 @@ export class RecordMapper {
   finish(record: RecordInput, { lists = [], optional = {}, skipsLarge = false }: Repair = {}): RecordInput | undefined {
     for (;;) {
       const problem = findProblem(record);
-      if (problem === undefined) return record;
+      if (problem === undefined) {
+        valid.add(record);
+        return record;
+      }
       const { reason, text, path } = problem;
       const isShortened = reason === 'too large' && !skipsLarge;
       const [field = '', index] = isShortened ? [longestField(record, Object.keys(optional))] : path;

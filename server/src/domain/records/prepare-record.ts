@@ -23,6 +23,11 @@ import { usageOf } from './usage.ts';
 
 /** Validates one line by itself and prepares its record. The JSON text of a message is added to `texts`. Throws BadRecord. */
 export function prepareRecord(line: Line, json: string, now: number, texts: string[]): PreparedRecord {
+  return completeRecord(line, validateLine(line, json), now, texts);
+}
+
+/** The fields of one line that match the schema of their kind. */
+function validateLine(line: Line, json: string): Fields {
   const rejectAs = (kind: string | undefined, problem: string | Problem): never => {
     throw new BadRecord(line, kind, problem);
   };
@@ -38,15 +43,22 @@ export function prepareRecord(line: Line, json: string, now: number, texts: stri
   const kind: RecordKind = input.record;
   if (!recordKinds.includes(kind)) return rejectAs(undefined, `record must be one of ${recordKinds.join(', ')}`);
 
-  const { validator, fill, idFields } = codecOf(kind);
+  const { validator } = codecOf(kind);
   if (!validator.Check(input)) return rejectAs(kind, describeProblem(validator.Errors(input)));
   const badValue = findBadValue(input, json);
-  if (badValue !== undefined) return rejectAs(kind, badValue);
+  return badValue === undefined ? input : rejectAs(kind, badValue);
+}
 
+/** Prepares a record whose fields are known to match the schema of its kind. Throws BadRecord if they contradict each other. */
+export function completeRecord(line: Line, input: Fields, now: number, texts: string[]): PreparedRecord {
+  const kind: RecordKind = input.record;
+  const { fill, idFields } = codecOf(kind);
   const fields = fill(input);
   for (const name of idFields) fields[name] = idOrNull(fields[name]);
   for (const name of timeFields) if (fields[name] === nowDefault) fields[name] = now;
-  const reject: Reject = (field, problem) => rejectAs(kind, plainProblem([field], problem));
+  const reject: Reject = (field, problem) => {
+    throw new BadRecord(line, kind, plainProblem([field], problem));
+  };
   const prepared = converters[kind]?.(fields, { input, now, texts, reject }) ?? fields;
   return { record: kind, line, ...prepared };
 }
