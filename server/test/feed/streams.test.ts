@@ -97,6 +97,7 @@ onEveryEngine('readers that wait for changes', (engine) => {
   });
 
   it('get entries as they come, and heartbeats when there are none; a revoked key ends a stream', async () => {
+    service.freezeClock();
     const query = { after: await now(), wait: '60' };
     const secret = await service.request('POST', '/admin/keys', {
       key: admin,
@@ -107,17 +108,19 @@ onEveryEngine('readers that wait for changes', (engine) => {
       OpenResponse.open(service, query, feed, events),
       OpenResponse.open(service, query, secret.body.secret, lines),
     ];
-    await untilWaiting(3);
-    await edit();
+    // The headers come at once, with a first heartbeat: no other one can be due.
     const [ndjson, sse, revoked] = await Promise.all(opening);
     assert.ok(ndjson !== undefined && sse !== undefined && revoked !== undefined);
-    await until(() => ndjson.text.includes('\n') && sse.text.includes('\n\n') && revoked.text.includes('\n'));
+    await until(() => ndjson.text === '\n' && sse.text === ':\n\n' && revoked.text === '\n');
+    await untilWaiting(3);
+    await edit();
+    await until(() => [ndjson, sse, revoked].every(({ text }) => text.includes('{') && text.endsWith('\n')));
     assert.equal(ndjson.message.headers['content-type'], lines);
     assert.equal(sse.message.headers['content-type'], events);
     for (const { message } of [ndjson, sse]) assert.equal(message.headers['cache-control'], 'no-store');
-    const entry = JSON.parse(ndjson.text.split('\n')[0] ?? '');
+    const entry = JSON.parse(ndjson.text);
     assert.equal(entry.id, one.ids.chunk);
-    assert.match(sse.text, /^id: \S+\ndata: \{.*\}\n\n/);
+    assert.match(sse.text, /^:\n\nid: \S+\ndata: \{.*\}\n\n/);
     const poll = OpenResponse.open(service, { after: await now(), wait: '60' }, secret.body.secret);
     await untilWaiting(4);
     assert.equal((await service.request('DELETE', `/admin/keys/${secret.body.id}`, { key: admin })).status, 200);

@@ -9,7 +9,7 @@ export type FollowOptions = {
   waitMillis: number;
   /** While it waits, `mayContinue` is called this often. */
   checkMillis: number;
-  /** While it waits, it returns an empty page this often. Default: never. */
+  /** While it waits, it returns an empty page this often, the first one at once. Default: never. */
   heartbeatMillis?: number | undefined;
   clock: () => number;
   /** Called before every wait. */
@@ -26,11 +26,13 @@ export async function* followChanges(
   store: Store,
   start: ChangePlace,
   selection: ChangeSelection,
-  { watch, waitMillis, checkMillis, heartbeatMillis = Infinity, clock, beforeWait, mayContinue }: FollowOptions,
+  { watch, waitMillis, checkMillis, heartbeatMillis, clock, beforeWait, mayContinue }: FollowOptions,
 ): AsyncGenerator<ChangePage, undefined> {
   let place = start;
   let idleSince = performance.now();
-  let sentAt = clock();
+  let sentAt: number | undefined;
+  // The clock of the machine may be set back.
+  const isQuiet = (millis: number) => sentAt === undefined || Math.abs(clock() - sentAt) >= millis;
   for (;;) {
     const page = await readChanges(store, place, selection);
     place = page.next;
@@ -48,13 +50,12 @@ export async function* followChanges(
         return;
       }
       beforeWait?.();
-      await watch.wait(Math.min(left, checkMillis));
-      if ((await mayContinue?.()) === false) return;
-      // The clock of the machine may be set back.
-      if (Math.abs(clock() - sentAt) >= heartbeatMillis) {
+      if (heartbeatMillis !== undefined && isQuiet(heartbeatMillis)) {
         sentAt = clock();
         yield page;
       }
+      await watch.wait(Math.min(left, checkMillis));
+      if ((await mayContinue?.()) === false) return;
     } while (!(await store.changes.hasNews(place)));
   }
 }
