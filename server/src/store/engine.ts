@@ -106,10 +106,13 @@ export type Writes = {
     input: { location: MessageLocation; eraser: Eraser };
     result: 'deleted' | 'no conversation' | 'no message';
   };
-  /** Only for an engine whose dialect `leavesCopies`. */
-  /** `token`: what `unclean` is before it. `isRebuilt`: only the log is left. The result: whether the file is clean. */
-  cleanFile: { input: { token: string; isRebuilt: boolean }; result: boolean };
+  /** Rebuilds the file without copies of deleted texts. Only for an engine whose dialect `leavesCopies`. */
+  rebuildFile: { input: undefined; result: undefined };
+  /** The result is false if someone else reads the log. Only for an engine whose dialect `leavesCopies`. */
+  emptyLog: { input: undefined; result: boolean };
   writeServiceValue: { input: { name: string; value: string }; result: undefined };
+  /** Removes it if it still has this value. */
+  removeServiceValue: { input: { name: string; value: string }; result: undefined };
   /** Deletes one batch of the oldest entries before an id. The result is their number. */
   trimAudit: { input: { before: string }; result: number };
   changeMonitoring: { input: MonitoringChange; result: undefined };
@@ -212,7 +215,7 @@ export type Dialect = {
   pairs(pairs: readonly (readonly [string, string])[]): Value[];
   /** Only one transaction writes at a time, so locks are not needed. */
   hasOneWriter: boolean;
-  /** Deleted texts may stay in the file until it is rebuilt: see `cleanFile`. */
+  /** Deleted texts may stay in the file until it is rebuilt: see `rebuildFile`. */
   leavesCopies: boolean;
   /** Reads rows that stay locked until the end of the transaction. `unchanged` is any column that is no part of a key. */
   lockRows(columns: string, table: string, condition: string, unchanged?: string): string;

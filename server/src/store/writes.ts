@@ -4,7 +4,14 @@ import { countUsers } from './accounting/user-writes.ts';
 import { sequenceChanges, startEpoch } from './changes/sequencing.ts';
 import { changeSession } from './console/session-statements.ts';
 import type { WriteContext, WriteInput, WriteName, WriteResult } from './engine.ts';
-import { cleanFile, deleteMessage, eraseConversations, writeServiceValue } from './erasure/writes.ts';
+import {
+  deleteMessage,
+  emptyLog,
+  eraseConversations,
+  rebuildFile,
+  removeServiceValue,
+  writeServiceValue,
+} from './erasure/writes.ts';
 import { createKey, noteKeyUse, revokeKey, updateKey } from './keys/writes.ts';
 import { createChildChunk, deleteChildChunk, updateChildChunk } from './knowledge/chunk-writes.ts';
 import { changeConversation, rateMessage } from './messages/writes.ts';
@@ -33,8 +40,10 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   countUsers,
   eraseConversations,
   deleteMessage,
-  cleanFile,
+  rebuildFile,
+  emptyLog,
   writeServiceValue,
+  removeServiceValue,
   changeSession,
   trimAudit,
   sequenceChanges,

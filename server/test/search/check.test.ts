@@ -12,6 +12,7 @@ import {
   onEveryEngine,
   startService,
 } from '../support/harness.ts';
+import { until } from '../support/until.ts';
 
 /** Runs statements that damage the index, as no program should. */
 const damage = (engine: Engine, url: string, statements: Record<Engine, readonly string[]>) =>
@@ -120,6 +121,28 @@ onEveryEngine('reindex --check', (engine) => {
     await writes;
     await service.end('SIGTERM');
   });
+
+  if (engine === 'sqlite')
+    it('other writes pass while reindex waits for a reader of the file', async (t) => {
+      const { one, records } = makeTwoTenants();
+      const service = await startService(engine);
+      t.after(() => service.close());
+      const word = 'zyxkept';
+      await service.load([...records, message(one.ids.conversation, 1, { query: word })]);
+      await service.index();
+      const slowReader = service.store.exports.all()[Symbol.asyncIterator]();
+      await slowReader.next();
+      let isWaiting = true;
+      const resetting = service.store.search.reset('the rules of another version').finally(() => {
+        isWaiting = false;
+      });
+      await until(async () => (await service.store.search.count()) === 0);
+      const added = message(one.ids.conversation, 2);
+      await service.load([added]);
+      assert.ok(isWaiting);
+      await slowReader.return?.();
+      await resetting;
+    });
 
   it('compares in slices of any size', async () => {
     const { one, records } = makeTwoTenants();

@@ -1,6 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { limits } from '../../contract/limits.ts';
-import { unavailable } from '../../domain/errors.ts';
 import type {
   AppRetention,
   Erased,
@@ -14,12 +11,9 @@ import type {
 import { newEntryId } from '../accounting/entry-id.ts';
 import type { Engine, Reader } from '../engine.ts';
 import * as sql from './statements.ts';
+import { waitForEmptyLog } from './wait-for-empty-log.ts';
 
 const { retentionDays, unclean } = sql.valueNames;
-
-/** Other writes pass in this time. */
-const pauseMillis = 500;
-const stillRead = () => unavailable('erased, but the file may have copies, since something is reading it: try again');
 
 /** Erasures, on either engine. */
 export class SqlErasure implements Erasure {
@@ -58,13 +52,10 @@ export class SqlErasure implements Erasure {
     if (!this.#engine.dialect.leavesCopies) return;
     const [mark] = await this.#engine.read(sql.findValue, unclean);
     if (mark === undefined) return;
-    const deadline = performance.now() + limits.fileReadersMillisMax;
-    const input = { token: mark.value, isRebuilt: false };
-    while (!(await this.#engine.write('cleanFile', input, { waitForever: true }))) {
-      if (performance.now() > deadline) throw stillRead();
-      input.isRebuilt = true;
-      await sleep(pauseMillis);
-    }
+    const { value } = mark;
+    await this.#engine.write('rebuildFile', undefined, { waitForever: true });
+    await waitForEmptyLog(this.#engine);
+    await this.#engine.write('removeServiceValue', { name: unclean, value }, { waitForever: true });
   }
 
   async findTombstones(conversation_ids: readonly string[]): Promise<Tombstone[]> {

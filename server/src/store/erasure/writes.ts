@@ -106,13 +106,23 @@ function* markUnclean({ leavesCopies }: Dialect): Write<void> {
   if (leavesCopies) yield* execute(sql.setValue, sql.valueNames.unclean, newVersion());
 }
 
-/** Writes nothing: the engine rebuilds its file after it. */
-export function* cleanFile(): Write<boolean> {
+/** Both write nothing: the engine rebuilds its file, or empties its log, after the transaction. */
+export function* rebuildFile(): Write<undefined> {
+  yield* begin();
+  return undefined;
+}
+
+export function* emptyLog(): Write<boolean> {
   yield* begin();
   return false;
 }
 
 export function* writeServiceValue({ name, value }: WriteInput<'writeServiceValue'>): Write<undefined> {
   yield* execute(sql.setValue, name, value);
+  return undefined;
+}
+
+export function* removeServiceValue({ name, value }: WriteInput<'removeServiceValue'>): Write<undefined> {
+  yield* execute(sql.removeValue, name, value);
   return undefined;
 }

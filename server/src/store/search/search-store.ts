@@ -5,6 +5,7 @@ import { ReadBudget } from '../../domain/store/read-budget.ts';
 import type { IndexChange, IndexCheck, IndexDifference, IndexState } from '../../domain/store/search-reads.ts';
 import type { SearchStore } from '../../domain/store/search-store.ts';
 import type { Engine } from '../engine.ts';
+import { waitForEmptyLog } from '../erasure/wait-for-empty-log.ts';
 import type { Slots } from '../large-responses.ts';
 import { checkIndex } from './check.ts';
 import { SqlSearchReads } from './search-reads.ts';
@@ -42,6 +43,8 @@ export class SqlSearchStore implements SearchStore {
 
   async reset(rules: string): Promise<void> {
     await this.#engine.write('resetIndex', { rules }, { waitForever: true });
+    // All pages of the index were overwritten, but the log may have copies.
+    if (this.#engine.dialect.leavesCopies) await waitForEmptyLog(this.#engine);
   }
 
   apply(from: string, changes: readonly IndexChange[], millis: number): Promise<string | undefined> {

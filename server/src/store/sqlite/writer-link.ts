@@ -31,7 +31,7 @@ export type QueuedWrite = { [N in WriteName]: { name: N; input: WriteInput<N> } 
 export type WriteOutcome = { result: unknown } | { failure: ErrorMessage };
 export type WriterMessage = { outcomes: WriteOutcome[] } | { busy: true } | { applied: number } | { withdrawn: true };
 
-const longWrites: readonly WriteName[] = ['eraseConversations', 'cleanFile', 'resetIndex'];
+const longWrites: readonly WriteName[] = ['eraseConversations', 'rebuildFile', 'emptyLog', 'resetIndex'];
 
 /** Such a write is sent and committed alone. */
 export const isLong = (write: QueuedWrite): boolean =>

@@ -3,7 +3,6 @@ import { limits } from '../../contract/limits.ts';
 import { type ErrorMessage, toErrorMessage, unavailable } from '../../domain/errors.ts';
 import { explainDiskError, sqliteBusy, sqliteCode, sqliteReadOnly, transientSqliteCodes } from '../disk-errors.ts';
 import type { WriteInput, WriteName, WriteResult } from '../engine.ts';
-import { removeValue, valueNames } from '../erasure/statements.ts';
 import { writes } from '../writes.ts';
 import { writePendingEntries } from './changes.ts';
 import { Connection } from './connection.ts';
@@ -116,8 +115,8 @@ function commit(sent: Group[]): void {
     Atomics.add(anyLink.commits, 0, 1);
     for (const [at, { writes }] of groups.entries()) {
       const [write] = writes;
-      if (write?.name === 'cleanFile') outcomes[at] = [{ result: cleanFile(write.input) }];
-      if (write?.name === 'resetIndex') waitForEmptyLog();
+      if (write?.name === 'rebuildFile') rebuildFile();
+      if (write?.name === 'emptyLog') outcomes[at] = [{ result: isLogEmptied() }];
     }
     for (const [index, { link }] of groups.entries()) send(link, { outcomes: outcomes[index] as WriteOutcome[] });
   } catch (error) {
@@ -147,34 +146,19 @@ function recover(code: number): void {
 
 /**
  * Removes erased texts from the file. Overwriting deleted cells is not enough: SQLite leaves copies in the unused parts of
- * pages when it moves rows. So the file is rebuilt, and the log is emptied. Returns false if someone else reads the log: the
- * sender waits and asks again, so that other writes pass meanwhile.
+ * pages when it moves rows.
  */
-function cleanFile({ token, isRebuilt }: WriteInput<'cleanFile'>): boolean {
+function rebuildFile(): void {
   try {
-    if (!isRebuilt) retryWhileBusy(Date.now() + limits.fileReadersMillisMax, () => db.db.exec('VACUUM'));
+    retryWhileBusy(Date.now() + limits.fileReadersMillisMax, () => db.db.exec('VACUUM'));
   } catch (error) {
     const reason = (error as Error).message;
     throw unavailable(`erased, but the file may have copies, since it cannot be rebuilt (${reason}): try again`);
   }
-  if (!emptyLog()) return false;
-  db.run(removeValue, valueNames.unclean, token);
-  return true;
 }
 
-/** Whether no one else reads the log. */
-const emptyLog = (): boolean => db.get('PRAGMA wal_checkpoint(TRUNCATE)')?.busy === 0;
-
-/** All pages of the index were overwritten, but the log has copies. */
-function waitForEmptyLog(): void {
-  const deadline = Date.now() + limits.fileReadersMillisMax;
-  while (!emptyLog()) {
-    if (Date.now() > deadline) {
-      throw unavailable('erased, but the file may have copies, since something is reading it: run reindex again');
-    }
-    pause(busyMillis);
-  }
-}
+/** Returns false if someone else reads the log: the sender asks again, so that other writes pass meanwhile. */
+const isLogEmptied = (): boolean => db.get('PRAGMA wal_checkpoint(TRUNCATE)')?.busy === 0;
 
 /** Retries while another process has the lock. */
 function retryWhileBusy(deadline: number, work: () => void): void {
