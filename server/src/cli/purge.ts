@@ -49,9 +49,10 @@ function selectionOf(values: { conversation?: string; app?: string; user?: strin
 }
 
 export function describe({ conversations, messages }: { conversations: number; messages: number }): string {
-  const count = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`;
-  return `${count(conversations, 'conversation')} with ${count(messages, 'message')}`;
+  return `${countOf(conversations, 'conversation')} with ${countOf(messages, 'message')}`;
 }
+
+export const countOf = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
 
 async function confirm(prompt: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });

@@ -2,7 +2,7 @@ import { type RetainedApp, retain } from '../domain/erasure/retention.ts';
 import { underLease } from '../domain/lease.ts';
 import { retentionLease } from '../service/retention.ts';
 import { type Command, epochSeconds, parse, print, visible, withStore } from './command.ts';
-import { describe } from './purge.ts';
+import { countOf, describe } from './purge.ts';
 
 export const retainCommand: Command = {
   help: `Usage: backscroll retain [--dry-run]
@@ -23,7 +23,7 @@ Options:
         apps += 1;
         const { app_id, name, retention_days: days } = app;
         const action = isDry ? 'would erase' : 'erased';
-        print(`${action} ${describe(app)} of ${visible(name)} (${app_id}), ${days} days`);
+        print(`${action} ${describe(app)} of ${visible(name)} (${app_id}), ${countOf(days, 'day')}`);
       };
       if (isDry) await retain(store, { now: epochSeconds(), isDry, retention_days }, show);
       else {

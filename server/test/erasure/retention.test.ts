@@ -102,6 +102,8 @@ onEveryEngine('retention', (engine) => {
     const common = { RETENTION_DAYS: '7' };
     const ofOthers = `2 conversations with 1 message of app (${other.ids.app}), 7 days\n`;
     assert.equal(await command(['retain', '--dry-run'], common), `would erase ${ofOthers}`);
+    const shortest = await command(['retain', '--dry-run'], { RETENTION_DAYS: '1' });
+    assert.equal(shortest, `would erase ${ofOthers.replace('7 days', '1 day')}`);
     assert.equal(await command(['retain', '--dry-run']), 'nothing is due\n', 'a dry run stores no period');
     assert.equal(await command(['retain'], common), `erased ${ofOthers}`);
     // In force for processes without the setting.
