@@ -88,6 +88,22 @@ onEveryEngine('feedback, search and times for app keys', (engine) => {
     assert.equal((await get('/v1/app/feedbacks?limit=101')).status, 200);
   });
 
+  it('200: a time that the format cannot show is the nearest one that it can', async () => {
+    const far = conversation(other.ids.app, 'far', 1);
+    const times = [9_007_199_254_740_991, 253_402_300_800, 253_402_300_799, -62_167_219_201, -9_007_199_254_740_991];
+    await service.load([far, ...times.map((created_at) => message(far.id, created_at, { feedback: liked }))]);
+    const { body } = await get('/v1/app/feedbacks', other.keys.app);
+    const [last, first] = ['9999-12-31T23:59:59Z', '0000-01-01T00:00:00Z'];
+    assert.deepEqual(
+      body.data.filter((row: Row) => row.conversation_id === far.id).map((row: Row) => row.created_at),
+      [last, last, last, first, first],
+    );
+    await service.store.erasure.erase(
+      { app_id: other.ids.app, user: 'far' },
+      { action: 'purge', key_id: null, now: 1 },
+    );
+  });
+
   it('200: the list follows ratings, records and deletions', async () => {
     const [target] = many;
     const ids = async () => (await get('/v1/app/feedbacks')).body.data.map((row: Row) => row.message_id);
