@@ -139,7 +139,7 @@ export const settings = {
     'knowledge keys of that Dify installation, one for each workspace, separated by commas, for `--dify-url`',
   ),
   dify_dataset_key: secret(
-    'a knowledge key of the Dify installation that owns the data: edits in the console are sent there with it',
+    'a knowledge key of the Dify installation that owns the data: edits in the console are sent to that installation with it',
   ),
   upstream_url: {
     fallback: undefined,
@@ -151,7 +151,7 @@ export const settings = {
   public_url: {
     fallback: undefined,
     allowed: 'http://HOST:PORT or https://…, without user, path, query and fragment',
-    help: 'the address by which people reach this installation: for links to the console, and browsers there may send requests to `/mcp`',
+    help: 'the address by which people reach this installation: for links to the console; a browser that shows a page of this address may send requests to `/mcp`',
     parse: originOf,
     withoutSecret: (text) => text.replace(/\/\/[^/]*@/, '//…@').replace(/[?#].*/s, '?…'),
   } satisfies Setting<string | undefined>,
