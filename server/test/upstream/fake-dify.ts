@@ -85,11 +85,15 @@ export class FakeDify {
   }
 
   async untilServed(service: Pick<Service, 'base'>): Promise<void> {
-    await until(async () => {
-      const before = this.upstream.requests.length;
-      const { status } = await read(service, page());
-      return status === 200 && this.upstream.requests.length === before;
-    });
+    let status = 0;
+    await until(
+      async () => {
+        const before = this.upstream.requests.length;
+        ({ status } = await read(service, `${page()}&limit=1`));
+        return status === 200 && this.upstream.requests.length === before;
+      },
+      () => `Backscroll responds: ${status} after ${this.upstream.requests.length} requests of the upstream`,
+    );
     this.upstream.requests.length = 0;
   }
 

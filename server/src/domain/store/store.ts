@@ -90,7 +90,7 @@ export type OpenPage = {
   first_message_exists: boolean;
   next: string | undefined;
   messages: readonly MessagePosition[];
-  /** Reads all messages once, in their order: each batch begins after the one before it. */
+  /** Reads the messages in their order: each batch begins after the one before it, or again with the first message. */
   readDocs(batch: readonly MessagePosition[]): Promise<Uint8Array[]>;
   close(): void;
 };

@@ -1,6 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import {
   type FoundPage,
+  type MessagePosition,
   type Messages,
   messageSeparator,
   type OpenPage,
@@ -90,10 +91,12 @@ export function openPage(db: Connection, position: PagePosition, shape: PageShap
   if (conversation === undefined) return undefined;
   const { version, start } = conversation;
   const page = pageOfRows(start === undefined ? [] : findPositions(db, start, shape), shape);
+  const iterateDocs = ({ created_at, sequence }: MessagePosition) =>
+    db.iterate(pageStatements.docs[shape.page_order], position.conversation_id, created_at, sequence);
   let docs: Iterator<{ doc: Uint8Array }> | undefined;
   const readDocs: OpenPage['readDocs'] = async (batch) =>
-    batch.map(({ created_at, sequence }) => {
-      docs ??= db.iterate(pageStatements.docs[shape.page_order], position.conversation_id, created_at, sequence);
+    batch.map((message) => {
+      if (docs === undefined || message === page.messages[0]) docs = iterateDocs(message);
       return docs.next().value.doc;
     });
   return {
