@@ -24,8 +24,8 @@ const concurrency = 3;
 /** For a test that hangs: far more than a group of files needs on a busy machine. */
 const groupMillisMax = process.env.TEST_LONG ? 3_600_000 : 1_200_000;
 const slowestShown = 10;
-/** Files of one process, in which the program is loaded and compiled once. */
-const groupSize = 6;
+/** At most so many files run in one process, in which the program is loaded and compiled once. */
+const groupSizeMax = 10;
 
 /** Seconds of processor time per file: twice what a file takes beside other work, which is more than it takes alone. */
 const budget = 60;
@@ -56,11 +56,11 @@ function groupsOf(files: string[]): string[][] {
     files.filter((file) => !isLarge(file)),
     (file) => dirname(file),
   );
-  const groups = [...byFolder.values()].flatMap((some) =>
-    Array.from({ length: Math.ceil(some.length / groupSize) }, (_, at) =>
-      some.slice(at * groupSize, (at + 1) * groupSize),
-    ),
-  );
+  const groups = [...byFolder.values()].flatMap((some) => {
+    const count = Math.ceil(some.length / groupSizeMax);
+    const size = Math.ceil(some.length / count);
+    return Array.from({ length: count }, (_, at) => some.slice(at * size, (at + 1) * size));
+  });
   return [...files.filter(isLarge).map((file) => [file]), ...groups];
 }
 

@@ -6,6 +6,8 @@ export type Call = { args: readonly string[]; cwd: string; env: Record<string, s
 export type Result = { code: number; stdout: string; stderr: string };
 
 const ownEnv = { ...process.env };
+// A command may listen to the exit of its process, which this one outlives.
+process.setMaxListeners(0);
 
 process.on('message', async ({ args, cwd, env, stdin }: Call) => {
   process.chdir(cwd);
