@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { itOnOneEngine, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { provider } from '../support/isolation-fixture.ts';
 import { operations } from '../support/isolation-matrix.ts';
 
@@ -200,7 +200,7 @@ onEveryEngine('lists of the console API', (engine) => {
       }
     });
 
-    it(`${name}: 400: an invalid cursor or limit is rejected`, async () => {
+    itOnOneEngine(engine, `${name}: 400: an invalid cursor or limit is rejected`, async () => {
       const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
       const cursor = (await get(`${path}?limit=1`)).body.next_cursor;
       const key = JSON.parse(Buffer.from(cursor, 'base64url').toString());
@@ -255,7 +255,7 @@ onEveryEngine('lists of the console API', (engine) => {
       );
     });
 
-    it(`${name}: 200: HEAD works, and the response may not be stored`, async () => {
+    itOnOneEngine(engine, `${name}: 200: HEAD works, and the response may not be stored`, async () => {
       const { status, headers } = await service.request('HEAD', path, { key: admin });
       assert.deepEqual([status, headers['cache-control']], [200, 'no-store']);
     });
@@ -341,7 +341,7 @@ onEveryEngine('lists of the console API', (engine) => {
     for (const query of ['order=up', 'include=x']) assert.equal((await get(`${path}?${query}`)).status, 400);
   });
 
-  it('400: a parameter that a list does not have, by its name', async () => {
+  itOnOneEngine(engine, '400: a parameter that a list does not have, by its name', async () => {
     const paths = operations.filter(({ method, path }) => method === 'GET' && path.startsWith('/admin/'));
     const lists = paths.filter(({ hasQuery }) => hasQuery).map(({ path }) => path.replaceAll(/\{\w+\}/g, 'x'));
     assert.ok(lists.length > 15);

@@ -9,6 +9,7 @@ import { digestOf, makeSecret } from '../../src/domain/secret.ts';
 import { trimRegularly } from '../../src/service/maintenance.ts';
 import {
   type Engine,
+  itOnOneEngine,
   makeTwoTenants,
   onEveryEngine,
   type Service,
@@ -105,7 +106,7 @@ onEveryEngine('sessions of the console', (engine) => {
     assert.equal((await service.request('HEAD', path, withSession(pair))).status, 200);
   });
 
-  it('200: behind a TLS proxy the cookie is Secure', async () => {
+  itOnOneEngine(engine, '200: behind a TLS proxy the cookie is Secure', async () => {
     for (const [proto, isSecure] of [
       ['https', true],
       ['HTTPS', true],
@@ -121,7 +122,7 @@ onEveryEngine('sessions of the console', (engine) => {
     }
   });
 
-  it('200 and 401: a session allows what the console needs, and nothing else', async () => {
+  itOnOneEngine(engine, '200 and 401: a session allows what the console needs, and nothing else', async () => {
     const cookie = await newSession(admin);
     const inDataset = `/admin/datasets/${one.ids.dataset}/documents`;
     for (const allowed of ['workspaces', 'apps', 'datasets', 'keys', 'traffic', 'records', `apps/${one.ids.app}`])
@@ -155,61 +156,73 @@ onEveryEngine('sessions of the console', (engine) => {
     assert.equal(await statusOf(cookie), 401);
   });
 
-  it('401: the cookie is ignored without the header, and in requests from another site', async () => {
-    const cookie = await newSession(admin);
-    const unauthorized = (await service.request('GET', '/admin/keys')).body;
-    const rejectedHeaders: Record<string, string>[] = [
-      { cookie },
-      { cookie, 'backscroll-console': '' },
-      { cookie, 'backscroll-console': '0' },
-      { cookie, 'backscroll-console': '1, 1' },
-      ...['cross-site', 'same-site', 'none', 'x'].map((site) => ({ cookie, ...consoleHeader, 'sec-fetch-site': site })),
-      // A cookie does not make up for an invalid key.
-      { cookie, ...consoleHeader, authorization: `Bearer ${makeSecret('admin')}` },
-      { cookie, ...consoleHeader, authorization: 'Basic eDp5' },
-      { cookie: cookie.slice(0, -1), ...consoleHeader },
-      { cookie: `${cookie}A`, ...consoleHeader },
-      { cookie: `x${cookie}`, ...consoleHeader },
-      { cookie: secretOf(cookie), ...consoleHeader },
-      { cookie: 'backscroll_session=', ...consoleHeader },
-      { cookie: `backscroll_session=${admin}`, ...consoleHeader },
-    ];
-    for (const headers of rejectedHeaders) {
-      const response = await service.request('GET', '/admin/keys', { headers });
-      assert.deepEqual([response.status, response.body], [401, unauthorized], JSON.stringify(headers));
-    }
-    for (const headers of rejectedHeaders.filter(({ authorization }) => authorization === undefined))
-      assert.equal((await service.request('GET', path, { headers })).status, 401, JSON.stringify(headers));
-    for (const more of [{}, { 'sec-fetch-site': 'same-origin' }])
-      assert.equal((await service.request('GET', '/admin/keys', withSession(cookie, more))).status, 200);
-    for (const other of [`a=b; ${cookie}`, `${cookie}; c=d`, `a="; x";${cookie};c=d`])
-      assert.equal((await service.request('GET', '/admin/keys', withSession(other))).status, 200, other);
-  });
+  itOnOneEngine(
+    engine,
+    '401: the cookie is ignored without the header, and in requests from another site',
+    async () => {
+      const cookie = await newSession(admin);
+      const unauthorized = (await service.request('GET', '/admin/keys')).body;
+      const rejectedHeaders: Record<string, string>[] = [
+        { cookie },
+        { cookie, 'backscroll-console': '' },
+        { cookie, 'backscroll-console': '0' },
+        { cookie, 'backscroll-console': '1, 1' },
+        ...['cross-site', 'same-site', 'none', 'x'].map((site) => ({
+          cookie,
+          ...consoleHeader,
+          'sec-fetch-site': site,
+        })),
+        // A cookie does not make up for an invalid key.
+        { cookie, ...consoleHeader, authorization: `Bearer ${makeSecret('admin')}` },
+        { cookie, ...consoleHeader, authorization: 'Basic eDp5' },
+        { cookie: cookie.slice(0, -1), ...consoleHeader },
+        { cookie: `${cookie}A`, ...consoleHeader },
+        { cookie: `x${cookie}`, ...consoleHeader },
+        { cookie: secretOf(cookie), ...consoleHeader },
+        { cookie: 'backscroll_session=', ...consoleHeader },
+        { cookie: `backscroll_session=${admin}`, ...consoleHeader },
+      ];
+      for (const headers of rejectedHeaders) {
+        const response = await service.request('GET', '/admin/keys', { headers });
+        assert.deepEqual([response.status, response.body], [401, unauthorized], JSON.stringify(headers));
+      }
+      for (const headers of rejectedHeaders.filter(({ authorization }) => authorization === undefined))
+        assert.equal((await service.request('GET', path, { headers })).status, 401, JSON.stringify(headers));
+      for (const more of [{}, { 'sec-fetch-site': 'same-origin' }])
+        assert.equal((await service.request('GET', '/admin/keys', withSession(cookie, more))).status, 200);
+      for (const other of [`a=b; ${cookie}`, `${cookie}; c=d`, `a="; x";${cookie};c=d`])
+        assert.equal((await service.request('GET', '/admin/keys', withSession(other))).status, 200, other);
+    },
+  );
 
-  it('401: only a valid admin key creates a session, and the response is the same for all others, except a key of another kind', async () => {
-    const keys = {
-      'not a key': 'x',
-      empty: '',
-      'not ASCII': 'admin-é',
-      'a lone surrogate': 'admin-\ud800',
-      unknown: makeSecret('admin'),
-      expired: (await newKey({ expires_at: 1 })).secret,
-      revoked: (await newKey({ revoked_at: 1 })).secret,
-      'in upper case': admin.toUpperCase(),
-      'with a scheme': `Bearer ${admin}`,
-    };
-    const unauthorized = (await service.request('GET', path)).body;
-    for (const [name, key] of Object.entries(keys)) {
-      const response = await signIn(key);
-      assert.deepEqual([response.status, response.body], [401, unauthorized], name);
-      assert.equal(response.headers['set-cookie'], undefined, name);
-    }
-    const { status, body, headers } = await signIn(one.keys.knowledge);
-    const message = 'a key of kind admin is required; this key is of kind knowledge';
-    assert.deepEqual([status, body.message, headers['set-cookie']], [401, message, undefined]);
-  });
+  itOnOneEngine(
+    engine,
+    '401: only a valid admin key creates a session, and the response is the same for all others, except a key of another kind',
+    async () => {
+      const keys = {
+        'not a key': 'x',
+        empty: '',
+        'not ASCII': 'admin-é',
+        'a lone surrogate': 'admin-\ud800',
+        unknown: makeSecret('admin'),
+        expired: (await newKey({ expires_at: 1 })).secret,
+        revoked: (await newKey({ revoked_at: 1 })).secret,
+        'in upper case': admin.toUpperCase(),
+        'with a scheme': `Bearer ${admin}`,
+      };
+      const unauthorized = (await service.request('GET', path)).body;
+      for (const [name, key] of Object.entries(keys)) {
+        const response = await signIn(key);
+        assert.deepEqual([response.status, response.body], [401, unauthorized], name);
+        assert.equal(response.headers['set-cookie'], undefined, name);
+      }
+      const { status, body, headers } = await signIn(one.keys.knowledge);
+      const message = 'a key of kind admin is required; this key is of kind knowledge';
+      assert.deepEqual([status, body.message, headers['set-cookie']], [401, message, undefined]);
+    },
+  );
 
-  it('400 and 415: an invalid body is rejected with the name of the field', async () => {
+  itOnOneEngine(engine, '400 and 415: an invalid body is rejected with the name of the field', async () => {
     for (const body of [{}, { key: 1 }, { key: null }, { secret: admin }]) {
       const response = await service.request('POST', path, { body });
       assert.equal(response.status, 400);
@@ -222,7 +235,7 @@ onEveryEngine('sessions of the console', (engine) => {
       assert.equal((await signIn(admin, { 'content-type': type })).status, 415, type);
   });
 
-  it('429: failed sign-ins count as failed keys; a valid key can still sign in', async () => {
+  itOnOneEngine(engine, '429: failed sign-ins count as failed keys; a valid key can still sign in', async () => {
     const from = `127.0.2.${++address}`;
     const attempt = (key: string) => service.request('POST', path, { body: { key }, from });
     const statuses = [];
@@ -231,7 +244,7 @@ onEveryEngine('sessions of the console', (engine) => {
     assert.equal((await attempt(admin)).status, 200);
   });
 
-  it('408: incomplete sign-in requests do not block others', async () => {
+  itOnOneEngine(engine, '408: incomplete sign-in requests do not block others', async () => {
     const small = await startService(engine, { IN_FLIGHT_MAX: '20' }, service.config.database_url);
     const head = `POST ${path} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`;
     const sockets = Array.from({ length: 40 }, () => net.connect(small.port, '127.0.0.1').setEncoding('utf8'));
@@ -251,7 +264,7 @@ onEveryEngine('sessions of the console', (engine) => {
     }
   });
 
-  it('413: the body of a sign-in is limited to 16 KiB', async () => {
+  itOnOneEngine(engine, '413: the body of a sign-in is limited to 16 KiB', async () => {
     const response = await signIn('x'.repeat(16_384));
     assert.deepEqual([response.status, response.body.message], [413, 'the body is larger than 16384 bytes']);
   });
@@ -341,7 +354,7 @@ onEveryEngine('sessions of the console', (engine) => {
     }
   });
 
-  it('429: requests of a session count for its key', async () => {
+  itOnOneEngine(engine, '429: requests of a session count for its key', async () => {
     const limited = await startService(engine, { RATE_LIMIT: '2' }, service.config.database_url);
     try {
       limited.freezeClock();

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { purge } from '../../src/domain/erasure/purge.ts';
-import { makeTenant, makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import {
+  itOnOneEngine,
+  makeTenant,
+  makeTwoTenants,
+  message,
+  onEveryEngine,
+  type Service,
+  startService,
+} from '../support/harness.ts';
 
 const idAt = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 
@@ -160,7 +168,7 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.deepEqual((await list({ user: 'a\0' })).body.data, []);
   });
 
-  it('400: invalid parameters, and apps that are not for chat', async () => {
+  itOnOneEngine(engine, '400: invalid parameters, and apps that are not for chat', async () => {
     for (const query of ['limit=0', 'limit=101', 'limit=1e1', 'sort_by=name', 'user=a&user=b', 'last_id=a&last_id=b']) {
       assert.equal((await get(`/conversations?${query}`)).body.code, 'invalid_param', query);
     }
@@ -242,7 +250,7 @@ onEveryEngine('conversations of an app', (engine) => {
     service.freezeClock();
   });
 
-  it('204: a chunked body of a DELETE may be empty, and then needs no content type', async () => {
+  itOnOneEngine(engine, '204: a chunked body of a DELETE may be empty, and then needs no content type', async () => {
     const id = randomUUID();
     await service.load([conversation(id)]);
     const send = (options: object) =>
@@ -373,7 +381,7 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.deepEqual((await get('/parameters')).body, parameters);
   });
 
-  it('403: a read-only key allows reads only', async () => {
+  itOnOneEngine(engine, '403: a read-only key allows reads only', async () => {
     const id = randomUUID();
     await service.load([conversation(id)]);
     const patchKey = (key_id: string, read_only: unknown) =>

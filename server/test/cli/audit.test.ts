@@ -15,7 +15,7 @@ import {
   sendRequest,
   serve,
 } from '../support/cli-helpers.ts';
-import { type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl, onEveryEngine } from '../support/harness.ts';
+import { type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl, onOneEngine } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 type Written = { key_id: string | null; action: string; record: string; count: number; ids: string[] };
@@ -100,7 +100,7 @@ it('key uses are stored in batches; a failed batch is part of the next', async (
   assert.deepEqual(batches.map(Object.fromEntries), expected);
 });
 
-onEveryEngine('the audit log', (engine) => {
+onOneEngine('the audit log', (engine) => {
   let installation: Awaited<ReturnType<typeof startInstallation>>;
   before(async () => {
     installation = await startInstallation(engine);

@@ -376,7 +376,7 @@ describe('import and export', parallel, () => {
   it('report the first invalid line of a file that several threads validate, and preserve the order of a valid one', async (t) => {
     const cwd = await newFolder(t);
     const { ids, records } = makeTenant();
-    const count = shortOrLong(5_000, 60_000);
+    const count = shortOrLong(3_500, 60_000);
     const [early, late, last] = [count - 3_000, count - 1_000, count - 250];
     const one = { ...message(ids.conversation, 1), answer: 'é'.repeat(400), created_at: 1 };
     const line = (at: number) => JSON.stringify({ ...one, id: randomUUID(), query: `${at}` });

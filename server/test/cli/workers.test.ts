@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../src/contract/limits.ts';
 import { type Installation, install } from '../experiments/support/installation.ts';
 import { call, newFolder, newScope, run, type ServerProcess } from '../support/cli-helpers.ts';
-import { message, ndjson, newDatabaseUrl, onEveryEngine } from '../support/harness.ts';
+import { message, ndjson, newDatabaseUrl, onOneEngine } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { type Connection, connectToBothWorkers } from '../support/workers/connections.ts';
 
@@ -34,7 +34,7 @@ const metric = (text: string, name: string): number =>
       ?.slice(name.length),
   );
 
-onEveryEngine('two workers', (engine) => {
+onOneEngine('two workers', (engine) => {
   const scope = newScope();
   let installation: Installation;
   let serving: ServerProcess;

@@ -16,6 +16,7 @@ import {
 } from '../support/browser.ts';
 import { repository } from '../support/cli-helpers.ts';
 import type { Service } from '../support/harness.ts';
+import { isLong } from '../support/long.ts';
 import { openapiFile } from '../support/openapi-check.ts';
 import { startStarter } from '../support/record-examples.ts';
 import { until, untilEqual, untilMatch } from '../support/until.ts';
@@ -67,7 +68,7 @@ describe('the reference', () => {
         'Knowledge',
         'Models',
       ]);
-      for (const { operationId, summary } of operations) {
+      for (const { operationId, summary } of isLong ? operations : operations.filter((_, n) => n % 8 === 0)) {
         await page.evaluate(`location.hash = '${operationId}'`);
         await article(page, operationId).getByRole('heading', { name: summary, exact: true }).waitFor();
         await untilEqual(() => page.title(), `${summary} · Backscroll API reference`);

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { it, type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
 import type { Store } from '../../src/domain/store/store.ts';
 import { execute } from '../experiments/support/schema-databases.ts';
 import { command, newFolder, run } from '../support/cli-helpers.ts';
 import { createDify, type DifyDatabase, difyRows } from '../support/dify-database.ts';
 import { type Engine, newDatabaseUrl, onOneEngine, startService } from '../support/harness.ts';
-import { itLong, shortOrLong } from '../support/long.ts';
+import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 import { manyRows, startLoad } from './load.ts';
 import { exportOf, runImport } from './runs.ts';
@@ -92,7 +92,7 @@ onOneEngine('an import that is killed', (engine) => {
     await assertEqualToSource(setup);
   });
 
-  it('continues to follow a source under load', async (t) => {
+  itLong('continues to follow a source under load', async (t) => {
     const setup = await start(t, engine);
     const { dify, countMessages, options } = setup;
     const load = startLoad(dify.url);
@@ -102,7 +102,7 @@ onOneEngine('an import that is killed', (engine) => {
       await until(async () => (await countMessages()) > before + 20);
       return child;
     };
-    for (let kills = 0; kills < shortOrLong(1, 20); kills += 1) await kill(await followUntilMore());
+    for (let kills = 0; kills < 20; kills += 1) await kill(await followUntilMore());
     const last = await followUntilMore();
     const turns = await load.end();
     assert.ok(turns > 40);

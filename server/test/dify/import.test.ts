@@ -11,7 +11,7 @@ import {
   minutesAgo,
   tokens,
 } from '../support/dify-database.ts';
-import { onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { itOnOneEngine, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { exportOf, runImport } from './runs.ts';
 
 onEveryEngine('an import from Dify', (engine) => {
@@ -76,7 +76,7 @@ onEveryEngine('an import from Dify', (engine) => {
     assert.deepEqual(await readState(), state);
   });
 
-  it('finds changed rows, and changed parts of messages', async (t) => {
+  itOnOneEngine(engine, 'finds changed rows, and changed parts of messages', async (t) => {
     const { dify, store } = await start(t);
     await dify.insert('messages', oneMessage(60), oneMessage(61), oneMessage(62), oneMessage(63));
     await runImport(dify.url, store);
@@ -123,7 +123,7 @@ onEveryEngine('an import from Dify', (engine) => {
     assert.ok(await recordOf(store, 'message', difyId(65)));
   });
 
-  it('finds forms that were answered', async (t) => {
+  itOnOneEngine(engine, 'finds forms that were answered', async (t) => {
     const { dify, store } = await start(t);
     const form_id = difyId(81);
     await dify.insert('messages', oneMessage(80));
@@ -147,47 +147,51 @@ onEveryEngine('an import from Dify', (engine) => {
     assert.match(JSON.stringify(extra_contents), /Your name\?/);
   });
 
-  it('keeps who created knowledge, when it was disabled, and the order of conversations by their last change', async (t) => {
-    const { dify, service, store } = await start(t);
-    const [account, other] = [difyId(88), difyId(50)];
-    await dify.run(`
+  itOnOneEngine(
+    engine,
+    'keeps who created knowledge, when it was disabled, and the order of conversations by their last change',
+    async (t) => {
+      const { dify, service, store } = await start(t);
+      const [account, other] = [difyId(88), difyId(50)];
+      await dify.run(`
       UPDATE datasets SET created_by = '${account}'; UPDATE documents SET created_by = '${account}';
       UPDATE document_segments SET created_by = '${account}', enabled = false, disabled_at = '2026-11-02T00:00:00'`);
-    await dify.insert('conversations', {
-      ...{ id: other, app_id: ids.app, from_end_user_id: ids.user, created_at: at(1793600000) },
-      updated_at: at(1793600500),
-    });
-    await runImport(dify.url, store);
-    const key = tokens.dataset;
-    const datasets = await service.request('GET', '/v1/datasets', { key });
-    const documents = await service.request('GET', `/v1/datasets/${ids.dataset}/documents`, { key });
-    const path = `/v1/datasets/${ids.dataset}/documents/${ids.document}`;
-    const segments = await service.request('GET', `${path}/segments`, { key });
-    for (const { body } of [datasets, documents, segments]) assert.equal(body.data[0].created_by, account);
-    assert.equal((await service.request('GET', path, { key })).body.created_by, account);
-    assert.equal(segments.body.data[0].disabled_at, Date.UTC(2026, 10, 2) / 1000);
-    const list = async () => {
-      const { body } = await service.request('GET', '/v1/conversations?user=visitor-1', { key: tokens.app });
-      return body.data.map((one: { id: string; updated_at: number }) => [one.id, one.updated_at]);
-    };
-    const [older, newer] = [
-      [ids.conversation, 1793600002],
-      [other, 1793600500],
-    ];
-    assert.deepEqual(await list(), [newer, older]);
-    // A rename there changes nothing but the name and this time.
-    await dify.run(`UPDATE conversations SET name = 'x', updated_at = to_timestamp(1793600900) AT TIME ZONE 'UTC'
+      await dify.insert('conversations', {
+        ...{ id: other, app_id: ids.app, from_end_user_id: ids.user, created_at: at(1793600000) },
+        updated_at: at(1793600500),
+      });
+      await runImport(dify.url, store);
+      const key = tokens.dataset;
+      const datasets = await service.request('GET', '/v1/datasets', { key });
+      const documents = await service.request('GET', `/v1/datasets/${ids.dataset}/documents`, { key });
+      const path = `/v1/datasets/${ids.dataset}/documents/${ids.document}`;
+      const segments = await service.request('GET', `${path}/segments`, { key });
+      for (const { body } of [datasets, documents, segments]) assert.equal(body.data[0].created_by, account);
+      assert.equal((await service.request('GET', path, { key })).body.created_by, account);
+      assert.equal(segments.body.data[0].disabled_at, Date.UTC(2026, 10, 2) / 1000);
+      const list = async () => {
+        const { body } = await service.request('GET', '/v1/conversations?user=visitor-1', { key: tokens.app });
+        return body.data.map((one: { id: string; updated_at: number }) => [one.id, one.updated_at]);
+      };
+      const [older, newer] = [
+        [ids.conversation, 1793600002],
+        [other, 1793600500],
+      ];
+      assert.deepEqual(await list(), [newer, older]);
+      // A rename there changes nothing but the name and this time.
+      await dify.run(`UPDATE conversations SET name = 'x', updated_at = to_timestamp(1793600900) AT TIME ZONE 'UTC'
       WHERE id = '${ids.conversation}'`);
-    await runImport(dify.url, store);
-    assert.deepEqual(await list(), [[ids.conversation, 1793600900], newer]);
-    await dify.insert('messages', oneMessage(60, { created_at: at(1793600800) }));
-    await runImport(dify.url, store);
-    assert.deepEqual(await list(), [[ids.conversation, 1793600900], newer]);
-    const exported = await exportOf(store);
-    assert.equal(exported.find(({ id }) => id === other)?.updated_at, 1793600500);
-  });
+      await runImport(dify.url, store);
+      assert.deepEqual(await list(), [[ids.conversation, 1793600900], newer]);
+      await dify.insert('messages', oneMessage(60, { created_at: at(1793600800) }));
+      await runImport(dify.url, store);
+      assert.deepEqual(await list(), [[ids.conversation, 1793600900], newer]);
+      const exported = await exportOf(store);
+      assert.equal(exported.find(({ id }) => id === other)?.updated_at, 1793600500);
+    },
+  );
 
-  it('waits for messages that Dify has not finished', async (t) => {
+  itOnOneEngine(engine, 'waits for messages that Dify has not finished', async (t) => {
     const { dify, store } = await start(t);
     await dify.insert('messages', oneMessage(60, { answer: '', created_at: minutesAgo(1) }));
     await dify.insert('messages', oneMessage(61, { answer: '', created_at: minutesAgo(11) }));
@@ -296,7 +300,7 @@ onEveryEngine('an import from Dify', (engine) => {
     assert.equal((await recordOf(store, 'conversation', ids.deleted))?.deleted, true);
   });
 
-  it('compares times, with an overlap, if the server of the source is another one', async (t) => {
+  itOnOneEngine(engine, 'compares times, with an overlap, if the server of the source is another one', async (t) => {
     const { dify, store } = await start(t);
     await runImport(dify.url, store);
     const source = `dify ${ids.workspace}`;
@@ -310,7 +314,7 @@ onEveryEngine('an import from Dify', (engine) => {
     assert.deepEqual(result.differing, []);
   });
 
-  it('skips a record whose parent is skipped, and counts orphans', async (t) => {
+  itOnOneEngine(engine, 'skips a record whose parent is skipped, and counts orphans', async (t) => {
     const { dify, store } = await start(t);
     await dify.insert('messages', oneMessage(60, { conversation_id: difyId(999) }));
     await dify.insert('document_segments', { id: difyId(61), document_id: difyId(999), position: 1, content: 'x' });

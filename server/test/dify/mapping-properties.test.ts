@@ -69,7 +69,7 @@ const reportTo = (skips: Skip[]) => ({
   },
   count() {},
 });
-const options = { numRuns: shortOrLong(100, 2_000) };
+const options = { numRuns: shortOrLong(40, 2_000) };
 
 describe('records of any rows of a Dify installation', () => {
   it('are valid messages', () => {

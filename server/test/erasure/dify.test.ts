@@ -3,7 +3,7 @@ import { it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exportOf, runImport } from '../dify/runs.ts';
 import { createDify, difyId, difyRows, ids } from '../support/dify-database.ts';
-import { message, onEveryEngine, startService } from '../support/harness.ts';
+import { itOnOneEngine, message, onEveryEngine, startService } from '../support/harness.ts';
 
 onEveryEngine('an import from Dify after an erasure', (engine) => {
   const start = async (t: TestContext) => {
@@ -26,7 +26,7 @@ onEveryEngine('an import from Dify after an erasure', (engine) => {
     ...{ query: `message ${nth}`, answer: 'a' },
   });
 
-  it('never brings it back, not even changed, forced or with new messages', async (t) => {
+  itOnOneEngine(engine, 'never brings it back, not even changed, forced or with new messages', async (t) => {
     const { dify, store, idsIn } = await start(t);
     await runImport(dify.url, store);
     await store.erasure.erase({ conversation_id: ids.conversation }, eraser);
@@ -40,7 +40,7 @@ onEveryEngine('an import from Dify after an erasure', (engine) => {
     }
   });
 
-  it('never brings back one message, and updates the others', async (t) => {
+  itOnOneEngine(engine, 'never brings back one message, and updates the others', async (t) => {
     const { dify, store, idsIn } = await start(t);
     await runImport(dify.url, store);
     const location = { app_id: ids.app, conversation_id: ids.conversation, message_id: difyId(22) };
@@ -57,7 +57,7 @@ onEveryEngine('an import from Dify after an erasure', (engine) => {
     assert.ok([...events.keys()].some((what) => what.includes('erased in Backscroll')));
   });
 
-  it('updates what a file has created again, and imports what is new since', async (t) => {
+  itOnOneEngine(engine, 'updates what a file has created again, and imports what is new since', async (t) => {
     const { dify, service, store, idsIn } = await start(t);
     await runImport(dify.url, store);
     await store.erasure.erase({ conversation_id: ids.conversation }, eraser);

@@ -155,7 +155,7 @@ onEveryEngine('readers that wait for changes', (engine) => {
     await untilWaiting(0);
   });
 
-  it('end when the service stops', async () => {
+  itOnOneEngine(engine, 'end when the service stops', async () => {
     const stopping = await startService(engine);
     await stopping.load(records);
     const opening = [lines, events, 'application/json'].map((accept) =>
@@ -172,7 +172,7 @@ onEveryEngine('readers that wait for changes', (engine) => {
     }
   });
 
-  it('are no error in the log when they disconnect', async () => {
+  itOnOneEngine(engine, 'are no error in the log when they disconnect', async () => {
     const before = service.logs.length;
     const headers = { authorization: `Bearer ${admin}` };
     const path = `/admin/changes?${new URLSearchParams({ after: await now(), wait: '60' })}`;
@@ -270,7 +270,7 @@ onEveryEngine('pages of the change feed', (engine) => {
     assert.deepEqual(sizes, [2, 2, 1]);
   });
 
-  it('have no records with include=none, no body with HEAD, and are not cached', async () => {
+  itOnOneEngine(engine, 'have no records with include=none, no body with HEAD, and are not cached', async () => {
     const { body, headers } = await get({ include: 'none', kinds: 'message' });
     assert.ok(body.data.length > 0);
     for (const { record, gone } of body.data) assert.deepEqual([record, gone], [null, false]);
@@ -301,7 +301,7 @@ onEveryEngine('pages of the change feed', (engine) => {
     });
   }
 
-  it('are read by a session of the console, and by no other key', async () => {
+  itOnOneEngine(engine, 'are read by a session of the console, and by no other key', async () => {
     const signedIn = await service.request('POST', '/console/session', { body: { key: admin } });
     const cookie = signedIn.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
     const { status } = await service.request('GET', '/admin/changes', {

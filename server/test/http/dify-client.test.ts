@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { ChatClient, CompletionClient, DifyClient } from 'dify-client';
-import { makeTenant, makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTenant, makeTwoTenants, message, onOneEngine, type Service, startService } from '../support/harness.ts';
 
 type ShownMessage = { id: string; query: string };
 type Page = { limit: number; has_more: boolean; data: ShownMessage[] };
@@ -13,7 +13,7 @@ type ActualCalls = {
 };
 type Named = { id: string; name: string };
 
-onEveryEngine('the unmodified dify-client', (engine) => {
+onOneEngine('the unmodified dify-client', (engine) => {
   let service: Service;
   const { one, records } = makeTwoTenants();
   const completion = makeTenant('completion');

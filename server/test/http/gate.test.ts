@@ -13,7 +13,7 @@ import { Metrics } from '../../src/http/observe/metrics.ts';
 import { createSharedState } from '../../src/http/shared-state.ts';
 import { contextOf } from '../../src/http/workers/context.ts';
 import { SharedSum } from '../../src/http/workers/shared-sum.ts';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onOneEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 /** Sends a request without its last byte, so that it is in flight until `finish` sends that byte. */
@@ -38,7 +38,7 @@ async function startRequest(
   };
 }
 
-onEveryEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
+onOneEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
   let service: Service;
   const { one, admin, records } = makeTwoTenants();
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;

@@ -114,7 +114,7 @@ onEveryEngine('keys', (engine) => {
   });
   after(() => service.close());
 
-  describe('what each kind of key allows', () => {
+  describeOnOneEngine(engine, 'what each kind of key allows', () => {
     for (const { method, path, allowedKinds, options } of routes) {
       const name = path.split('?')[0]?.replace(one.chunkPath, '…/child_chunks/{id}');
       for (const kind of kinds) {

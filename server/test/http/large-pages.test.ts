@@ -81,7 +81,7 @@ onEveryEngine('large pages', (engine) => {
     assert.deepEqual(visited, newestFirst);
   });
 
-  it('304: a large page has an ETag like any other', async () => {
+  itOnOneEngine(engine, '304: a large page has an ETag like any other', async () => {
     const first = await begin();
     const etag = first.headers.etag as string;
     first.destroy();
@@ -93,7 +93,7 @@ onEveryEngine('large pages', (engine) => {
     assert.equal(text, '');
   });
 
-  it('200: HEAD returns the headers of a large page, and occupies no slot', async () => {
+  itOnOneEngine(engine, '200: HEAD returns the headers of a large page, and occupies no slot', async () => {
     for (let count = 0; count < limits.largePagesMax + 2; count += 1) {
       const response = await service.request('HEAD', path, { key: one.keys.app });
       assert.equal(response.status, 200);
@@ -102,7 +102,7 @@ onEveryEngine('large pages', (engine) => {
     }
   });
 
-  it('200: the transcript of the console streams large pages too', async () => {
+  itOnOneEngine(engine, '200: the transcript of the console streams large pages too', async () => {
     const target = `/admin/apps/${one.ids.app}/conversations/${conversation_id}/messages?limit=100`;
     const { status, body } = await service.request('GET', target, { key: admin });
     assert.equal(status, 200);

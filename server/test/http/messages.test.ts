@@ -6,6 +6,7 @@ import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   describeOnOneEngine,
+  itOnOneEngine,
   makeTenant,
   makeTwoTenants,
   message,
@@ -473,7 +474,7 @@ onEveryEngine('GET /messages', (engine) => {
     });
   });
 
-  describe('app mode', () => {
+  describeOnOneEngine(engine, 'app mode', () => {
     for (const mode of ['advanced-chat', 'agent', 'chat', 'agent-chat']) {
       it(`200: an app of mode ${mode} has conversations`, async () => {
         const tenant = await createTenant(2, mode);
@@ -732,7 +733,7 @@ onEveryEngine('GET /messages', (engine) => {
       assert.deepEqual(response.body, noConversation);
     });
 
-    it('404: the id of a message, an app or a workspace is not a conversation', async () => {
+    itOnOneEngine(engine, '404: the id of a message, an app or a workspace is not a conversation', async () => {
       const tenant = await createTenant(1);
       for (const conversation_id of [tenant.messageIds[0] ?? '', tenant.ids.app, tenant.ids.workspace]) {
         assert.deepEqual((await tenant.get({ conversation_id })).body, noConversation);
@@ -789,7 +790,7 @@ onEveryEngine('GET /messages', (engine) => {
       assert.equal((await tenant.get({}, { 'if-none-match': etag })).status, 404);
     });
 
-    it('404: a conversation_id that is not a UUID does not exist', async () => {
+    itOnOneEngine(engine, '404: a conversation_id that is not a UUID does not exist', async () => {
       const tenant = await createTenant(1);
       for (const [name, id] of Object.entries(notUuids(tenant.ids.conversation))) {
         const response = await service.request('GET', pathOf(`conversation_id=${id}`), { key: tenant.keys.app });
@@ -889,7 +890,7 @@ onEveryEngine('GET /messages', (engine) => {
       }
     });
 
-    it('404: a first_id that is not a UUID does not exist', async () => {
+    itOnOneEngine(engine, '404: a first_id that is not a UUID does not exist', async () => {
       const tenant = await createTenant(2);
       for (const [name, id] of Object.entries(notUuids(tenant.messageIds[1] ?? ''))) {
         const response = await tenant.getRaw(`&first_id=${id}`);
@@ -1024,7 +1025,7 @@ onEveryEngine('GET /messages', (engine) => {
       assert.deepEqual(receivedIds, tenant.messageIds);
     });
 
-    it('400: any other page_order is rejected', async () => {
+    itOnOneEngine(engine, '400: any other page_order is rejected', async () => {
       const tenant = await createTenant(1);
       for (const page_order of ['asc', 'NEWEST_FIRST', 'oldest-first', ' newest_first', 'newest_first ', '0', '\0']) {
         assertInvalid(await tenant.get({ page_order }), 'page_order');
@@ -1057,14 +1058,18 @@ onEveryEngine('GET /messages', (engine) => {
       }
     });
 
-    it('an invalid PAGE_ORDER stops the start, with its value and the allowed values in the message', async () => {
-      await assert.rejects(startService(engine, { PAGE_ORDER: 'sideways' }, 'sqlite:/nonexistent/never-created.db'), {
-        message: /^(?=.*PAGE_ORDER)(?=.*sideways)(?=.*newest_first)(?=.*oldest_first).*$/,
-      });
-    });
+    itOnOneEngine(
+      engine,
+      'an invalid PAGE_ORDER stops the start, with its value and the allowed values in the message',
+      async () => {
+        await assert.rejects(startService(engine, { PAGE_ORDER: 'sideways' }, 'sqlite:/nonexistent/never-created.db'), {
+          message: /^(?=.*PAGE_ORDER)(?=.*sideways)(?=.*newest_first)(?=.*oldest_first).*$/,
+        });
+      },
+    );
   });
 
-  describe('Link', () => {
+  describeOnOneEngine(engine, 'Link', () => {
     it('200: is present exactly when has_more is true', async () => {
       const tenant = await createTenant(4);
       for (const page_order of ['newest_first', 'oldest_first']) {
@@ -1223,7 +1228,7 @@ onEveryEngine('GET /messages', (engine) => {
       }
     });
 
-    it('304: weak tags, lists and * match', async () => {
+    itOnOneEngine(engine, '304: weak tags, lists and * match', async () => {
       const tenant = await createTenant(1);
       const tag = etagOf(await tenant.get());
       const opaque = tag.replace(/^W\//, '');
@@ -1233,7 +1238,7 @@ onEveryEngine('GET /messages', (engine) => {
       assert.equal((await tenant.get({}, { 'if-none-match': ['"x"', tag] })).status, 304, 'in two headers');
     });
 
-    it('200: other tags do not match', async () => {
+    itOnOneEngine(engine, '200: other tags do not match', async () => {
       const tenant = await createTenant(1);
       const opaque = etagOf(await tenant.get())
         .replace(/^W\//, '')

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   describeOnOneEngine,
+  itOnOneEngine,
   makeTenant,
   ndjson,
   onEveryEngine,
@@ -74,7 +75,7 @@ onEveryEngine('the model listing', (engine) => {
   const list = (tenant: Tenant, type: string = 'llm', key = tenant.keys.app) =>
     service.request('GET', pathOf(type), { key });
 
-  describe('keys', () => {
+  describeOnOneEngine(engine, 'keys', () => {
     it('200: an app key and a knowledge key get the same response', async () => {
       const tenant = await createTenant(provider('a/b/c', [model('m')]));
       const byApp = await list(tenant, 'llm', tenant.keys.app);
@@ -363,7 +364,7 @@ onEveryEngine('the model listing', (engine) => {
       assert.deepEqual((await list(tenant)).body.data[0].models, [model('a')]);
     });
 
-    it('200: features and icon_small_dark default to null', async () => {
+    itOnOneEngine(engine, '200: features and icon_small_dark default to null', async () => {
       const { features: _, ...bare } = model('m');
       const { icon_small_dark: __, ...entry } = provider('p', [bare as Model]);
       const [listed] = (await list(await createTenant(entry as Provider))).body.data;
@@ -372,7 +373,7 @@ onEveryEngine('the model listing', (engine) => {
     });
 
     for (const value of [null, [], ['vision'], {}, { en_US: 'https://example.com/dark.svg' }, 'text', 0, false]) {
-      it(`200: features and icon_small_dark may be ${JSON.stringify(value)}`, async () => {
+      itOnOneEngine(engine, `200: features and icon_small_dark may be ${JSON.stringify(value)}`, async () => {
         const tenant = await createTenant(provider('p', [model('m', { features: value })], { icon_small_dark: value }));
         const [listed] = (await list(tenant)).body.data;
         assert.deepEqual(listed.icon_small_dark, value);

@@ -11,7 +11,15 @@ import pg from 'pg';
 import { purge } from '../../src/domain/erasure/purge.ts';
 import { lockWaits } from '../citus/cluster.ts';
 import { run } from '../support/cli-helpers.ts';
-import { makeTwoTenants, message, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import {
+  itOnOneEngine,
+  makeTwoTenants,
+  message,
+  ndjson,
+  onEveryEngine,
+  type Service,
+  startService,
+} from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 /** Bugs that reviews and experiments found: each stays fixed. */
@@ -73,7 +81,7 @@ onEveryEngine('fixed bugs', (engine) => {
     );
   };
 
-  it('a changed app mode takes effect immediately', async () => {
+  itOnOneEngine(engine, 'a changed app mode takes effect immediately', async () => {
     const path = `/v1/messages?conversation_id=${one.ids.conversation}&limit=1`;
     const app = { record: 'app', id: one.ids.app, workspace_id: one.ids.workspace, name: 'app' };
     assert.equal((await service.request('GET', path, { key: one.keys.app })).status, 200);
@@ -83,14 +91,14 @@ onEveryEngine('fixed bugs', (engine) => {
     assert.equal((await service.request('GET', path, { key: one.keys.app })).status, 200);
   });
 
-  it('a long user is accepted', async () => {
+  itOnOneEngine(engine, 'a long user is accepted', async () => {
     const user = Array.from({ length: 3_000 }, (_, at) => String.fromCodePoint(0x4e00 + at * 5)).join('');
     const conversation = { record: 'conversation', id: one.ids.conversation, app_id: one.ids.app, created_at: 1 };
     await service.load([{ ...conversation, user }]);
     await service.load([{ ...conversation, user: 'ann' }]);
   });
 
-  it('after an invalid line the same connection accepts the next request', async () => {
+  itOnOneEngine(engine, 'after an invalid line the same connection accepts the next request', async () => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
     const send = async (body: string) => {
       const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/x-ndjson' };
@@ -106,22 +114,26 @@ onEveryEngine('fixed bugs', (engine) => {
     agent.destroy();
   });
 
-  it('a client that sends another 20 MB before it reads still gets the number of the invalid line', async () => {
-    const body = Buffer.concat([Buffer.from('no JSON\n'), Buffer.alloc(20_000_000, ' \n')]);
-    const socket = net.connect(service.port, '127.0.0.1');
-    await once(socket, 'connect');
-    const head = `POST /admin/records HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${admin}\r\n`;
-    const rest = `Content-Type: application/x-ndjson\r\nContent-Length: ${body.length}\r\n\r\n`;
-    socket.pause();
-    await new Promise<void>((resolve, reject) => {
-      socket.once('error', reject);
-      socket.write(head + rest);
-      socket.write(body, () => resolve());
-    });
-    const [response] = await once(socket.resume(), 'data');
-    assert.match(String(response), /line 1: not JSON/);
-    socket.destroy();
-  });
+  itOnOneEngine(
+    engine,
+    'a client that sends another 20 MB before it reads still gets the number of the invalid line',
+    async () => {
+      const body = Buffer.concat([Buffer.from('no JSON\n'), Buffer.alloc(20_000_000, ' \n')]);
+      const socket = net.connect(service.port, '127.0.0.1');
+      await once(socket, 'connect');
+      const head = `POST /admin/records HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${admin}\r\n`;
+      const rest = `Content-Type: application/x-ndjson\r\nContent-Length: ${body.length}\r\n\r\n`;
+      socket.pause();
+      await new Promise<void>((resolve, reject) => {
+        socket.once('error', reject);
+        socket.write(head + rest);
+        socket.write(body, () => resolve());
+      });
+      const [response] = await once(socket.resume(), 'data');
+      assert.match(String(response), /line 1: not JSON/);
+      socket.destroy();
+    },
+  );
 
   if (engine === 'postgres') {
     it('an append that is in progress while its conversation is purged leaves no message', async () => {

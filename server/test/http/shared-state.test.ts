@@ -34,7 +34,7 @@ async function inThreads<T>(threads: number, memory: SharedArrayBuffer, module: 
 }
 
 it('a window counter gives each hit of several threads its own number', async () => {
-  const hits = shortOrLong(5_000, 20_000);
+  const hits = shortOrLong(2_000, 20_000);
   const counts = await inThreads<number[]>(
     2,
     WindowCounter.create(),
@@ -66,7 +66,7 @@ it('a shared sum never exceeds its limit, and loses the part of a worker that is
     'workers/shared-sum.ts',
     `const sum = new module.SharedSum(memory, worker);
      let entered = 0;
-     for (let tries = 0; tries < ${shortOrLong(100_000, 1_000_000)}; tries += 1) if (sum.tryIncrement(1000)) entered += 1;
+     for (let tries = 0; tries < ${shortOrLong(30_000, 1_000_000)}; tries += 1) if (sum.tryIncrement(1000)) entered += 1;
      return entered;`,
   );
   assert.equal((entered[0] ?? 0) + (entered[1] ?? 0), 1000);

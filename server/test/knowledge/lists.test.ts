@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { makeTenant, makeTwoTenants, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import {
+  itOnOneEngine,
+  makeTenant,
+  makeTwoTenants,
+  onEveryEngine,
+  type Service,
+  startService,
+} from '../support/harness.ts';
 
 // The fields of companion-api.md, in their order.
 const baseFields =
@@ -244,7 +251,7 @@ onEveryEngine('lists of knowledge bases', (engine) => {
     );
   });
 
-  it('metadata selects fields of a document, and is checked before the path', async () => {
+  itOnOneEngine(engine, 'metadata selects fields of a document, and is checked before the path', async () => {
     const all = await read(documentPath);
     assert.deepEqual(await read(`${documentPath}?metadata=all`), all);
     assert.deepEqual(await read(`${documentPath}?metadata=`), all);
@@ -399,7 +406,7 @@ onEveryEngine('lists of knowledge bases', (engine) => {
     assert.deepEqual(await segmentsWith('status=%00'), []);
   });
 
-  it('page and limit have bounds, and a page past the end is empty', async () => {
+  itOnOneEngine(engine, 'page and limit have bounds, and a page past the end is empty', async () => {
     const lists = [
       '/v1/datasets',
       `${datasetPath}/documents`,
@@ -474,7 +481,7 @@ onEveryEngine('lists of knowledge bases', (engine) => {
     assert.equal((await read('/v1/datasets', tenant.keys.knowledge)).total, 4);
   });
 
-  it('require a knowledge key, and HEAD works', async () => {
+  itOnOneEngine(engine, 'require a knowledge key, and HEAD works', async () => {
     const paths = [
       '/v1/datasets',
       datasetPath,

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { makeTenant, makeTwoTenants, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import {
+  itOnOneEngine,
+  makeTenant,
+  makeTwoTenants,
+  ndjson,
+  onEveryEngine,
+  type Service,
+  startService,
+} from '../support/harness.ts';
 
 onEveryEngine('creating and deleting child chunks', (engine) => {
   const { one, other, admin, records } = makeTwoTenants();
@@ -82,7 +90,7 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
     assert.equal(body.data.position, 1);
   });
 
-  it('400, 404, 413 and 415 as for an edit', async () => {
+  itOnOneEngine(engine, '400, 404, 413 and 415 as for an edit', async () => {
     for (const content of [undefined, null, 5, '', ' \n', '\u0085', 'a\0b', '\ud800', 'x'.repeat(100_001)]) {
       const response = await create(content);
       assert.deepEqual([response.status, response.body.code], [400, 'invalid_param'], JSON.stringify(content));
@@ -194,7 +202,7 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
     assert.equal((await service.request('GET', other.chunkPath, { key: other.keys.knowledge })).status, 200);
   });
 
-  it('403: a read-only key creates and deletes nothing, directly after the key check', async () => {
+  itOnOneEngine(engine, '403: a read-only key creates and deletes nothing, directly after the key check', async () => {
     const secret = makeSecret('knowledge');
     const workspace_id = one.ids.workspace;
     await service.load([
@@ -211,7 +219,7 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
     assert.equal((await service.request('GET', '/v1/datasets', { key: secret })).status, 200);
   });
 
-  it('204: a body of a DELETE is accepted', async () => {
+  itOnOneEngine(engine, '204: a body of a DELETE is accepted', async () => {
     const { data } = (await create('with body')).body;
     const response = await service.request('DELETE', `${listPath()}/${data.id}`, { key, body: { user: 'x' } });
     assert.equal(response.status, 204);

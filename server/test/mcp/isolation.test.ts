@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { tools } from '../../src/http/mcp/tools.ts';
-import { onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { onOneEngine, type Service, startService } from '../support/harness.ts';
 import { type IsolationFixture, makeCallers, makeIsolationFixture } from '../support/isolation-fixture.ts';
 import { callRaw, type Result } from './clients.ts';
 
@@ -74,7 +74,7 @@ function makeRows(fixture: IsolationFixture): Record<string, Row> {
   };
 }
 
-onEveryEngine('isolation of agents', (engine) => {
+onOneEngine('isolation of agents', (engine) => {
   const fixture = makeIsolationFixture();
   const rows = makeRows(fixture);
   const callers = makeCallers(fixture);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { notice } from '../../src/http/mcp/tool.ts';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onOneEngine, type Service, startService } from '../support/harness.ts';
 import { citation } from '../support/rich-messages.ts';
 import { call, callRaw, connect, type Result, type Version, versions } from './clients.ts';
 
@@ -11,7 +11,7 @@ const reading = ['list_datasets', 'list_documents', 'list_chunks', 'search_chunk
 const ofMessages = ['list_conversations', 'get_messages', 'search_messages'];
 const day = 86_400;
 
-onEveryEngine('tools of agents', (engine) => {
+onOneEngine('tools of agents', (engine) => {
   const { one, other, admin, records } = makeTwoTenants();
   const { ids, keys } = one;
   const workspace_id = ids.workspace;

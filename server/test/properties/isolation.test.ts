@@ -117,7 +117,8 @@ onEveryEngine('isolation', (engine) => {
             service.request(override, path, { ...rest, key, from });
           const isAllowed = (kind: KeyKind | undefined) =>
             allowedKinds.length === 0 || (kind && allowedKinds.includes(kind));
-          const methods = name.startsWith('GET ') && isWhole ? ['GET', 'HEAD'] : [undefined];
+          // HEAD is answered by the handler of GET; a test below tries it once.
+          const methods = name.startsWith('GET ') && isLong ? ['GET', 'HEAD'] : [undefined];
           // A key is checked before the path, so callers whose keys do not allow the operation try its first target only.
           const isTried = (caller: string, kind: KeyKind | undefined) =>
             isLong || isAllowed(kind) || (index === 0 && oneOfEachReason.includes(caller));
@@ -386,7 +387,7 @@ onEveryEngine('isolation', (engine) => {
             assert.deepEqual(response.body, { status: 404, code: 'not_found', message });
           },
         ),
-        { numRuns: shortOrLong(isWhole ? 100 : 30, 5_000) },
+        { numRuns: shortOrLong(isWhole ? 40 : 10, 5_000) },
       );
     });
   });

@@ -224,7 +224,7 @@ onEveryEngine('paging', (engine) => {
   });
 
   it('200: pages deep inside thousands of messages of one second are correct', async () => {
-    const count = shortOrLong(5_000, 50_000);
+    const count = shortOrLong(2_000, 50_000);
     const conversation_id = randomUUID();
     const ids = Array.from({ length: count }, () => randomUUID());
     await service.load([

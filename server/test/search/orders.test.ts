@@ -129,7 +129,7 @@ onEveryEngine('the index after operations in any order', (engine) => {
             assert.deepEqual(filesContaining(path, marker), [], marker);
           }
         }),
-        { numRuns: shortOrLong(12, 150), endOnFailure: true },
+        { numRuns: shortOrLong(5, 150), endOnFailure: true },
       );
     } finally {
       await service.close();

@@ -91,7 +91,7 @@ onEveryEngine('the search against a reference', (engine) => {
             }
           },
         ),
-        { numRuns: shortOrLong(25, 300) },
+        { numRuns: shortOrLong(10, 300) },
       );
     } finally {
       await service.close();

@@ -11,6 +11,7 @@ import type { KeyKind } from '../../src/contract/key-kinds.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   describeOnOneEngine,
+  itOnOneEngine,
   makeTenant,
   makeTwoTenants,
   message,
@@ -725,7 +726,7 @@ onEveryEngine('records', (engine) => {
       ...more,
     });
 
-    it('requires a secret with the prefix of its kind', async () => {
+    itOnOneEngine(engine, 'requires a secret with the prefix of its kind', async () => {
       const t = await importTenant();
       const kinds = ['app', 'writer', 'knowledge', 'admin'] as const;
       for (const kind of kinds) {
@@ -738,7 +739,7 @@ onEveryEngine('records', (engine) => {
       }
     });
 
-    it('requires a digest that is the lower-case hex SHA-256 of the whole secret', async () => {
+    itOnOneEngine(engine, 'requires a digest that is the lower-case hex SHA-256 of the whole secret', async () => {
       const t = await importTenant();
       const secret = makeSecret('app');
       for (const digest of [
@@ -826,7 +827,7 @@ onEveryEngine('records', (engine) => {
       assert.equal((await findRecord('api_key', t.keyIds.app))?.digest, sha256(fresh));
     });
 
-    it('checks workspace, app and datasets by the kind of key', async () => {
+    itOnOneEngine(engine, 'checks workspace, app and datasets by the kind of key', async () => {
       const t = await importTenant();
       const other = await importTenant();
       const invalid: [string, object][] = [
@@ -1034,7 +1035,7 @@ onEveryEngine('records', (engine) => {
       }
     });
 
-    it('rejects numbers of magnitude 2^53 or more in every field and spelling', async () => {
+    itOnOneEngine(engine, 'rejects numbers of magnitude 2^53 or more in every field and spelling', async () => {
       const t = await importTenant();
       const bad = [
         '9007199254740992',
@@ -1091,7 +1092,7 @@ onEveryEngine('records', (engine) => {
       }
     });
 
-    it('rejects token counts whose sum exceeds the limit', async () => {
+    itOnOneEngine(engine, 'rejects token counts whose sum exceeds the limit', async () => {
       const t = await importTenant();
       const max = Number.MAX_SAFE_INTEGER;
       await assertAccepted(post(message(t.ids.conversation, 1, { message_tokens: max, answer_tokens: 0 })));
@@ -1102,7 +1103,7 @@ onEveryEngine('records', (engine) => {
       );
     });
 
-    it('rejects NUL and lone surrogates in values and keys of open objects', async () => {
+    itOnOneEngine(engine, 'rejects NUL and lone surrogates in values and keys of open objects', async () => {
       const t = await importTenant();
       const provider = (label: object, features: unknown, model_properties: object) => ({
         record: 'model_provider',
@@ -1159,7 +1160,7 @@ onEveryEngine('records', (engine) => {
       assert.equal(await exportText(), before);
     });
 
-    it('checks the characters that escapes stand for, not the escapes', async () => {
+    itOnOneEngine(engine, 'checks the characters that escapes stand for, not the escapes', async () => {
       const t = await importTenant();
       const bad = ['"\\u0000"', '"\\uD83D"', '"\\ud83d\\\\ude00"', '"\\uDE00\\uD83D"', '"😀\\udbff"'];
       for (const value of bad) {
@@ -1227,7 +1228,7 @@ onEveryEngine('records', (engine) => {
       ],
     ];
     for (const [name, make] of nests) {
-      it(`rejects very deep nesting ${name}`, async () => {
+      itOnOneEngine(engine, `rejects very deep nesting ${name}`, async () => {
         const t = await importTenant();
         for (const nest of [deep(200_000), deepObject(100_000)]) {
           if (name === 'as the whole line' && nest.startsWith('{')) continue;
@@ -1243,7 +1244,7 @@ onEveryEngine('records', (engine) => {
       assert.equal(JSON.stringify((await inputsOf(t)).a), deep(50));
     });
 
-    it('limits nesting to 100 levels, in lists and in objects', async () => {
+    itOnOneEngine(engine, 'limits nesting to 100 levels, in lists and in objects', async () => {
       const t = await importTenant();
       for (const nest of [deep, deepObject]) {
         await assertAccepted(send(line(t, `{"a":${nest(99)}}`)));
@@ -1262,7 +1263,7 @@ onEveryEngine('records', (engine) => {
     });
   });
 
-  describe('over HTTP', () => {
+  describeOnOneEngine(engine, 'over HTTP', () => {
     it('returns 415 for any other content type', async () => {
       for (const type of ['application/json', 'text/plain', 'application/ndjson', 'application/x-ndjson2', 'x']) {
         const response = await send('', world.admin, { 'content-type': type });
@@ -1477,7 +1478,7 @@ onEveryEngine('large imports', (engine) => {
   };
 
   it('reports an invalid last line, stores nothing and leaves no spool file', async () => {
-    const invalidAt = shortOrLong(5_000, 20_000);
+    const invalidAt = shortOrLong(2_000, 20_000);
     const before = await service.request('GET', '/admin/records', { key: admin });
     const files = await spoolFiles();
     const { status, text } = await stream(body(invalidAt, '{"record":"workspace","id":"x"}\n'));

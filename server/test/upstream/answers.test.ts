@@ -51,7 +51,7 @@ describe('the end of an answer', () => {
           [message_id],
         );
       };
-      await fc.assert(fc.asyncProperty(cut, check), { numRuns: shortOrLong(50, 1_000) });
+      await fc.assert(fc.asyncProperty(cut, check), { numRuns: shortOrLong(15, 1_000) });
     });
   }
 

@@ -4,7 +4,7 @@ import { limits } from '../../src/contract/limits.ts';
 import { whoResponds } from '../../src/http/upstream/who-responds.ts';
 import { newFolder, serveWithWorkers } from '../support/cli-helpers.ts';
 import { difyId, ids, tokens } from '../support/dify-database.ts';
-import { onEveryEngine } from '../support/harness.ts';
+import { itOnOneEngine, onEveryEngine } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { connectToBothWorkers } from '../support/workers/connections.ts';
 import { chunked, eventOf, FakeDify, idsIn, json, page, read, send, streamHead } from './fake-dify.ts';
@@ -36,7 +36,7 @@ describe('who responds when Dify owns the data', () => {
 });
 
 onEveryEngine('a Dify installation that owns the data', (engine) => {
-  it('responds until everything was copied, then only for what is missing here', async (t) => {
+  itOnOneEngine(engine, 'responds until everything was copied, then only for what is missing here', async (t) => {
     const dify = await FakeDify.start(t, engine);
     const service = await dify.serve();
     dify.upstream.script = (socket) => json(socket, { from: 'Dify' });
@@ -59,7 +59,7 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     assert.equal(dify.upstream.requests.length, 5);
   });
 
-  it('is not asked for what was erased here: 404, also before everything was copied', async (t) => {
+  itOnOneEngine(engine, 'is not asked for what was erased here: 404, also before everything was copied', async (t) => {
     const dify = await FakeDify.start(t, engine);
     const service = await dify.serveCopied();
     const { erasure } = service.store;
@@ -89,7 +89,7 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     assert.equal(dify.upstream.requests.length, 2);
   });
 
-  it('is not asked again for a key that it has rejected 100 times in a minute', async (t) => {
+  itOnOneEngine(engine, 'is not asked again for a key that it has rejected 100 times in a minute', async (t) => {
     const dify = await FakeDify.start(t, engine);
     const service = await dify.serveCopied();
     service.freezeClock();
@@ -154,44 +154,48 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     }
   });
 
-  it('serves pages with uploaded files, also large ones, since only it can sign their links', async (t) => {
-    const dify = await FakeDify.start(t, engine);
-    const answer = 'x'.repeat(limits.pageBytesMax / 2);
-    const [first, second] = [difyId(110), difyId(111)];
-    for (const id of [first, second]) await dify.message(id, ids.conversation, { answer });
-    const service = await dify.serveCopied();
-    dify.upstream.script = (socket) => json(socket, { from: 'Dify' });
-    // The second kind is not for the fast lane.
-    const readBoth = (path: string) =>
-      Promise.all(
-        ['keep-alive', 'Keep-Alive'].map((connection) =>
-          exchange(service.base, 'GET', path, { headers: { authorization: `Bearer ${tokens.app}`, connection } }),
-        ),
-      );
-    const large = `${page()}&limit=20`;
-    for (const { body } of await readBoth(large)) assert.ok(body.length > limits.pageBytesMax);
-    assert.equal(dify.upstream.requests.length, 0);
-    await dify.database.insert('message_files', {
-      ...{ id: difyId(112), message_id: second, type: 'document', transfer_method: 'local_file' },
-      ...{ belongs_to: 'user', upload_file_id: ids.upload },
-    });
-    await service.store.doubts.add([
-      { kind: 'message', id: second, scope: ids.app, conversation_id: ids.conversation, at: Date.now() },
-    ]);
-    // More often than large pages may be open.
-    for (let times = 0; times <= limits.largePagesMax; times += 1) {
-      for (const { body } of await readBoth(large)) assert.match(`${body}`, /Dify/);
-    }
-    const { stop } = dify.follow(service);
-    await until(async () => (await service.store.doubts.count()) === 0);
-    await stop();
-    for (let times = 0; times <= limits.largePagesMax; times += 1) {
-      for (const path of [large, `${page()}&limit=1`])
-        for (const { body } of await readBoth(path)) assert.match(`${body}`, /Dify/, path);
-    }
-    for (const { body } of await readBoth(`${page()}&limit=1&first_id=${second}`))
-      assert.doesNotMatch(`${body}`, /Dify/);
-  });
+  itOnOneEngine(
+    engine,
+    'serves pages with uploaded files, also large ones, since only it can sign their links',
+    async (t) => {
+      const dify = await FakeDify.start(t, engine);
+      const answer = 'x'.repeat(limits.pageBytesMax / 2);
+      const [first, second] = [difyId(110), difyId(111)];
+      for (const id of [first, second]) await dify.message(id, ids.conversation, { answer });
+      const service = await dify.serveCopied();
+      dify.upstream.script = (socket) => json(socket, { from: 'Dify' });
+      // The second kind is not for the fast lane.
+      const readBoth = (path: string) =>
+        Promise.all(
+          ['keep-alive', 'Keep-Alive'].map((connection) =>
+            exchange(service.base, 'GET', path, { headers: { authorization: `Bearer ${tokens.app}`, connection } }),
+          ),
+        );
+      const large = `${page()}&limit=20`;
+      for (const { body } of await readBoth(large)) assert.ok(body.length > limits.pageBytesMax);
+      assert.equal(dify.upstream.requests.length, 0);
+      await dify.database.insert('message_files', {
+        ...{ id: difyId(112), message_id: second, type: 'document', transfer_method: 'local_file' },
+        ...{ belongs_to: 'user', upload_file_id: ids.upload },
+      });
+      await service.store.doubts.add([
+        { kind: 'message', id: second, scope: ids.app, conversation_id: ids.conversation, at: Date.now() },
+      ]);
+      // More often than large pages may be open.
+      for (let times = 0; times <= limits.largePagesMax; times += 1) {
+        for (const { body } of await readBoth(large)) assert.match(`${body}`, /Dify/);
+      }
+      const { stop } = dify.follow(service);
+      await until(async () => (await service.store.doubts.count()) === 0);
+      await stop();
+      for (let times = 0; times <= limits.largePagesMax; times += 1) {
+        for (const path of [large, `${page()}&limit=1`])
+          for (const { body } of await readBoth(path)) assert.match(`${body}`, /Dify/, path);
+      }
+      for (const { body } of await readBoth(`${page()}&limit=1&first_id=${second}`))
+        assert.doesNotMatch(`${body}`, /Dify/);
+    },
+  );
 
   it('gets renames, deletions, feedback and child chunks first, and they are here with the response', async (t) => {
     const dify = await FakeDify.start(t, engine);

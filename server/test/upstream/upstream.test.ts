@@ -245,7 +245,7 @@ describe('an upstream', () => {
         const received = await send('POST', '/v1/x', { body, headers: { 'content-type': 'application/octet-stream' } });
         assert.ok(received.body.equals(whole));
       }),
-      { numRuns: shortOrLong(20, 300) },
+      { numRuns: shortOrLong(8, 300) },
     );
   });
 
