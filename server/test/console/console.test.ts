@@ -16,14 +16,11 @@ import {
   signInByForm,
   signOut,
 } from '../support/browser.ts';
-import { type Engine, engines, makeTwoTenants, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, onOneEngine, type Service, startService } from '../support/harness.ts';
 import { until, untilEqual } from '../support/until.ts';
 
 /** A view reads the service through its API alone, which other tests prove on every engine. */
-for (const engine of process.env.TEST_LONG ? engines : (['sqlite'] as const))
-  describe(`the console [${engine}]`, () => frameTests(engine));
-
-function frameTests(engine: Engine): void {
+onOneEngine('the console', (engine) => {
   const { admin, one, records } = makeTwoTenants();
   let service: Service;
   let browser: Browser;
@@ -210,9 +207,9 @@ function frameTests(engine: Engine): void {
     assert.ok(!(await scrollsHorizontally(page)));
     assert.deepEqual(pageErrors, []);
   });
-}
+});
 
-onEveryEngine('the views of the console', (engine) => {
+onOneEngine('the views of the console', (engine) => {
   const { admin, one, records } = makeTwoTenants();
   let service: Service;
   let browser: Browser;

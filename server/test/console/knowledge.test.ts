@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { checkInBothThemes, highlightsOf } from '../support/browser.ts';
+import { checkAccessibility, checkInBothThemes, highlightsOf } from '../support/browser.ts';
 import { chunkAt, hostile, ids, KnowledgeFixture, startEdit } from '../support/knowledge-fixture.ts';
+import { isLong } from '../support/long.ts';
 import { until, untilEqual, untilMatch } from '../support/until.ts';
+
+/** A state of a view that is checked in both themes and at every width. */
+const checkState = isLong ? checkInBothThemes : checkAccessibility;
 
 describe('knowledge in the console', () => {
   let fixture: KnowledgeFixture;
@@ -264,18 +268,18 @@ describe('knowledge in the console', () => {
     const { entry, field, button } = await startEdit(page, 12);
     await field.fill('x'.repeat(100_001));
     await entry.getByRole('alert').waitFor();
-    await checkInBothThemes(page, entry);
+    await checkState(page, entry);
     await field.fill('This is what I wrote');
     await button('Review').click();
-    await checkInBothThemes(page, entry);
+    await checkState(page, entry);
     await fixture.editElsewhere(12, 'That is what they wrote');
     await button('Save').click();
     await button('Discard mine').waitFor();
-    await checkInBothThemes(page, entry);
+    await checkState(page, entry);
     await button('Discard mine').click();
     await entry.getByRole('button', { name: 'History' }).click();
     await entry.locator('.diff').first().waitFor();
-    await checkInBothThemes(page, entry);
+    await checkState(page, entry);
     for (const address of ['', `/${ids.dataset}`]) {
       await page.goto(`/console#/knowledge${address}`);
       await page.locator('.knowledge td a').first().waitFor();
