@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Service, TestResponse } from '../support/harness.ts';
 
@@ -20,10 +21,15 @@ export async function connect(service: Pick<Service, 'base'>, key: string, versi
 // biome-ignore lint/suspicious/noExplicitAny: tests read results freely
 export type Result = any;
 
-/** The structured result of a tool; for an error the body of the error. */
+/** The structured result of a tool; for an error its status, code and message. */
 export async function call(client: Client, name: string, given: object = {}): Promise<Result> {
-  const { structuredContent } = await client.callTool({ name, arguments: given as Record<string, unknown> });
-  return structuredContent;
+  return resultOf(await client.callTool({ name, arguments: given as Record<string, unknown> }));
+}
+
+export function resultOf({ isError, structuredContent, content }: Result): Result {
+  if (!isError) return structuredContent;
+  assert.equal(structuredContent, undefined, 'it would not have the schema of the tool');
+  return JSON.parse(content[0].text);
 }
 
 /** Sends one message without a client. */

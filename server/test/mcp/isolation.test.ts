@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { tools } from '../../src/http/mcp/tools.ts';
 import { onOneEngine, type Service, startService } from '../support/harness.ts';
 import { type IsolationFixture, makeCallers, makeIsolationFixture } from '../support/isolation-fixture.ts';
-import { callRaw, type Result } from './clients.ts';
+import { callRaw, type Result, resultOf } from './clients.ts';
 
 /** Something that a tool can be called on. For all other callers that the tool is for, it does not exist. */
 type Target = { name: string; visibleTo: readonly string[]; given: () => object; missing: () => object };
@@ -115,10 +115,10 @@ onOneEngine('isolation of agents', (engine) => {
       for (const target of targets) {
         it(`${target.name}: what a key does not reach does not exist`, async () => {
           for (const [caller, { key, kind }] of agents.filter(([, { kind }]) => isFor(tool, kind))) {
-            const resultOf = async (arguments_: object): Promise<Result> =>
-              (await callRaw(service, key, tool, arguments_)).body.result;
-            const result = await resultOf(target.given());
-            const { status } = result.structuredContent;
+            const read = async (arguments_: object): Promise<Result> =>
+              resultOf((await callRaw(service, key, tool, arguments_)).body.result);
+            const result = await read(target.given());
+            const { status } = result;
             if (target.visibleTo.includes(caller)) {
               assert.equal(
                 status,
@@ -127,7 +127,7 @@ onOneEngine('isolation of agents', (engine) => {
               );
             } else {
               assert.equal(status, 404, `${caller}: ${JSON.stringify(result)}`);
-              assert.deepEqual(result, await resultOf(target.missing()), caller);
+              assert.deepEqual(result, await read(target.missing()), caller);
             }
           }
         });
@@ -149,7 +149,7 @@ onOneEngine('isolation of agents', (engine) => {
   it('a completion app has no conversations', async () => {
     for (const tool of ['list_conversations', 'search_messages', 'get_messages']) {
       const { body } = await callRaw(service, fixture.completion.key, tool, rows[tool]?.targets?.[0]?.given() ?? {});
-      assert.equal(body.result.structuredContent.code, 'not_chat_app', tool);
+      assert.equal(resultOf(body.result).code, 'not_chat_app', tool);
     }
   });
 

@@ -5,7 +5,7 @@ import { after, before, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { makeTwoTenants, message, onOneEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
-import { callRaw, connect, rpc, send, versions } from './clients.ts';
+import { callRaw, connect, resultOf, rpc, send, versions } from './clients.ts';
 
 /** The parameters of a request in the version without `initialize`, and its headers. */
 const newer = (method: string, version: string = versions[0]) => ({
@@ -174,14 +174,26 @@ onOneEngine('the endpoint of agents', (engine) => {
       messages.add(await unknown(keys.app, name));
     messages.add(await unknown(keys.knowledge, 'get_messages'));
     assert.equal(messages.size, 1);
-    for (const params of [
-      {},
-      { name: 5 },
-      { name: 'get_messages', arguments: [] },
-      { name: 'get_messages', arguments: 'x' },
-    ]) {
-      const { body } = await send(service, keys.app, rpc('tools/call', params));
-      assert.equal(codeOf(body), -32_602, JSON.stringify(params));
+  });
+
+  it('-32602: parameters of the wrong type, in every method', async () => {
+    const { params } = initialize(versions[1]) as { params: object };
+    const cases: [string, object | undefined][] = [
+      ['initialize', undefined],
+      ['initialize', {}],
+      ['initialize', { ...params, protocolVersion: 5 }],
+      ['initialize', { ...params, capabilities: 'all' }],
+      ['initialize', { ...params, clientInfo: { name: 'raw' } }],
+      ['tools/list', { cursor: 5 }],
+      ['tools/call', {}],
+      ['tools/call', { name: 5 }],
+      ['tools/call', { name: 'get_messages', arguments: [] }],
+      ['tools/call', { name: 'get_messages', arguments: 'x' }],
+    ];
+    for (const [method, given] of cases) {
+      const { status, body } = await send(service, keys.app, { ...rpc(method, given), id: 'a' });
+      assert.match(body.error.message, /^params/);
+      assert.deepEqual([status, codeOf(body), body.id], [200, -32_602, 'a'], `${method} ${JSON.stringify(given)}`);
     }
   });
 
@@ -233,7 +245,7 @@ onOneEngine('limits and observation of agents', (engine) => {
         version: 'x',
       });
       assert.equal(status, 200);
-      return [body.result.structuredContent.status, headers['ratelimit-policy']];
+      return [resultOf(body.result).status, headers['ratelimit-policy']];
     };
     for (let calls = 0; calls < 3; calls += 1)
       assert.equal((await callRaw(service, keys.knowledge, 'list_datasets')).body.result.isError, undefined);
@@ -268,7 +280,7 @@ onOneEngine('limits and observation of agents', (engine) => {
     const off = await startService(engine, { SEARCH: 'off' }, service.config.database_url);
     t.after(() => off.close());
     const { body } = await callRaw(off, admin, 'search_messages', { q: 'x' });
-    assert.deepEqual([body.result.isError, body.result.structuredContent.status], [true, 404]);
+    assert.deepEqual([body.result.isError, resultOf(body.result).status], [true, 404]);
     const chunk = await callRaw(off, admin, 'get_chunk', path);
     assert.equal(chunk.body.result.structuredContent.cited_by, null);
   });

@@ -5,7 +5,7 @@ import { makeSecret } from '../../src/domain/secret.ts';
 import { notice } from '../../src/http/mcp/tool.ts';
 import { makeTwoTenants, message, onOneEngine, type Service, startService } from '../support/harness.ts';
 import { citation } from '../support/rich-messages.ts';
-import { call, callRaw, connect, type Result, type Version, versions } from './clients.ts';
+import { call, callRaw, connect, type Result, resultOf, type Version, versions } from './clients.ts';
 
 const reading = ['list_datasets', 'list_documents', 'list_chunks', 'search_chunks', 'get_chunk'];
 const ofMessages = ['list_conversations', 'get_messages', 'search_messages'];
@@ -154,7 +154,7 @@ onOneEngine('tools of agents', (engine) => {
               arguments: { ...given, content: 'Too late.', version: chunk.version },
             });
             assert.equal(stale.isError, true);
-            const { status, code } = stale.structuredContent as Result;
+            const { status, code } = resultOf(stale);
             assert.deepEqual([status, code], [412, 'precondition_failed']);
             const current = await call(client, 'get_chunk', given);
             assert.deepEqual(

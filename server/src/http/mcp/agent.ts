@@ -16,11 +16,10 @@ declare module 'fastify' {
 }
 
 /** The result of a call in the form of the protocol. */
-export type CalledTool = {
-  content: { type: 'text'; text: string }[];
-  structuredContent: ToolResult;
-  isError?: true;
-};
+export type CalledTool =
+  | { content: TextContent[]; structuredContent: ToolResult }
+  | { content: TextContent[]; isError: true };
+type TextContent = { type: 'text'; text: string };
 
 /** One request of an agent: the tools that its key allows. */
 export class Agent {
@@ -71,8 +70,8 @@ export class Agent {
       const { code, message } = errors.report(error as Error, this.#request.id, this.#reply.raw);
       const status = statusOf(code);
       metrics.countTool(name, status);
-      const text = `${status} ${code}: ${message}`;
-      return { content: [{ type: 'text', text }], structuredContent: { status, code, message }, isError: true };
+      // As text: structured content has the output schema of the tool, and clients validate that of errors, too.
+      return { content: [{ type: 'text', text: JSON.stringify({ status, code, message }) }], isError: true };
     }
   }
 

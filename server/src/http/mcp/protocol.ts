@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import {
   createMcpHandler,
+  INVALID_PARAMS,
   INVALID_REQUEST,
   isJSONRPCNotification,
   isJSONRPCRequest,
@@ -11,6 +12,7 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   Server,
+  specTypeSchemas,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -48,6 +50,8 @@ export async function respond(
   const parsed = { parsedBody: message };
   const isOlder = await isLegacyRequest(request, message);
   if (!isOlder) return createMcpHandler(() => serverFor(agent), { legacy: 'reject' }).fetch(request, parsed);
+  const invalid = findInvalidParams(message);
+  if (invalid !== undefined) return invalid;
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   const server = serverFor(agent);
   await server.connect(transport);
@@ -74,6 +78,22 @@ function messageOf(bytes: Uint8Array): unknown {
     return rejection(404, METHOD_NOT_FOUND, 'Method not found', body.id);
   }
   return body;
+}
+
+const requestSchemas = {
+  initialize: specTypeSchemas.InitializeRequest,
+  ping: specTypeSchemas.PingRequest,
+  'tools/list': specTypeSchemas.ListToolsRequest,
+  'tools/call': specTypeSchemas.CallToolRequest,
+} as const;
+const isKnown = (method: string): method is keyof typeof requestSchemas => Object.hasOwn(requestSchemas, method);
+
+/** The response to parameters of the wrong type. In the older versions the SDK would call some of them an internal error. */
+function findInvalidParams(message: unknown): Response | undefined {
+  if (!isJSONRPCRequest(message) || !isKnown(message.method)) return undefined;
+  const [issue] = requestSchemas[message.method]['~standard'].validate(message).issues ?? [];
+  if (issue === undefined) return undefined;
+  return rejection(200, INVALID_PARAMS, `${issue.path?.join('.')}: ${issue.message}`, message.id);
 }
 
 function rejection(status: number, code: number, message: string, id: string | number | null = null): Response {
