@@ -8,6 +8,8 @@ COPY client/package.json client/
 RUN npm ci --ignore-scripts
 COPY server server
 COPY web web
+# The service shows the guides.
+COPY docs docs
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 
 FROM node:26-slim

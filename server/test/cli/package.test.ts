@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { cpSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, matchesGlob, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
@@ -41,6 +41,20 @@ function linkDependencies(modules: string): void {
   }
 }
 
+/** Copies into a folder what the first stage of the Dockerfile copies into the image. */
+function copyBuildContext(folder: string): void {
+  const [, stage = ''] = read('Dockerfile').split(/^FROM .*$/m);
+  const ignored = read('.dockerignore').trim().split('\n');
+  const filter = (path: string) => !ignored.some((pattern) => matchesGlob(relative(repository, path), pattern));
+  for (const [, paths = ''] of stage.matchAll(/^COPY (.+)$/gm)) {
+    const [target = '', ...sources] = paths.split(' ').reverse();
+    for (const source of sources) {
+      const to = target.endsWith('/') ? join(folder, target, basename(source)) : join(folder, target);
+      cpSync(join(repository, source), to, { recursive: true, filter });
+    }
+  }
+}
+
 describe('the package', () => {
   const scope = newScope();
   let folder: string;
@@ -49,9 +63,12 @@ describe('the package', () => {
   let bin: string;
   before(async () => {
     folder = await newFolder(scope);
-    // Packing also builds the package.
+    // Packing also builds the package, of the files that the build of the image has.
+    const context = await newFolder(scope);
+    copyBuildContext(context);
+    symlinkSync(join(repository, 'node_modules'), join(context, 'node_modules'));
     const args = ['pack', '--json', '--pack-destination', folder];
-    const { stdout } = await promisify(execFile)('npm', args, { cwd: join(repository, 'server') });
+    const { stdout } = await promisify(execFile)('npm', args, { cwd: join(context, 'server') });
     const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf('[')));
     packedBytes = statSync(join(folder, filename)).size;
     const modules = join(folder, 'node_modules');
