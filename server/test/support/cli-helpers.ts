@@ -53,7 +53,8 @@ export function newScope(): Scope & { end: () => Promise<void> } {
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-function start(args: readonly string[], options: RunOptions): Child {
+/** Starts the command, and does not wait for it. */
+export function start(args: readonly string[], options: RunOptions): Child {
   const { PATH, HOME } = process.env;
   const child = spawn(options.command ?? command, [...(options.before ?? []), ...args], {
     cwd: options.cwd,
