@@ -11,6 +11,7 @@ import { measureIndexLag } from './goals/index-lag.ts';
 import { measureMemory } from './goals/memory.ts';
 import { measurePages } from './goals/pages.ts';
 import { measurePostgresPages } from './goals/postgres-pages.ts';
+import { measurePurge } from './goals/purge.ts';
 import { measureReadsDuringEdits } from './goals/reads-during-edits.ts';
 import { measureSearch } from './goals/search.ts';
 import { measureSize } from './goals/size.ts';
@@ -38,6 +39,7 @@ const measurements: readonly Measurement[] = [
   { goals: [22, 23, 24], measure: measureChanges },
   { goals: [25, 26, 27], measure: measureSearch },
   { goals: [28, 29], measure: measureUpstream },
+  { goals: [30], measure: measurePurge },
   { goals: [32, 37], measure: measureIndexLag },
 ];
 

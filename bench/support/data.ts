@@ -109,6 +109,12 @@ export function appendRequest(conversation: number, at: number): string {
   return withBody('POST', '/admin/records', writerSecret, 'application/x-ndjson', body);
 }
 
+/** A request that erases a conversation. */
+export function purgeRequest(conversation: number): string {
+  const body = JSON.stringify({ conversation_id: conversationId(conversation) });
+  return withBody('POST', '/admin/purge', adminSecret, 'application/json', body);
+}
+
 /** A request that gives a chunk a new text. */
 export function editRequest(chunk: number, edit: number): string {
   const path = `/v1/datasets/${dataset_id}/documents/${document_id}/segments/${segment_id}/child_chunks/${chunkId(chunk)}`;
