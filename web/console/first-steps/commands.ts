@@ -18,5 +18,5 @@ export function firstRecords(
 
 /** Sends records. Secrets and ids have no characters that a shell interprets. */
 export const sendCommand = (origin: string, secret: string, records: string): string =>
-  `curl -s '${origin}/admin/records' -H "Authorization: Bearer ${secret}" \\
+  `curl -sS '${origin}/admin/records' -H "Authorization: Bearer ${secret}" \\
   -H 'Content-Type: application/x-ndjson' --data-binary '${records}'`;
