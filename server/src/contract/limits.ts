@@ -141,6 +141,8 @@ export const limits = {
   sequenceIntervalMillis: 60_000,
   /** Maximum time that `/metrics` waits for the database. */
   metricsMillisMax: 1_000,
+  /** Maximum time that it waits for one node of a cluster. Two such times are less than the one above. */
+  nodeMillisMax: 450,
   /** Ids in one row of the outbox. */
   changeIdsMax: 500,
 

@@ -7,6 +7,14 @@ type Details = {
   logged?: string;
 };
 
+/**
+ * Why a database server did not serve a request: it does not respond, a statement took too long, the connection was lost or
+ * refused, the server has no disk space, memory or connections left, or all connections of this thread are in use.
+ */
+export type OutageCause = 'silent' | 'timeout' | 'connection' | 'resources' | 'busy';
+/** `node`: the node of a cluster as `host:port`; empty for the server in the database URL, or if it is not known. */
+export type Outage = { cause: OutageCause; node: string };
+
 /** An error that is returned to the client. Any other error is internal, and its message is not returned. */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
@@ -15,6 +23,8 @@ export class ServiceError extends Error {
   readonly logged: string;
   /** The id of a valid key that is not allowed because of its kind. It is logged. */
   wrongKindKey?: string;
+  /** If the database is the reason. It is counted. */
+  outage?: Outage;
 
   constructor(code: ErrorCode, message: string, { retryAfterSeconds, logged = message }: Details = {}) {
     super(message);

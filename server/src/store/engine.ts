@@ -5,7 +5,7 @@ import type { Author } from '../domain/store/audit.ts';
 import type { ChangesHead } from '../domain/store/change-reads.ts';
 import type { Doubt } from '../domain/store/doubts.ts';
 import type { Eraser, ErasureSelection, MessageLocation } from '../domain/store/erasure.ts';
-import type { BackupKind, KeyErrors } from '../domain/store/monitoring.ts';
+import type { BackupKind, KeyErrors, NodeState } from '../domain/store/monitoring.ts';
 import type { IndexChange, IndexQuery, IndexState } from '../domain/store/search-reads.ts';
 import type { SearchStore } from '../domain/store/search-store.ts';
 import type { Session } from '../domain/store/session.ts';
@@ -192,6 +192,8 @@ export interface Engine {
   readonly openPagesMax: number;
   /** Connections of this engine that are in use, and requests that wait for one. */
   connections?(): { used: number; waiting: number };
+  /** The nodes of a cluster. */
+  nodes?(): Promise<NodeState[]>;
   /** Throws if the database does not respond. */
   ping(): Promise<void>;
   write<N extends WriteName>(name: N, input: WriteInput<N>, options?: WriteOptions): Promise<WriteResult<N>>;

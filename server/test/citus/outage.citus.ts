@@ -15,6 +15,7 @@ import { onNode } from './cluster.ts';
 /** One worker cannot be reached: in this database its address is wrong, so that new connections to it fail. */
 describe('while a worker is down', () => {
   const tenants = Array.from({ length: 40 }, () => makeTenant());
+  const metricsToken = randomUUID();
   let url: string;
   let remove: () => Promise<void>;
   let service: Service;
@@ -45,7 +46,7 @@ describe('while a worker is down', () => {
       for (const { value } of rows) healthy.add(value);
     });
     await setPort('nodeport + 20000');
-    service = await startService('postgres', { DATABASE_TIMEOUT: '5000' }, url);
+    service = await startService('postgres', { DATABASE_TIMEOUT: '5000', METRICS_TOKEN: metricsToken }, url);
   });
   after(async () => {
     await service?.close();
@@ -115,6 +116,17 @@ describe('while a worker is down', () => {
     await assert.rejects(service.store.revokeKey(tenants[0]?.keyIds.app ?? '', null, 1), {
       code: 'service_unavailable',
     });
+  });
+
+  it('/metrics counts these responses by node', async () => {
+    const node = await onNode(url, async (client) => {
+      const { rows } = await client.query('SELECT nodename, nodeport FROM pg_dist_node ORDER BY groupid DESC LIMIT 1');
+      return `${rows[0].nodename}:${rows[0].nodeport}`;
+    });
+    const { text } = await service.request('GET', '/metrics', { key: metricsToken });
+    const counted = `^backscroll_database_unavailable_total\\{cause="connection",node="${node}"\\} [1-9]`;
+    assert.match(text, new RegExp(counted, 'm'));
+    assert.ok(text.includes(`backscroll_node_up{node="${node}"} 0\n`));
   });
 
   it('200: everything succeeds again when the worker is back, without a restart', async () => {

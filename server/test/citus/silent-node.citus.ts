@@ -12,7 +12,7 @@ import {
   startService,
 } from '../support/harness.ts';
 import { until } from '../support/until.ts';
-import { nodesOf, onNode } from './cluster.ts';
+import { nodesOf, onNode, workerUrls } from './cluster.ts';
 import { NodeProxy } from './node-proxy.ts';
 
 const timeoutMillis = 5_000;
@@ -123,10 +123,42 @@ describe('while a worker hangs', () => {
     assert.ok(millis < 4 * timeoutMillis, `${millis} ms`);
   });
 
+  it('/metrics names the node that hangs, the others respond', async () => {
+    const { text } = await until(async () => {
+      const metrics = await service.request('GET', '/metrics', { key: admin });
+      // On a busy machine, another node may take too long to respond, too.
+      return metrics.text.match(/^backscroll_node_up\{.*\} 1$/gm)?.length === 2 && metrics;
+    });
+    const node = `127.0.0.1:${proxy.port}`;
+    assert.ok(text.includes(`backscroll_node_up{node="${node}"} 0\n`));
+    assert.match(
+      text,
+      new RegExp(`^backscroll_database_unavailable_total\\{cause="silent",node="${node}"\\} [1-9]`, 'm'),
+    );
+    for (const gauge of ['backscroll_node_backends', 'backscroll_node_oldest_prepared_seconds'])
+      assert.equal(text.match(new RegExp(`^${gauge}\\{.*\\} \\d`, 'gm'))?.length, 2, gauge);
+  });
+
   it('200 again when the worker responds', async () => {
     proxy.setSilent(false);
     for (const request of Object.values(operations))
       for (const tenant of tenants) await until(async () => (await request(tenant)).status === 200);
     assert.equal((await service.request('GET', '/admin/changes', { key: admin })).status, 200);
+  });
+
+  it('/metrics has the age of a prepared transaction, by node', async () => {
+    const { database_url } = service.config;
+    const [node] = await workerUrls(database_url);
+    const { host } = new URL(node ?? '');
+    // No node has this number, so no one completes the transaction.
+    await onNode(node ?? '', (client) => client.query(`BEGIN; PREPARE TRANSACTION 'citus_99_1_1_1'`));
+    try {
+      await until(async () => {
+        const { text } = await service.request('GET', '/metrics', { key: admin });
+        return new RegExp(`^backscroll_node_oldest_prepared_seconds\\{node="${host}"\\} (?!0$)`, 'm').test(text);
+      });
+    } finally {
+      await onNode(node ?? '', (client) => client.query(`ROLLBACK PREPARED 'citus_99_1_1_1'`));
+    }
   });
 });

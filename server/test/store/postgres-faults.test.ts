@@ -514,12 +514,14 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
 
   describe('a pool of two connections, and a lock held by another session', { concurrency: 1 }, () => {
     const timeout = 1_200;
+    const metricsToken = randomUUID();
     const scope = newScope();
     let world: Installation;
     before(async () => {
       const { url, remove } = await newDatabaseUrl('postgres');
       scope.after(remove);
-      world = await install(scope, url, { DATABASE_POOL: '2', DATABASE_TIMEOUT: String(timeout) });
+      const settings = { DATABASE_POOL: '2', DATABASE_TIMEOUT: String(timeout), METRICS_TOKEN: metricsToken };
+      world = await install(scope, url, settings);
     });
     after(() => scope.end());
 
@@ -548,6 +550,15 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
         const { rows } = await client.query(`SELECT pid ${activity} AND wait_event_type = 'Lock'`);
         return rows.length;
       });
+
+    /** Responses with 503 so far, by cause. */
+    const countOutages = async (cause: string): Promise<number> => {
+      const { body } = await send(world.serving.base, '/metrics', metricsToken);
+      const [, count = '0'] =
+        new RegExp(`^backscroll_database_unavailable_total\\{cause="${cause}",node=""\\} (\\d+)$`, 'm').exec(body) ??
+        [];
+      return Number(count);
+    };
 
     it('ends an edit that other edits overtake again and again', async (t) => {
       const { url, one } = world;
@@ -614,6 +625,7 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
       };
       assert.deepEqual(wrong, { faults: {}, 'connections beyond DATABASE_POOL': 0, 'edits applied after a 503': 0 });
       assert.ok(rejected > 0, 'no edit was rejected without waiting');
+      await until(async () => (await countOutages('busy')) >= rejected && (await countOutages('timeout')) > 0);
       assert.ok(grown < 100, `memory grew by ${grown} MiB`);
     });
 

@@ -4,10 +4,15 @@ export type KeyErrors = { key_id: string; hour: number; client_errors: number; s
 /** How the data was copied: with `backscroll backup`, or as records with `backscroll export`. */
 export type BackupKind = 'backup' | 'export';
 
+/** A node of a cluster as `host:port`. `state` is undefined if it does not respond soon. */
+export type NodeState = { name: string; state: { backends: number; oldestPreparedSeconds: number } | undefined };
+
 /** What operators watch of a database, over all instances that use it. */
 export interface Monitoring {
   /** The size of the database in bytes; on a cluster that of the node that responds. */
   databaseBytes(): Promise<number>;
+  /** The nodes of a cluster, by name; none if the database is no cluster. */
+  nodes(): Promise<NodeState[]>;
   /** Connections of this thread that are in use, and requests that wait for one. None on the embedded engine. */
   connections(): { used: number; waiting: number };
   addErrors(errors: readonly KeyErrors[]): Promise<void>;

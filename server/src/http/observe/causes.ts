@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ServiceError } from '../../domain/errors.ts';
+import type { Outage, ServiceError } from '../../domain/errors.ts';
 
 const errors = new WeakMap<ServerResponse, ServiceError>();
 const charactersMax = 200;
@@ -9,12 +9,14 @@ export function noteCause(response: ServerResponse, error: ServiceError): void {
   errors.set(response, error);
 }
 
+type Cause = { code?: string; message: string; key_id?: string | undefined; outage?: Outage | undefined };
+
 /** Why a response has a status of 400 or above, in texts that may be logged. `key_id` is that of a key of the wrong kind. */
-export function causeOf(response: ServerResponse): { code?: string; message: string; key_id?: string | undefined } {
+export function causeOf(response: ServerResponse): Cause {
   const error = errors.get(response);
   if (error === undefined) return { message: '' };
-  const { code, wrongKindKey: key_id } = error;
-  return { code, message: safeText(error.logged), key_id };
+  const { code, wrongKindKey: key_id, outage } = error;
+  return { code, message: safeText(error.logged), key_id, outage };
 }
 
 /** Bounded, in printable ASCII, and without anything that looks like a secret. */

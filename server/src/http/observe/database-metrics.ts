@@ -1,7 +1,7 @@
 import type { IndexLag } from '../../domain/search/search-indexer.ts';
 import type { ChangeCounts } from '../../domain/store/change-reads.ts';
 import type { FollowLag } from '../../domain/store/import-sources.ts';
-import type { BackupKind, KeyErrors } from '../../domain/store/monitoring.ts';
+import type { BackupKind, KeyErrors, NodeState } from '../../domain/store/monitoring.ts';
 
 /** What is read of the database for metrics. What is not used, or did not respond in time, is undefined. */
 export type DatabaseState = {
@@ -11,6 +11,7 @@ export type DatabaseState = {
   /** Objects in doubt. */
   doubts?: number | undefined;
   bytes?: number | undefined;
+  nodes?: readonly NodeState[] | undefined;
   backups?: readonly { kind: BackupKind; at: number }[] | undefined;
   keyErrors?: readonly (Omit<KeyErrors, 'hour'> & { key_name: string | null })[] | undefined;
 };
@@ -29,6 +30,16 @@ const gauge = (
     const read = value(state, now);
     return read === undefined ? [] : [{ labels: {}, value: read }];
   },
+});
+
+/** A gauge by node of a cluster. */
+const nodeGauge = (name: string, help: string, value: (node: NodeState) => number | undefined): Gauge => ({
+  ...{ name, help },
+  samples: ({ nodes = [] }) =>
+    nodes.flatMap((node) => {
+      const read = value(node);
+      return read === undefined ? [] : [{ labels: { node: node.name }, value: read }];
+    }),
 });
 
 /** 0 if there is no time. */
@@ -67,6 +78,13 @@ export const databaseGauges: readonly Gauge[] = [
           ],
   },
   gauge('backscroll_database_bytes', 'Size of the database.', ({ bytes }) => bytes),
+  nodeGauge('backscroll_node_up', '1 if a node of the Citus cluster responds.', ({ state }) => (state ? 1 : 0)),
+  nodeGauge('backscroll_node_backends', 'Connections to a node.', ({ state }) => state?.backends),
+  nodeGauge(
+    'backscroll_node_oldest_prepared_seconds',
+    'Age of the oldest prepared transaction on a node; 0 if there is none.',
+    ({ state }) => state?.oldestPreparedSeconds,
+  ),
   {
     name: 'backscroll_backup_age_seconds',
     help: 'Time since the last successful command backup or export.',

@@ -1,10 +1,12 @@
 import { AggregatorRegistry, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
 import { productVersion } from '../../contract/product.ts';
+import type { Outage } from '../../domain/errors.ts';
 import type { WorkerContext } from '../workers/context.ts';
 import type { Peers } from '../workers/peers.ts';
 import { type DatabaseState, databaseGauges } from './database-metrics.ts';
 import { Failures } from './failures.ts';
-import { bounds, type Counter, type Series, SeriesTable } from './series-table.ts';
+import { histogram, type Labels, type Sample } from './samples.ts';
+import { type Counter, type Series, SeriesTable } from './series-table.ts';
 import { Traffic } from './traffic.ts';
 
 /** The route label of requests that the gate rejects, regardless of their path. */
@@ -27,14 +29,12 @@ const prefixes = {
   responder: 'responder ',
   heldBack: 'held_back',
   tools: 'tool ',
+  outages: 'outage ',
   messages: 'messages',
 };
 
 /** The outcome of a request to the upstream that got a response. */
 const responded = 'response';
-
-type Labels = Record<string, string | number>;
-type Sample = { labels: Labels; value: number; metricName?: string };
 
 /**
  * Metrics for Prometheus. They are those of the whole process, whichever worker responds. Requests are counted in plain
@@ -99,11 +99,12 @@ export class Metrics {
     this.#register('backscroll_failed_keys_total', 'Requests rejected because of their key.', 'counter', failedKeys);
     const throttled = () => this.#countBy(prefixes.throttled, 'limit', throttlingLimits);
     this.#register('backscroll_throttled_total', 'Responses with status 429.', 'counter', throttled);
+    const outages = 'Responses with status 503 because a server of the database is not available.';
+    this.#register('backscroll_database_unavailable_total', outages, 'counter', () =>
+      this.#countByWords(prefixes.outages, ['cause', 'node']),
+    );
     this.#register('backscroll_tool_calls_total', 'Calls of tools by agents, by status.', 'counter', () =>
-      this.#seriesWith(prefixes.tools).map(({ label, series }) => {
-        const [tool = '', status = ''] = label.split(' ');
-        return { labels: { tool, status }, value: series.count };
-      }),
+      this.#countByWords(prefixes.tools, ['tool', 'status']),
     );
     const droppedLines = new Uint32Array(context.shared.droppedLogLines);
     this.#register(
@@ -216,6 +217,14 @@ export class Metrics {
     return names.map((name) => ({ labels: { [label]: name }, value: total.get(prefix + name)?.count ?? 0 }));
   }
 
+  /** One sample for each label that was counted; `names` are those of its words. */
+  #countByWords(prefix: string, names: readonly string[]): Sample[] {
+    return this.#seriesWith(prefix).map(({ label, series }) => {
+      const words = label.split(' ');
+      return { labels: Object.fromEntries(names.map((name, at) => [name, words[at] ?? ''])), value: series.count };
+    });
+  }
+
   /** Counts a request whose response has ended. */
   count(method: string, route: string, status: number, seconds: number): void {
     const label = `${status} ${method} ${route}`;
@@ -236,6 +245,10 @@ export class Metrics {
 
   countTool(tool: string, status: number): void {
     this.#series.counter(`${prefixes.tools}${tool} ${status}`).add();
+  }
+
+  countOutage({ cause, node }: Outage): void {
+    this.#series.counter(`${prefixes.outages}${cause} ${node}`).add();
   }
 
   countThrottled(limit: ThrottlingLimit): void {
@@ -275,18 +288,4 @@ function processorSeconds(name: string): number {
   const { user, system } = process.cpuUsage();
   const micros = name.includes('_user_') ? user : name.includes('_system_') ? system : user + system;
   return micros / 1e6;
-}
-
-function histogram(name: string, labels: Labels, { sum, count, buckets }: Series): Sample[] {
-  let below = 0;
-  return [
-    ...bounds.map((le, index) => ({
-      metricName: `${name}_bucket`,
-      labels: { le, ...labels },
-      value: (below += buckets[index] ?? 0),
-    })),
-    { metricName: `${name}_bucket`, labels: { le: '+Inf', ...labels }, value: count },
-    { metricName: `${name}_sum`, labels, value: sum },
-    { metricName: `${name}_count`, labels, value: count },
-  ];
 }

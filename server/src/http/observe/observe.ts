@@ -68,7 +68,8 @@ export class Observer {
     const cause = statusCode >= 400 ? causeOf(response) : undefined;
     const key_id = callerKey ?? cause?.key_id ?? null;
     if (cause !== undefined) {
-      const { code = null, message } = cause;
+      const { code = null, message, outage } = cause;
+      if (outage !== undefined) this.#metrics.countOutage(outage);
       // The path is listed, but not logged.
       const path = route === unmatchedRoute ? `: ${response.req.url?.split('?', 1)[0]}` : '';
       const lastFailure = { request_id: id, code, message: safeText(message + path) };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { choice, integer, shape } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
-import { unavailable } from '../../domain/errors.ts';
+import { ServiceError, unavailable } from '../../domain/errors.ts';
 import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
 import { followLag } from '../../domain/store/import-sources.ts';
@@ -62,6 +62,7 @@ export const healthRoutes: Routes = (
     },
     async () => {
       await store.ping().catch((error) => {
+        if (error instanceof ServiceError) throw error;
         throw Object.assign(unavailable('the database is not available'), { cause: error });
       });
       const lag = await inTime(followLag(store, Date.now()));
@@ -90,16 +91,17 @@ export const healthRoutes: Routes = (
       // While it waits for the database, it does not take the place of another request.
       inFlight.add(-1);
       const lag = search === undefined ? inTime(indexLag(store)) : undefined;
-      const [changes, searchLag, dify, doubts, bytes, backups, keyErrors] = await Promise.all([
+      const [changes, searchLag, dify, doubts, bytes, nodes, backups, keyErrors] = await Promise.all([
         inTime(store.changes.count()),
         lag,
         inTime(followLag(store, Date.now())),
         owned && inTime(store.doubts.count()),
         inTime(store.monitoring.databaseBytes()),
+        inTime(store.monitoring.nodes()),
         inTime(store.monitoring.listBackups()),
         inTime(recentKeyErrors(store, clock())),
       ]).finally(() => inFlight.add(1));
-      const text = await metrics.text({ changes, search: searchLag, dify, doubts, bytes, backups, keyErrors });
+      const text = await metrics.text({ changes, search: searchLag, dify, doubts, bytes, nodes, backups, keyErrors });
       return reply.header('content-type', metrics.contentType).send(text);
     },
   );

@@ -1,4 +1,4 @@
-import type { BackupKind, KeyErrors, Monitoring } from '../../domain/store/monitoring.ts';
+import type { BackupKind, KeyErrors, Monitoring, NodeState } from '../../domain/store/monitoring.ts';
 import type { Engine, MonitoringChange } from '../engine.ts';
 import { execute, insertInto, type RowStatements, type Statement, type Write, writeRows } from '../statement.ts';
 
@@ -55,6 +55,10 @@ export class SqlMonitoring implements Monitoring {
   async databaseBytes(): Promise<number> {
     const [row] = await this.#engine.read(this.#engine.dialect.databaseBytes);
     return row?.bytes ?? 0;
+  }
+
+  async nodes(): Promise<NodeState[]> {
+    return (await this.#engine.nodes?.()) ?? [];
   }
 
   connections(): { used: number; waiting: number } {

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { unavailable } from '../../domain/errors.ts';
 import type { Reader, Value } from '../engine.ts';
 import { findNodesOf, findOtherNodes, type Node, probeNode, routeOf } from './citus/routes.ts';
-import { isSilence } from './errors.ts';
+import { isSilence, notAvailable } from './errors.ts';
 
 /** The time between two probes. */
 const pauseMillis = 1_000;
@@ -37,7 +36,7 @@ export class Breaker {
   }
 
   requireServer(): void {
-    if (this.#isSilent) throw silent('the server');
+    if (this.#isSilent) throw silent('');
   }
 
   /** `text` is a statement with `$1`, `$2`, … for its parameters. */
@@ -46,7 +45,7 @@ export class Breaker {
     if (route === undefined) this.#routes.set(text, (route = routeOf(text)));
     const needed = await findNodesOf(route, values, read);
     const node = this.#silentNodes.find(({ groupid }) => needed?.includes(groupid) ?? true);
-    if (node !== undefined) throw silent(`the node ${node.nodename}:${node.nodeport}`);
+    if (node !== undefined) throw silent(`${node.nodename}:${node.nodeport}`);
   }
 
   close(): void {
@@ -79,5 +78,5 @@ export class Breaker {
   }
 }
 
-const silent = (server: string) =>
-  Object.assign(unavailable('the database is not available'), { cause: new Error(`${server} does not respond`) });
+const silent = (node: string) =>
+  notAvailable(new Error(`the ${node === '' ? 'server' : `node ${node}`} does not respond`), { cause: 'silent', node });

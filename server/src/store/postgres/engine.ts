@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { limits } from '../../contract/limits.ts';
 import { clientDisconnected } from '../../domain/errors.ts';
+import type { NodeState } from '../../domain/store/monitoring.ts';
 import type { CachedVersion, FoundPage, OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
 import type {
   Dialect,
@@ -86,6 +87,10 @@ export class PostgresEngine implements Engine {
 
   connections(): { used: number; waiting: number } {
     return this.#pool.usage();
+  }
+
+  nodes(): Promise<NodeState[]> {
+    return this.#layout.nodes();
   }
 
   async ping(): Promise<void> {

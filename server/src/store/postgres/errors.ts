@@ -1,4 +1,4 @@
-import { ServiceError, unavailable } from '../../domain/errors.ts';
+import { type Outage, type OutageCause, ServiceError, unavailable } from '../../domain/errors.ts';
 
 /** Which errors of PostgreSQL may be retried, and which end a connection. */
 
@@ -79,12 +79,25 @@ export function isRetryable(error: unknown): boolean {
   return conflicts.includes(code) || transient.includes(code) || isLost(error) || isNodeFailure(error);
 }
 
-/** The client only gets a 503; the cause is for the log. */
 export function publicError(error: unknown, isConnecting = false): Error {
   if (error instanceof ServiceError) return error;
   const code = codeOf(error);
   // Class 53: the server has no free disk space, memory or connections.
   const isTemporary =
     isConnecting || isRetryable(error) || isLost(error) || timeouts.includes(code) || code.startsWith('53');
-  return isTemporary ? Object.assign(unavailable('the database is not available'), { cause: error }) : (error as Error);
+  return isTemporary ? notAvailable(error, { cause: outageCauseOf(error), node: nodeIn(error) }) : (error as Error);
 }
+
+/** The client only gets the 503; the cause is for the log, the outage for metrics. */
+export const notAvailable = (cause: unknown, outage: Outage): ServiceError =>
+  Object.assign(unavailable('the database is not available'), { cause, outage });
+
+function outageCauseOf(error: unknown): OutageCause {
+  const code = codeOf(error);
+  if (code.startsWith('53')) return 'resources';
+  return timeouts.includes(code) || isSilence(error) ? 'timeout' : 'connection';
+}
+
+/** Citus has no field for the node in its errors: it is in the text, as `user@host:port` or `host:port`. */
+const nodeIn = (error: unknown): string =>
+  isNodeFailure(error) ? (/(?:node|to) (?:[^\s@]+@)?([^\s@]+:\d+)/.exec(messageOf(error))?.[1] ?? '') : '';

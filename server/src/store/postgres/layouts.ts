@@ -1,3 +1,4 @@
+import type { NodeState } from '../../domain/store/monitoring.ts';
 import type { CachedVersion, FoundPage, PagePosition, PageShape } from '../../domain/store/store.ts';
 import type { Dialect, ExportStep, IsWanted } from '../engine.ts';
 import type { MessageTables } from '../records/message-tables.ts';
@@ -6,6 +7,7 @@ import type { writes } from '../writes.ts';
 import { isDistributed } from './citus/distribute.ts';
 import { exportPages } from './citus/export.ts';
 import { messages as citusMessages, singleRowsMax } from './citus/messages.ts';
+import { readNodes } from './citus/nodes.ts';
 import * as citusPage from './citus/page.ts';
 import * as citus from './citus/statements.ts';
 import { updateAtOnce } from './edit.ts';
@@ -37,6 +39,7 @@ export type Layout = {
   readAll(steps: readonly ExportStep[], isWanted: IsWanted): AsyncIterable<StepRows>;
   messages: MessageTables;
   index: IndexTables;
+  nodes(): Promise<NodeState[]>;
 };
 
 /** The schema must be up to date. */
@@ -62,6 +65,7 @@ function oneServer(pool: PostgresPool): Layout {
     readAll: (steps, isWanted) => exportSnapshot(pool, steps, isWanted),
     messages,
     index,
+    nodes: async () => [],
   };
 }
 
@@ -79,5 +83,6 @@ function distributed(pool: PostgresPool): Layout {
     messages: citusMessages,
     // A transaction of the indexer commits on all nodes, and looks for free positions on all shards.
     index: { ...index, findMax: 4 * index.findMax },
+    nodes: () => readNodes(pool),
   };
 }

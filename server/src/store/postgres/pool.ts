@@ -221,7 +221,7 @@ export class PostgresPool {
 
   async #connect(deadline: number): Promise<HostClient> {
     if (this.#pool.waitingCount >= this.#options.connections * waitersPerConnection) {
-      throw unavailable('all database connections are busy');
+      throw Object.assign(unavailable('all database connections are busy'), { outage: { cause: 'busy', node: '' } });
     }
     for (let attempt = 1; ; attempt += 1) {
       this.#breaker.requireServer();
