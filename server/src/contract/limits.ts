@@ -159,6 +159,8 @@ export const limits = {
   snippetUnits: 160,
   /** Messages of one conversation that a transaction of the indexer writes at most. */
   indexWriteMax: 50,
+  /** Messages that a transaction of the indexer of a cluster writes at most. */
+  clusterIndexWriteMax: 1_000,
   /** Duration of a transaction of the indexer: alone, and while others write. */
   indexWriteMillis: 50,
   indexBusyMillis: 10,

@@ -9,6 +9,7 @@ import { exportPages } from './citus/export.ts';
 import { messages as citusMessages, singleRowsMax } from './citus/messages.ts';
 import { readNodes } from './citus/nodes.ts';
 import * as citusPage from './citus/page.ts';
+import { index as citusIndex } from './citus/search.ts';
 import * as citus from './citus/statements.ts';
 import { updateAtOnce } from './edit.ts';
 import { exportSnapshot, type StepRows } from './export.ts';
@@ -81,8 +82,7 @@ function distributed(pool: PostgresPool): Layout {
     singleRowsMax,
     readAll: (steps, isWanted) => exportPages(pool, steps, isWanted),
     messages: citusMessages,
-    // A transaction of the indexer commits on all nodes, and looks for free positions on all shards.
-    index: { ...index, findMax: 4 * index.findMax },
+    index: citusIndex,
     nodes: () => readNodes(pool),
   };
 }

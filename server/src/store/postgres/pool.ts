@@ -46,6 +46,8 @@ const waitersPerConnection = 50;
  * tables. A plan that the connection cached while the tables were small would compare each row with the whole list.
  */
 const preparedListMax = 20;
+/** A longer statement is one for many rows. Their number differs, so that caching each would need ever more memory. */
+const namedTextMax = 8_192;
 const isLongList = (value: Value): boolean => Array.isArray(value) && value.length > preparedListMax;
 
 const unchanged = (value: string | Buffer): string | Buffer => value;
@@ -254,8 +256,8 @@ export class PostgresPool {
 
   async #run(client: pg.PoolClient, sql: string, values: readonly Value[], millis: number): Promise<pg.QueryResult> {
     const { text, name } = this.#toDialect(sql);
-    const prepared = this.#options.prepared && values.length > 0 && !values.some(isLongList) ? { name } : {};
-    const query = { text, values: values as Value[], query_timeout: millis, ...prepared };
+    const isNamed = name !== undefined && this.#options.prepared && values.length > 0 && !values.some(isLongList);
+    const query = { text, values: values as Value[], query_timeout: millis, ...(isNamed && { name }) };
     try {
       if (this.#breaker.hasSilentNodes) await this.#requireNodes(client, text, values);
       return await client.query(query);
@@ -272,15 +274,19 @@ export class PostgresPool {
     return this.#breaker.requireNodes(text, values, readerOn(client, probeMillis));
   }
 
-  /** `?` becomes `$1`, `$2`, …; each statement has one name. */
-  #toDialect(sql: string): { text: string; name: string } {
+  /** `?` becomes `$1`, `$2`, …; each statement has one name, unless it is too long. */
+  #toDialect(sql: string): { text: string; name?: string } {
+    if (sql.length > namedTextMax) return { text: numbered(sql) };
     let translated = this.#translated.get(sql);
     if (translated === undefined) {
-      let index = 0;
-      const text = sql.replaceAll('?', () => `$${++index}`);
-      translated = { text, name: `s${this.#translated.size}` };
+      translated = { text: numbered(sql), name: `s${this.#translated.size}` };
       this.#translated.set(sql, translated);
     }
     return translated;
   }
+}
+
+function numbered(sql: string): string {
+  let index = 0;
+  return sql.replaceAll('?', () => `$${++index}`);
 }

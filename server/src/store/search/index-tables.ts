@@ -28,8 +28,8 @@ export type IndexTables = {
   /** Removes entries that are not to be written again, or that must be removed first. */
   remove(messages: readonly FoundMessage[]): Write<void>;
   add(messages: readonly PlacedMessage[]): Write<void>;
-  /** `content` is undefined if the chunk is gone. */
-  putChunk(chunk: ChunkChange, content: string | undefined): Write<void>;
+  /** `content` is undefined if the chunk is gone. `nextPosition`: for a new entry. */
+  putChunk(chunk: ChunkChange, content: string | undefined, nextPosition: () => Write<number>): Write<void>;
   /**
    * To be run before messages are erased, all of these conversations or one, on an engine that needs their texts to remove
    * their tokens.

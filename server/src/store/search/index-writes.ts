@@ -8,6 +8,15 @@ import * as sql from './statements.ts';
 
 const findConversation: Statement<{ user: string | null; deleted: number }> =
   'SELECT "user", deleted FROM conversations WHERE conversation_id = ?';
+/**
+ * Those of these conversations with entries that are not as the conversation is now: it is gone or deleted, or has another
+ * user. Parameters: conversation ids.
+ */
+const findOutdatedConversations = ({ isIn }: Dialect): Statement<{ conversation_id: string }> => `
+  SELECT DISTINCT s.conversation_id FROM search_messages s
+  LEFT JOIN conversations c ON c.conversation_id = s.conversation_id
+  WHERE ${isIn('s.conversation_id')}
+    AND (c.conversation_id IS NULL OR c.deleted = 1 OR s."user" IS DISTINCT FROM c."user")`;
 /** With another user than the conversation. Parameters: conversation_id, user, count. */
 const findOutdated: Statement<MessageKey> = `
   SELECT conversation_id, id FROM search_messages
@@ -45,18 +54,34 @@ export function* applyToIndex(
     count += part.length;
   }
   yield* putMessages(messages, dialect, index);
+  const applied = changes.slice(0, count);
+  const ids = applied.flatMap((change) => (change.kind === 'conversation' ? change.id : []));
+  const rows = ids.length === 0 ? [] : yield* query(findOutdatedConversations(dialect), dialect.list(ids));
+  const outdated = new Set(rows.map(({ conversation_id }) => conversation_id));
+  const nextPosition = newChunkPositions();
   let cursor = from;
-  for (const change of changes.slice(0, count)) {
+  for (const change of applied) {
+    const isChunk = change.kind === 'segment' || change.kind === 'child_chunk';
+    const isOutdated = change.kind === 'conversation' && outdated.has(change.id);
     // Messages are indexed by now, however long it took.
-    const isIndexed = change.kind === 'message' || change.kind === 'none';
-    if (!isIndexed && cursor !== from && performance.now() > end + millis) break;
-    if (change.kind === 'segment' || change.kind === 'child_chunk') yield* putChunk(change, index);
+    if ((isChunk || isOutdated) && cursor !== from && performance.now() > end + millis) break;
+    if (isChunk) yield* putChunk(change, index, nextPosition);
     // Its messages are many: the rest follows with the next transaction.
-    if (change.kind === 'conversation' && !(yield* updateConversation(change.id, dialect, index))) break;
+    if (isOutdated && !(yield* updateConversation(change.id, dialect, index))) break;
     cursor = change.cursor;
   }
   yield* execute(sql.moveCursor, cursor);
   return cursor;
+}
+
+/** Returns the next free position of a chunk. Only the first call asks the database, all shards of a distributed one. */
+function newChunkPositions(): () => Write<number> {
+  let last: number | undefined;
+  return function* () {
+    last ??= (yield* first(sql.findLast('search_chunks')))?.position ?? 0;
+    last += 1;
+    return last;
+  };
 }
 
 /** Whether it is done. */
@@ -110,30 +135,33 @@ function* putMessages(messages: readonly FoundMessage[], dialect: Dialect, index
 
 /** The first positions of a second that are looked up together with those of other seconds. */
 const triedPositions = 8;
-const findLastPosition: Statement<{ position: number | null }> = `
-  SELECT MAX(position) AS position FROM search_messages WHERE position >= ? AND position < ?`;
+const isPositionFree: Statement<{ position: number }> = 'SELECT position FROM search_messages WHERE position = ?';
 
 /** A position for each of these times, none of them among `kept`, whose entries are about to be written. */
-function* freePositions(times: readonly number[], kept: readonly number[], { isIn, list }: Dialect): Write<number[]> {
-  const tried = [...new Set(times)].flatMap((time) =>
-    Array.from({ length: triedPositions }, (_, at) => firstPosition(time) + at),
-  );
-  if (tried.length === 0) return [];
+function* freePositions(times: readonly number[], kept: readonly number[], dialect: Dialect): Write<number[]> {
+  if (times.length === 0) return [];
+  const { isIn, list } = dialect;
+  const starts = [...new Set(times.map(firstPosition))];
+  const tried = starts.flatMap((start) => Array.from({ length: triedPositions }, (_, at) => start + at));
   const findPositions: Statement<{ position: number }> =
     `SELECT position FROM search_messages WHERE ${isIn('position')}`;
   const rows = yield* query(findPositions, list(tried));
   const used = new Set([...kept, ...rows.map(({ position }) => position)]);
-  const positions: number[] = [];
+  const isFull = (start: number, count: number) =>
+    Array.from({ length: triedPositions }, (_, at) => start + at).filter((at) => !used.has(at)).length < count;
+  const full = [...Map.groupBy(times.map(firstPosition), (start) => start)]
+    .filter(([start, { length }]) => isFull(start, length))
+    .map(([start]) => start);
   // The last position of a second that has more than these, as of now.
-  const lastOf = new Map<number, number | null>();
+  const lastOf = yield* findLastPositions(full, dialect);
+  const positions: number[] = [];
   for (const time of times) {
     const start = firstPosition(time);
     let position = start;
     while (position - start < triedPositions && used.has(position)) position += 1;
     if (position - start >= triedPositions) {
-      const last = lastOf.get(time) ?? (yield* lastPosition(start, start + positionsPerSecond));
-      position = yield* nextPosition(time, last, used);
-      lastOf.set(time, position);
+      position = yield* nextPosition(time, lastOf.get(start) ?? null, used);
+      lastOf.set(start, position);
     }
     used.add(position);
     positions.push(position);
@@ -141,8 +169,16 @@ function* freePositions(times: readonly number[], kept: readonly number[], { isI
   return positions;
 }
 
-function* lastPosition(from: number, end: number): Write<number | null> {
-  return (yield* first(findLastPosition, from, end))?.position ?? null;
+/** By the first positions of their seconds; one statement for all, since it asks every shard of a distributed database. */
+function* findLastPositions(starts: readonly number[], { list, listTable }: Dialect): Write<Map<number, number>> {
+  if (starts.length === 0) return new Map();
+  // SQLite reads the tables of a CROSS JOIN in this order (https://sqlite.org/optoverview.html#crossjoin).
+  const statement: Statement<{ start: number; last: number }> = `
+    SELECT CAST(value AS BIGINT) AS start, MAX(s.position) AS last
+    FROM ${listTable} CROSS JOIN search_messages s
+    WHERE s.position >= CAST(value AS BIGINT) AND s.position < CAST(value AS BIGINT) + ${positionsPerSecond}
+    GROUP BY CAST(value AS BIGINT)`;
+  return new Map((yield* query(statement, list(starts))).map(({ start, last }) => [start, last]));
 }
 
 function* nextPosition(created_at: number, lastUsed: number | null, used: ReadonlySet<number>): Write<number> {
@@ -151,11 +187,11 @@ function* nextPosition(created_at: number, lastUsed: number | null, used: Readon
   while (used.has((last ?? start) + 1)) last = (last ?? start) + 1;
   for (;;) {
     const { position, isFree } = positionAfter(last, created_at, Math.random);
-    if (!used.has(position) && (isFree || (yield* lastPosition(position, position + 1)) === null)) return position;
+    if (!used.has(position) && (isFree || (yield* first(isPositionFree, position)) === undefined)) return position;
   }
 }
 
-function* putChunk(change: ChunkChange, index: IndexTables): Write<void> {
+function* putChunk(change: ChunkChange, index: IndexTables, nextPosition: () => Write<number>): Write<void> {
   const row = yield* first(chunkTables[change.kind], change.dataset_id, change.id);
-  yield* index.putChunk(change, row === undefined || row.deleted === 1 ? undefined : row.content);
+  yield* index.putChunk(change, row === undefined || row.deleted === 1 ? undefined : row.content, nextPosition);
 }

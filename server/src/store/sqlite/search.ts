@@ -109,14 +109,14 @@ export const index: IndexTables = {
     }
   },
 
-  *putChunk({ kind, dataset_id, id }, content) {
+  *putChunk({ kind, dataset_id, id }, content, nextPosition) {
     const entry = yield* first(findChunk, dataset_id, kind, id);
     if (entry !== undefined) yield* execute('DELETE FROM search_chunk_tokens WHERE rowid = ?', entry.position);
     if (content === undefined) {
       if (entry !== undefined) yield* execute('DELETE FROM search_chunks WHERE position = ?', entry.position);
       return;
     }
-    const position = entry?.position ?? ((yield* first(sql.findLast('search_chunks')))?.position ?? 0) + 1;
+    const position = entry?.position ?? (yield* nextPosition());
     if (entry === undefined) {
       const add = 'INSERT INTO search_chunks (position, dataset_id, kind, id) VALUES (?, ?, ?, ?)';
       yield* execute(add, position, dataset_id, kind, id);

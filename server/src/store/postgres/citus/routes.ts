@@ -55,8 +55,9 @@ function comparedParameter(text: string): number | undefined {
   return number === undefined ? undefined : Number(number);
 }
 
-/** The parameter for the distribution column, of one row or of a list of rows. */
+/** The parameter for the distribution column, of one row or of a list of rows. Many rows with parameters have several. */
 function insertedParameter(text: string): number | undefined {
+  if (/\bVALUES\s*\(.*\),\s*\(/is.test(text)) return undefined;
   const [, table = '', names = '', values = ''] =
     /^\s*INSERT INTO (\w+) \(([^)]*)\)\s*(?:VALUES\s*\(|SELECT[^(]*\bFROM unnest\()([^)]*)/i.exec(text) ?? [];
   const at = names.split(/,\s*/).indexOf(distributed[table] ?? '');
