@@ -6,6 +6,7 @@ export class IdSets {
   readonly #insert;
   readonly #find;
   readonly #first;
+  readonly #between;
   readonly #delete;
   readonly #count;
 
@@ -15,6 +16,7 @@ export class IdSets {
     this.#insert = this.#db.prepare('INSERT OR IGNORE INTO ids VALUES (?, ?)');
     this.#find = this.#db.prepare('SELECT 1 FROM ids WHERE kind = ? AND id = ?');
     this.#first = this.#db.prepare('SELECT id FROM ids WHERE kind = ? ORDER BY id LIMIT ?');
+    this.#between = this.#db.prepare('SELECT id FROM ids WHERE kind = ? AND id > ? AND id <= ? ORDER BY id');
     this.#delete = this.#db.prepare('DELETE FROM ids WHERE kind = ? AND id <= ?');
     this.#count = this.#db.prepare('SELECT COUNT(*) AS n FROM ids WHERE kind = ?');
   }
@@ -38,6 +40,17 @@ export class IdSets {
     const ids = this.#first.all(kind, limit).map(({ id }) => id as string);
     if (ids.length > 0) this.#delete.run(kind, ids.at(-1) as string);
     return ids;
+  }
+
+  /** As `take`, to the end of a group: the ids of a group begin with the same `groupLength` characters. */
+  takeGroups(kind: string, limit: number, groupLength: number): string[] {
+    const ids = this.take(kind, limit);
+    const last = ids.at(-1);
+    if (last === undefined) return ids;
+    const end = `${last.slice(0, groupLength)}~`;
+    const rest = this.#between.all(kind, last, end).map(({ id }) => id as string);
+    this.#delete.run(kind, end);
+    return [...ids, ...rest];
   }
 
   clear(): void {

@@ -6,7 +6,7 @@ import { readChildChunks, readDocuments, readSegments } from './rows/knowledge.t
 import { readMessages, type SelectedMessages } from './rows/messages.ts';
 import { conditionOf, Parameters, type SelectedTable, tables } from './rows/selection.ts';
 import { begin, type RunContext } from './run-context.ts';
-import type { Target } from './scan.ts';
+import { noId, type Target } from './scan.ts';
 import type { RecordInput } from './source.ts';
 import type { PassPosition } from './state.ts';
 
@@ -89,7 +89,7 @@ export async function syncChanges(context: RunContext, changed: IdSets, withUnre
     progress.total = targets.reduce((sum, one) => sum + changed.count(one), progress.done);
     for (;;) {
       await checkpoint();
-      const ids = changed.take(target, target === 'conversation' ? conversationBatch : rowBatch);
+      const ids = target === 'message' ? await takeMessages(context, changed) : takeIds(target, changed);
       if (ids.length === 0) break;
       await importRows(context, target, ids, changed);
       progress.done += ids.length;
@@ -99,6 +99,35 @@ export async function syncChanges(context: RunContext, changed: IdSets, withUnre
 }
 
 const targets = ['conversation', 'message', 'document', 'segment', 'child_chunk'] as const;
+
+const takeIds = (target: Target, changed: IdSets): string[] =>
+  changed.take(target, target === 'conversation' ? conversationBatch : rowBatch);
+
+/** Messages that are read after others, by conversation: each id follows the id of its conversation. */
+const laterList = 'message by conversation';
+const idLength = 36;
+
+/**
+ * The next messages to read. If they are too many for one batch, those of a conversation are in the same batch: messages of
+ * one second are stored in the order in which they are read.
+ */
+async function takeMessages({ source }: RunContext, changed: IdSets): Promise<string[]> {
+  const first = takeIds('message', changed);
+  if (changed.count('message') === 0 && changed.count(laterList) === 0) return first;
+  for (let ids = first; ids.length > 0; ids = takeIds('message', changed)) {
+    const rows = await source.query<{ id: string; conversation_id: string }>(
+      'SELECT id, conversation_id FROM messages WHERE id = ANY($1::uuid[])',
+      [ids],
+    );
+    const conversations = new Map(rows.map(({ id, conversation_id }) => [id, conversation_id]));
+    // Messages that the source has deleted are a group of their own.
+    changed.add(
+      laterList,
+      ids.map((id) => (conversations.get(id) ?? noId) + id),
+    );
+  }
+  return changed.takeGroups(laterList, rowBatch, idLength).map((id) => id.slice(idLength));
+}
 
 async function readIds(
   { source, options }: RunContext,

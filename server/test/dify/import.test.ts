@@ -123,6 +123,26 @@ onEveryEngine('an import from Dify', (engine) => {
     assert.ok(await recordOf(store, 'message', difyId(65)));
   });
 
+  itOnOneEngine(engine, 'stores messages of one second in their order, also if they are many', async (t) => {
+    const { dify, store } = await start(t);
+    await runImport(dify.url, store);
+    const count = 1_500;
+    await dify.run(
+      `INSERT INTO messages (id, app_id, conversation_id, inputs, query, answer, created_at)
+       SELECT gen_random_uuid(), '${ids.app}', '${ids.conversation}', '{}', n::text, 'yes',
+         to_timestamp(1793600100) AT TIME ZONE 'UTC' + n * interval '1 microsecond'
+       FROM generate_series(1, ${count}) n`,
+    );
+    assert.equal((await runImport(dify.url, store)).kind, 'changes');
+    const queries = (await exportOf(store)).flatMap(({ record, answer, query }) =>
+      record === 'message' && answer === 'yes' ? [query] : [],
+    );
+    assert.deepEqual(
+      queries,
+      Array.from({ length: count }, (_, index) => `${index + 1}`),
+    );
+  });
+
   itOnOneEngine(engine, 'finds forms that were answered', async (t) => {
     const { dify, store } = await start(t);
     const form_id = difyId(81);
