@@ -64,6 +64,9 @@ export const ActivityQuery = Type.Object({
     }),
   ),
   document_id: Type.Optional(Type.String({ description: 'With `dataset_id`: only child chunks of this document.' })),
+  appends: Type.Optional(
+    choice(['hidden'], 'Without imports of conversations and messages, which are most of the log of a busy service.'),
+  ),
   from: time('Only entries from this time on.'),
   to: time('Only entries before this time.'),
 });

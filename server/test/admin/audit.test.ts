@@ -46,6 +46,16 @@ onEveryEngine('activity in the console API', (engine) => {
     });
   });
 
+  it('200: appends are left out if that is asked for', async () => {
+    await service.load([message(conversation, 9)]);
+    const kinds = (entries: Entry[]) => new Set(entries.map(({ action, record }) => `${action} ${record}`));
+    const all = kinds(await list());
+    for (const kind of ['import message', 'import conversation', 'import dataset', 'update child_chunk'])
+      assert.ok(all.has(kind), kind);
+    const shown = kinds(await list({ appends: 'hidden' }));
+    assert.deepEqual(shown, new Set([...all].filter((kind) => !/^import (message|conversation)$/.test(kind))));
+  });
+
   it('200: records of every kind are named', async () => {
     const added = message(conversation, 1, { query: 'How do I descale it?' });
     await service.load([added, provider(one.ids.workspace, 'acme/models', 'active')]);

@@ -219,9 +219,10 @@ onEveryEngine('the index of the search', (engine) => {
     await service.index();
     const names = { dataset_id: other.ids.dataset, document_id: other.ids.document, segment_id: other.ids.segment };
     const about = { dataset_name: 'dataset', document_name: 'document' };
-    const hits = (await knowledge('text')).filter(
-      ({ dataset_id }: { dataset_id: string }) => dataset_id === other.ids.dataset,
-    );
+    const inBase = (dataset_id: string) => get('/admin/search', { in: 'knowledge', q: 'text', dataset_id });
+    assert.ok((await knowledge('text')).length > 2, 'of both knowledge bases');
+    const hits = (await inBase(other.ids.dataset)).body.data;
+    assert.equal((await inBase(randomUUID())).status, 404);
     assert.deepEqual(hits, [
       { ...names, ...about, child_chunk_id: other.ids.chunk, snippet: 'chunk text', ranges: [[6, 10]] },
       { ...names, ...about, child_chunk_id: null, snippet: 'segment text', ranges: [[8, 12]] },
@@ -286,6 +287,7 @@ onEveryEngine('the index of the search', (engine) => {
     }
     const { body } = await get('/admin/search', { in: 'knowledge', user: 'ann' });
     assert.equal(body.message, 'user must be absent with in=knowledge');
+    assert.equal((await get('/admin/search', { dataset_id: one.ids.dataset })).status, 400);
     assert.equal((await get('/admin/search/counts', { in: 'knowledge' })).status, 400);
     assert.equal((await service.request('GET', '/admin/search')).status, 401);
     assert.equal((await service.request('GET', '/admin/search', { key: one.keys.app })).status, 401);

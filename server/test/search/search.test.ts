@@ -121,7 +121,13 @@ onEveryEngine('the search', (engine) => {
       citations: 0,
       bad_answer: 2,
     };
-    assert.deepEqual(body, { ...counts, is_partial: false, is_building: false });
+    assert.deepEqual(body, { ...counts, is_partial: false, suggestion: null, is_building: false });
+    const suggested = async (query: Record<string, string>) =>
+      (await get('/admin/search/counts', query)).body.suggestion;
+    assert.equal(await suggested({ q: 'Quoka' }), 'quokka');
+    assert.equal(await suggested({ q: 'plan qoukka' }), null, 'another beginning');
+    assert.equal(await suggested({ q: 'plan quokak' }), 'plan quokka', 'of messages with the other words');
+    assert.equal(await suggested({ q: 'quoka', user: 'nobody' }), null, 'of messages with the other filters');
   });
 
   it('200: a phrase whose words many messages have is found page by page, and counts are said to be too low', async () => {

@@ -89,6 +89,7 @@ Object.assign(planCases, {
   'activity in a dataset': planCase(findEntries({ dataset_id: 'd1', limit: 20 }, undefined), 10),
   'activity in a document': planCase(findEntries({ dataset_id: 'd1', document_id: 'o1', limit: 20 }, undefined), 10),
   'activity, the newest': planCase(findEntries({ before: 'e9', limit: 20 }, undefined), 21),
+  'activity without appends': planCase(findEntries({ before: 'e9', appends: 'hidden', limit: 20 }, undefined), 21),
   'the end of a session': planCase(sessionStatement({ end: 'y1' }), 1),
 });
 

@@ -493,6 +493,8 @@ export type SearchCounts = {
   bad_answer: number;
   /** Whether counts may be too low: too many messages have the words of a phrase, but not in sequence. */
   is_partial: boolean;
+  /** If nothing is found: `q` with one word replaced by a similar one that messages have; null if there is none. */
+  suggestion: string | null;
   /** Whether the index is being built from all records: then results are incomplete. */
   is_building: boolean;
 };

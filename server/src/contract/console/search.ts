@@ -56,10 +56,14 @@ const filters = {
   ),
   in: Type.Optional(
     Type.Unsafe<'messages' | 'knowledge'>({
-      ...choice(['messages', 'knowledge'], 'Messages, or segments and child chunks. Then only `q` is allowed.'),
+      ...choice(
+        ['messages', 'knowledge'],
+        'Messages, or segments and child chunks. Then only `q` and `dataset_id` are allowed.',
+      ),
       default: 'messages',
     }),
   ),
+  dataset_id: Type.Optional(Type.String({ description: 'With `in=knowledge`: only this knowledge base.' })),
   app_id: Type.Optional(Type.String({ description: 'Only this app.' })),
   conversation_id: Type.Optional(Type.String({ description: 'Only this conversation.' })),
   user: Type.Optional(Type.String({ description: 'Only conversations of this end user; the exact name.' })),
@@ -100,6 +104,11 @@ export const SearchCounts = shape(
     bad_answer: found('with these filters that were disliked or whose generation failed'),
     is_partial: flag(
       'Whether counts may be too low: too many messages have the words of a phrase, but not in sequence.',
+    ),
+    suggestion: nullable(
+      text(
+        'If nothing is found: `q` with one word replaced by a similar one that messages have; null if there is none.',
+      ),
     ),
     is_building: flag('Whether the index is being built from all records: then results are incomplete.'),
   },

@@ -14,6 +14,7 @@ import {
   verified,
 } from './candidates.ts';
 import { candidateMessages, findsNothing, type MessageSearch } from './message-candidates.ts';
+import { suggestQuery } from './near-words.ts';
 import { searchOwnMessages } from './own-search.ts';
 
 /** `next` is the position after which the next page starts; undefined if this is the last one. */
@@ -66,7 +67,10 @@ async function searchMessages(
 }
 
 type MessageCounts = { -readonly [Name in Exclude<keyof SearchCounts, 'is_building'>]: SearchCounts[Name] };
-const countedFilters: Record<Exclude<keyof MessageCounts, 'max' | 'is_partial'>, Partial<MessageSearch>> = {
+const countedFilters: Record<
+  Exclude<keyof MessageCounts, 'max' | 'is_partial' | 'suggestion'>,
+  Partial<MessageSearch>
+> = {
   all: {},
   disliked: { rating: 'dislike' },
   failed: { status: 'error' },
@@ -94,6 +98,7 @@ async function countMessages(
     citations: 0,
     bad_answer: 0,
     is_partial: false,
+    suggestion: null,
   };
   if (findsNothing(search.q, words)) return counts;
   for (const name of Object.keys(countedFilters) as (keyof typeof countedFilters)[]) {
@@ -108,8 +113,10 @@ async function countMessages(
     const { count, isPartial } = await countUpTo(max, candidates, words, budget);
     counts[name] = count;
     counts.is_partial ||= isPartial;
+    if (counts.all > 0 || isPartial) continue;
     // None of them has a further filter either.
-    if (counts.all === 0 && !isPartial) break;
+    counts.suggestion = await suggestQuery(reads, search, words, budget);
+    break;
   }
   return counts;
 }

@@ -41,6 +41,8 @@ export type AuditQuery = {
   record_id?: string | undefined;
   dataset_id?: string | undefined;
   document_id?: string | undefined;
+  /** Without imports of conversations and messages. */
+  appends?: 'hidden' | undefined;
   limit: number;
 };
 

@@ -15,6 +15,7 @@ import type { FoundPart } from '../../domain/search/search.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
 import type { ListRange } from '../../domain/store/admin-reads.ts';
 import type { KnowledgeScope } from '../../domain/store/knowledge-reads.ts';
+import type { Store } from '../../domain/store/store.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { onDisconnect } from '../operations/message-page.ts';
 import type { Dependencies, Routes } from '../route-types.ts';
@@ -87,7 +88,7 @@ export const adminSearchRoutes: Routes = (app, dependencies) => {
       const { limit: _, cursor: __, ...filters } = query;
       const signal = onDisconnect(reply.raw);
       return isOfKnowledge(filters)
-        ? searchChunks(dependencies, query, undefined, signal)
+        ? searchChunks(dependencies, query, await scopeOf(store, query), signal)
         : searchMessages(dependencies, query, signal);
     },
   });
@@ -115,15 +116,26 @@ export const adminSearchRoutes: Routes = (app, dependencies) => {
 };
 
 /** Knowledge bases have none of the other filters. */
-function isOfKnowledge({ in: part, q: _, ...others }: SearchFilters): boolean {
-  if (part !== 'knowledge') return false;
+function isOfKnowledge({ in: part, q: _, dataset_id, ...others }: SearchFilters): boolean {
+  if (part !== 'knowledge') {
+    if (dataset_id !== undefined) throw invalidParam('dataset_id must be absent without in=knowledge');
+    return false;
+  }
   const [other] = Object.keys(others);
   if (other !== undefined) throw invalidParam(`${other} must be absent with in=knowledge`);
   return true;
 }
 
+/** One knowledge base; undefined for all. */
+async function scopeOf({ admin }: Store, { dataset_id }: SearchFilters): Promise<KnowledgeScope | undefined> {
+  if (dataset_id === undefined) return undefined;
+  const dataset = await admin.findDataset(canonicalId(dataset_id));
+  if (dataset === undefined) throw notFound('dataset not found');
+  return { workspace_id: dataset.workspace_id, dataset_ids: [dataset.id] };
+}
+
 function searchOf(
-  { in: _, app_id, conversation_id, segment_id, min_cost, min_latency, ...others }: SearchFilters,
+  { in: _, dataset_id: __, app_id, conversation_id, segment_id, min_cost, min_latency, ...others }: SearchFilters,
   now: number,
 ): MessageSearch {
   const ids = {

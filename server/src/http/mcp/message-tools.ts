@@ -16,7 +16,7 @@ import { tooLargeForTool } from './json-body.ts';
 import { defineTool, type ToolCall } from './tool.ts';
 
 const { app_id, id: _, ...conversationFilters } = SummaryQuery.properties;
-const { app_id: searchedApp, in: __, ...messageFilters } = SearchQuery.properties;
+const { app_id: searchedApp, in: __, dataset_id: ___, ...messageFilters } = SearchQuery.properties;
 
 /** A hit with its address in the console. */
 export const LinkedHit = shape(

@@ -81,9 +81,14 @@ export function messageErasureEntry({ now: at, key_id, action }: Eraser, locatio
 
 type Conditions = readonly (readonly [condition: string, ...values: Value[]])[];
 
+/** A condition of an index, in its words. */
+const isNoAppend = "(action <> 'import' OR record NOT IN ('conversation', 'message'))";
+
 /** `action <> 'import'` and `document_id IS NOT NULL` are conditions of the indexes. */
-function indexedConditions({ before, from, to, key_id, action, dataset_id, document_id }: AuditQuery): Conditions {
+function indexedConditions(query: AuditQuery): Conditions {
+  const { before, from, to, key_id, action, dataset_id, document_id, appends } = query;
   return [
+    ...(appends === undefined ? [] : [[isNoAppend] as const]),
     ...(before === undefined ? [] : [['id < ?', before] as const]),
     ...(from === undefined ? [] : [['id >= ?', firstEntryId(from * 1000)] as const]),
     ...(to === undefined ? [] : [['id < ?', firstEntryId(to * 1000)] as const]),

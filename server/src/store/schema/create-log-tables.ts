@@ -21,6 +21,8 @@ const audit: readonly string[] = [
    )`,
   'CREATE INDEX audit_entries_by_key ON audit_entries (key_id, id)',
   `CREATE INDEX audit_entries_by_action ON audit_entries (action, id) WHERE action <> 'import'`,
+  `CREATE INDEX audit_entries_without_appends ON audit_entries (id)
+     WHERE (action <> 'import' OR record NOT IN ('conversation', 'message'))`,
   'CREATE INDEX audit_entries_by_dataset ON audit_entries (scope, id) WHERE document_id IS NOT NULL',
   'CREATE INDEX audit_entries_by_document ON audit_entries (scope, document_id, id) WHERE document_id IS NOT NULL',
 ];
