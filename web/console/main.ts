@@ -1,9 +1,10 @@
-import { h, render, useEffect, useRef, useState } from '../shared/dom.ts';
+import { el, h, render, useEffect, useRef, useState } from '../shared/dom.ts';
 import { applyTheme, readSetting, storeSetting } from '../shared/settings.ts';
 import { ErrorNote } from './components/error-note.ts';
 import { Shell } from './shell.ts';
 import { SignIn } from './sign-in.ts';
 import { type ApiError, request, whenSignedOut } from './state/api.ts';
+import { noSession, SessionContext } from './state/session.ts';
 import type { ConsoleSession } from './state/types.ts';
 
 /** Shows the console if there is a session, else the form to sign in. */
@@ -54,13 +55,10 @@ function Console() {
   };
   if (failed !== undefined) {
     const { message, error, retry } = failed;
-    return h(
-      'main',
-      { class: 'alone' },
-      h('div', { class: 'stack' }, h('p', null, message), h(ErrorNote, { error, retry })),
-    );
+    return el('main.alone', el('div.stack', el('p', message), h(ErrorNote, { error, retry })));
   }
-  return session === null ? h(SignIn, { enter, note, token }) : h(Shell, { session, signOut });
+  if (session === null) return h(SignIn, { enter, note, token });
+  return h(SessionContext.Provider, { value: session }, h(Shell, { session, signOut }));
 }
 
 /** The token of a sign-in link, `#sign-in=…`. It is removed from the address, and so from the history. */
@@ -79,11 +77,10 @@ const place = 'backscroll-signed-in';
 function lastSession(): ConsoleSession | null {
   const stored = readSetting(place);
   if (stored === null) return null;
-  const none = { key_id: '', name: '', expires_at: 0, read_only: false };
   try {
-    return { ...none, ...JSON.parse(stored ?? '{}') };
+    return { ...noSession, ...JSON.parse(stored ?? '{}') };
   } catch {
-    return none;
+    return noSession;
   }
 }
 

@@ -1,18 +1,20 @@
-import { h, useEffect, useLayoutEffect, useRef } from '../shared/dom.ts';
+import { button, el, h, useEffect, useLayoutEffect, useRef, useState } from '../shared/dom.ts';
 import { Icon, Mark } from '../shared/icon.ts';
+import { readSetting } from '../shared/settings.ts';
 import { ThemeChoice } from '../shared/theme.ts';
 import { Menu } from './components/menu.ts';
 import { ScopeBar } from './components/scope-bar.ts';
+import type { FinderProps } from './finder.ts';
 import { Lazy } from './lazy.ts';
 import { request } from './state/api.ts';
 import { mayLeave } from './state/drafts.ts';
 import { hrefOf, hrefWith, readRoute, useFilters, useRoute, type ViewProps } from './state/route.ts';
-import { rememberedScope, viewsWithApp } from './state/scope.ts';
-import { ShortcutHelp, showShortcuts } from './state/shortcuts.ts';
+import { firstStepsPlace, rememberedScope, viewsWithApp } from './state/scope.ts';
+import { ShortcutHelp, showFinder, showShortcuts, useShortcut } from './state/shortcuts.ts';
 import { zone } from './state/times.ts';
 import type { ConsoleSession } from './state/types.ts';
 import { ViewBoundary } from './view-boundary.ts';
-import { isView, menu, startView, type ViewName, views } from './views.ts';
+import { isView, menu, startView, type ViewName, viewLetters, views } from './views.ts';
 
 export type ShellProps = { session: ConsoleSession; signOut: () => void };
 
@@ -29,6 +31,7 @@ export function Shell({ session, signOut }: ShellProps) {
     if (!isView(readRoute()[0])) location.replace(hrefOf(startView));
   }, [first]);
   useEffect(() => void showFirstSteps(), []);
+  const shown: ViewName[] = readSetting(firstStepsPlace) === 'open' ? [...menu, 'start'] : menu;
   const toMain = (event: Event) => {
     event.preventDefault();
     main.current?.focus();
@@ -51,35 +54,36 @@ export function Shell({ session, signOut }: ShellProps) {
       title,
     );
   };
-  return h(
-    'div',
-    { class: 'shell' },
+  return el(
+    'div.shell',
     h('a', { class: 'skip', href: '#main', onClick: toMain }, 'Skip to content'),
-    h(
-      'header',
-      { class: 'top row' },
+    el(
+      'header.top.row',
       h('a', { class: 'brand', href: hrefOf(startView) }, h(Mark, null), 'Backscroll'),
-      h(Menu, { class: 'views', label: 'Menu', icon: 'menu' }, h('nav', { 'aria-label': 'Views' }, menu.map(link))),
+      h(Menu, { class: 'views', label: 'Menu', icon: 'menu' }, h('nav', { 'aria-label': 'Views' }, shown.map(link))),
       h('span', { class: 'zone soft', title: `All times are in ${zone}.` }, zone),
-      hasScope && h('div', { class: 'scope row' }, h(ScopeBar, { view: name })),
+      hasScope && el('div.scope.row', h(ScopeBar, { view: name })),
+      button(
+        { class: 'quiet', title: 'Go to anything', onClick: showFinder },
+        h(Icon, { name: 'search' }),
+        el('span.hidden-label', 'Go to'),
+        el('kbd', 'Ctrl K'),
+      ),
       h(
         Menu,
         { class: 'account', label: 'Account', icon: 'account' },
-        h('p', { class: 'soft' }, 'Signed in with the key'),
-        h('p', { title: `key ${session.key_id}` }, h('strong', null, session.name || session.key_id)),
+        el('p.soft', 'Signed in with the key'),
+        h('p', { title: `key ${session.key_id}` }, el('strong', session.name || session.key_id)),
         h('a', { href: hrefOf('start') }, 'First steps'),
         h('a', { href: '/docs' }, 'API reference'),
-        h(
-          'button',
-          { type: 'button', class: 'quiet', onClick: showShortcuts },
-          'Keyboard shortcuts ',
-          h('kbd', null, '?'),
-        ),
+        button({ class: 'quiet', onClick: showShortcuts }, 'Keyboard shortcuts ', el('kbd', '?')),
         h(ThemeChoice, { isLabelled: true }),
-        h('button', { type: 'button', onClick: () => mayLeave() && signOut() }, 'Sign out'),
+        button({ onClick: () => mayLeave() && signOut() }, 'Sign out'),
       ),
     ),
     h(ShortcutHelp, null),
+    h(FinderKey, null),
+    menu.map((to) => h(ViewKey, { key: to, to })),
     h(
       'main',
       { id: 'main', tabIndex: -1, ref: main },
@@ -91,6 +95,21 @@ export function Shell({ session, signOut }: ShellProps) {
     ),
   );
 }
+
+/** `g` and the letter of a view lead to it. */
+function ViewKey({ to }: { to: ViewName }) {
+  useShortcut(`g ${viewLetters[to]}`, views[to].title, () => {
+    location.hash = hrefWith([to], rememberedScope(to));
+  });
+  return null;
+}
+
+function FinderKey() {
+  const [isOpen, setOpen] = useState(false);
+  useShortcut('Ctrl+K', 'Go to anything', () => setOpen(true));
+  return isOpen ? h(Lazy<FinderProps>, { load: loadFinder, props: { close: () => setOpen(false) } }) : null;
+}
+const loadFinder = async () => (await import('./finder.ts')).Finder;
 
 /** Leads from the start to the first steps while there is no conversation. */
 async function showFirstSteps(): Promise<void> {

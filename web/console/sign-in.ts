@@ -1,4 +1,4 @@
-import { h, useLayoutEffect, useRef, useState } from '../shared/dom.ts';
+import { button, el, h, useLayoutEffect, useRef, useState } from '../shared/dom.ts';
 import { Icon, Mark } from '../shared/icon.ts';
 import { Copyable } from './components/copyable.ts';
 import { ErrorNote } from './components/error-note.ts';
@@ -32,24 +32,21 @@ export function SignIn({ enter, note, token }: Props) {
       setBusy(false);
     }
   };
-  return h(
-    'main',
-    { class: 'alone' },
-    h(
-      'div',
-      { class: 'sign-in stack' },
-      h(
-        'header',
-        { class: 'stack' },
+  return el(
+    'main.alone',
+    el(
+      'div.sign-in.stack',
+      el(
+        'header.stack',
         h(Mark, null),
-        h('h1', null, 'Backscroll'),
-        h('p', { class: 'soft' }, 'Conversations, knowledge bases and models of your AI apps, on your own server.'),
+        el('h1', 'Backscroll'),
+        el('p.soft', 'Conversations, knowledge bases and models of your AI apps, on your own server.'),
       ),
       note !== undefined && h('p', { class: 'note', role: 'status' }, note),
       h(
         'form',
         { class: 'card stack', onSubmit: submit },
-        isLink ? h('p', null, 'This link signs you in once, without a key.') : h(KeyField, { field }),
+        isLink ? el('p', 'This link signs you in once, without a key.') : h(KeyField, { field }),
         h(ErrorNote, { error }),
         h('button', { class: 'primary', disabled: isBusy }, isBusy ? 'Signing in…' : 'Sign in'),
       ),
@@ -71,13 +68,11 @@ function KeyField({ field }: { field: { current: HTMLInputElement | null } }) {
       tabIndex: -1,
       'aria-hidden': true,
     }),
-    h(
-      'div',
-      { class: 'stack field' },
+    el(
+      'div.stack.field',
       h('label', { for: 'admin-key' }, 'Admin key'),
-      h(
-        'div',
-        { class: 'secret-field' },
+      el(
+        'div.secret-field',
         h('input', {
           id: 'admin-key',
           ref: field,
@@ -88,10 +83,8 @@ function KeyField({ field }: { field: { current: HTMLInputElement | null } }) {
           autoCapitalize: 'off',
           spellCheck: false,
         }),
-        h(
-          'button',
+        button(
           {
-            type: 'button',
             class: 'quiet icon-only',
             'aria-label': label,
             title: label,
@@ -106,18 +99,16 @@ function KeyField({ field }: { field: { current: HTMLInputElement | null } }) {
 }
 
 const LostKey = () =>
-  h(
-    'details',
-    { class: 'soft' },
-    h('summary', null, 'No key, or lost it?'),
-    h(
-      'div',
-      { class: 'stack lost-key' },
-      h('p', null, 'Create one where the service runs:'),
-      h(Copyable, { label: 'In its folder', text: 'npx backscroll keys create --kind admin' }),
+  el(
+    'details.soft',
+    el('summary', 'No key, or lost it?'),
+    el(
+      'div.stack.lost-key',
+      el('p', 'Create one where the service runs:'),
+      h(Copyable, { label: 'In its folder', text: 'npx backscroll keys create --kind admin --name "my console"' }),
       h(Copyable, {
         label: 'In its container',
-        text: 'docker exec NAME node server/bin/backscroll.js keys create --kind admin',
+        text: 'docker exec NAME node server/bin/backscroll.js keys create --kind admin --name "my console"',
       }),
     ),
   );

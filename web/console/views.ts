@@ -42,4 +42,18 @@ export type ViewName = keyof typeof views;
 export const menu = (Object.keys(views) as ViewName[]).filter((name) => !('isHidden' in views[name]));
 export const startView = menu[0] as ViewName;
 
+/** The letter behind `g` that leads to a view. */
+export const viewLetters: Record<ViewName, string> = {
+  ...{
+    overview: 'o',
+    conversations: 'c',
+    users: 'u',
+    knowledge: 'k',
+    models: 'm',
+    keys: 'y',
+    activity: 'a',
+    start: 's',
+  },
+};
+
 export const isView = (name: string | undefined): name is ViewName => name !== undefined && Object.hasOwn(views, name);

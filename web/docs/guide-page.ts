@@ -1,5 +1,5 @@
 import { Lexer, type MarkedToken, type Token, type Tokens } from 'marked';
-import { type ComponentChild, h, useLayoutEffect, useMemo } from '../shared/dom.ts';
+import { type ComponentChild, el, h, useLayoutEffect, useMemo } from '../shared/dom.ts';
 import { type GuideText, guideHref } from './guide-texts.ts';
 import { CodeBlock } from './snippets/code-block.ts';
 
@@ -44,13 +44,13 @@ function elementOf(token: MarkedToken, linkTo: LinkTo): ComponentChild {
     case 'heading':
       return h(`h${Math.min(token.depth + 1, 6)}`, { id: anchorOf(token.text) }, inner());
     case 'paragraph':
-      return h('p', null, inner());
+      return el('p', inner());
     case 'blockquote':
-      return h('blockquote', null, inner());
+      return el('blockquote', inner());
     case 'list':
       return h(token.ordered ? 'ol' : 'ul', null, elementsOf(token.items, linkTo));
     case 'list_item':
-      return h('li', null, inner());
+      return el('li', inner());
     case 'code':
       return h(CodeBlock, { label: 'Example', text: token.text });
     case 'table':
@@ -59,7 +59,7 @@ function elementOf(token: MarkedToken, linkTo: LinkTo): ComponentChild {
     case 'em':
       return h(token.type, null, inner());
     case 'codespan':
-      return h('code', null, token.text);
+      return el('code', token.text);
     case 'link':
       return link(token, linkTo, inner());
     case 'text':
@@ -83,21 +83,18 @@ function link({ href }: Tokens.Link, linkTo: LinkTo, inner: ComponentChild[]): C
 
 function table({ header, rows }: Tokens.Table, linkTo: LinkTo): ComponentChild {
   const row = (cells: readonly Tokens.TableCell[], name: 'th' | 'td') =>
-    h(
+    el(
       'tr',
-      null,
       cells.map(({ tokens }) => h(name, null, elementsOf(tokens, linkTo))),
     );
   return h(
     'div',
     { class: 'scroll-x', tabIndex: 0, role: 'group', 'aria-label': 'Table' },
-    h(
+    el(
       'table',
-      null,
-      h('thead', null, row(header, 'th')),
-      h(
+      el('thead', row(header, 'th')),
+      el(
         'tbody',
-        null,
         rows.map((cells) => row(cells, 'td')),
       ),
     ),

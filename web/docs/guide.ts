@@ -1,4 +1,4 @@
-import { type ComponentChildren, h } from '../shared/dom.ts';
+import { type ComponentChildren, el, h } from '../shared/dom.ts';
 import type { Document, Operation } from './document.ts';
 import { prose } from './prose.ts';
 import { Records, recordWords } from './records-guide.ts';
@@ -29,21 +29,20 @@ export function Guide(props: Props) {
   const { document } = props;
   const { description, version } = document.info;
   return [
-    h(
-      'p',
-      { class: 'lead' },
+    el(
+      'p.lead',
       prose(`${description} This page is made from `),
       h('a', { href: '/openapi.json' }, 'openapi.json'),
       `; its examples are responses of a service with the starter records. This is version ${version} of the API, served by ` +
         `version ${document.info['x-backscroll-version']} of Backscroll.`,
     ),
     guides.map(({ id, title, view }) =>
-      h('section', { key: id, id, class: 'guide stack' }, h('h2', null, title), h(view, props)),
+      h('section', { key: id, id, class: 'guide stack' }, el('h2', title), h(view, props)),
     ),
   ];
 }
 
-const paragraph = (text: string) => h('p', null, prose(text));
+const paragraph = (text: string) => el('p', prose(text));
 
 /** From a key to a message that was read, with the requests of two operations. */
 function QuickStart({ operations, shared }: Props) {
@@ -84,9 +83,8 @@ function Keys({ document }: Props) {
         '`npx backscroll keys create`; its secret is shown once. Each operation has a request to copy, for curl, Python and ' +
         'TypeScript.',
     ),
-    h(
+    el(
       'ul',
-      null,
       Object.entries(document.components.securitySchemes).map(([name, { description }]) =>
         h('li', { key: name }, prose(description)),
       ),
@@ -149,7 +147,7 @@ function Errors({ document }: Props) {
       'Every error has the same three fields. Programs use `code`; `message` is for people. Every response has ' +
         '`X-Request-Id`: yours if you sent one.',
     ),
-    h('p', null, 'A client should handle these:'),
+    el('p', 'A client should handle these:'),
     handled.map(([status, code, message, what, headers = '']) =>
       h(
         'div',
@@ -161,21 +159,13 @@ function Errors({ document }: Props) {
     h(
       'div',
       { class: 'scroll-x', tabIndex: 0, role: 'region', 'aria-label': 'Error codes' },
-      h(
+      el(
         'table',
-        null,
-        h('thead', null, h('tr', null, h('th', null, 'Status'), h('th', null, 'Code'), h('th', null, 'When'))),
-        h(
+        el('thead', el('tr', el('th', 'Status'), el('th', 'Code'), el('th', 'When'))),
+        el(
           'tbody',
-          null,
           document['x-errors'].map(({ status, code, when }) =>
-            h(
-              'tr',
-              { key: code },
-              h('td', null, status),
-              h('td', null, h('code', null, code)),
-              h('td', null, prose(when)),
-            ),
+            h('tr', { key: code }, el('td', status), el('td', el('code', code)), el('td', prose(when))),
           ),
         ),
       ),

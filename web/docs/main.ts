@@ -1,4 +1,4 @@
-import { h, render, useEffect, useState } from '../shared/dom.ts';
+import { button, el, h, render, useEffect, useState } from '../shared/dom.ts';
 import { applyTheme } from '../shared/settings.ts';
 import type { Document } from './document.ts';
 import { Reference } from './reference.ts';
@@ -15,15 +15,14 @@ function Page() {
   };
   useEffect(load, []);
   if (document !== undefined) return h(Reference, { document });
-  return h(
-    'main',
-    { class: 'alone' },
+  return el(
+    'main.alone',
     hasFailed
       ? h(
           'div',
           { class: 'note bad', role: 'alert' },
-          h('p', null, 'The OpenAPI document cannot be loaded.'),
-          h('button', { type: 'button', onClick: load }, 'Try again'),
+          el('p', 'The OpenAPI document cannot be loaded.'),
+          button({ onClick: load }, 'Try again'),
         )
       : h('p', { class: 'soft', role: 'status' }, 'Loading…'),
   );

@@ -1,4 +1,4 @@
-import { type ComponentChildren, h, useEffect, useRef, useState } from '../shared/dom.ts';
+import { type ComponentChildren, el, h, useEffect, useRef, useState } from '../shared/dom.ts';
 import { type Document, type Group, textsOf } from './document.ts';
 import { guides as rules } from './guide.ts';
 import { type GuideText, guideHref } from './guide-texts.ts';
@@ -73,9 +73,8 @@ export function Navigation({ document, groups, guides, current, shared, open, le
     );
   const links = (operations: Group['operations']) =>
     operations.map(({ operationId, method, summary }) => link(operationId, summary, h(Method, { method })));
-  const guideLinks = h(
-    'ul',
-    { class: 'plain' },
+  const guideLinks = el(
+    'ul.plain',
     matchingRules.map(({ id, title }) => link(id, title)),
   );
   return h(
@@ -101,8 +100,8 @@ export function Navigation({ document, groups, guides, current, shared, open, le
         ? h(
             'details',
             { key: tag, open: words !== '' || operations.some(({ operationId }) => operationId === current) },
-            h('summary', { class: 'tag' }, tag),
-            h('ul', { class: 'plain' }, links(operations)),
+            el('summary.tag', tag),
+            el('ul.plain', links(operations)),
           )
         : [
             h('p', { key: `${tag}-name`, class: 'tag', id: `nav-${tag}` }, tag),

@@ -1,4 +1,4 @@
-import { h, useState } from '../shared/dom.ts';
+import { el, h, useState } from '../shared/dom.ts';
 import { type Document, exampleOf, nameIn, type Operation, type ResponseDescription } from './document.ts';
 import { pathText, prose } from './prose.ts';
 import { Collapsible, Entry, Notes, SchemaView } from './schema-view.ts';
@@ -19,34 +19,31 @@ export function OperationView({ document, operation, shared }: Props) {
   return h(
     'article',
     { id: operationId, class: 'operation', 'aria-labelledby': `${operationId}-title` },
-    h(
-      'div',
-      { class: 'description stack' },
+    el(
+      'div.description.stack',
       h('h2', { id: `${operationId}-title` }, summary),
-      h('p', { class: 'call row' }, h(Method, { method }), h('code', null, pathText(path))),
+      el('p.call.row', h(Method, { method }), el('code', pathText(path))),
       h(RequiredKey, { operation }),
-      description !== undefined && h('p', null, prose(description)),
+      description !== undefined && el('p', prose(description)),
       Object.entries(titles).map(([place, title]) =>
         h(Parameters, { key: place, document, title, all: parameters.filter((one) => one.in === place) }),
       ),
       body !== undefined &&
-        h(
-          'section',
-          { class: 'part stack' },
-          h('h3', null, 'Body ', h('span', { class: 'type' }, body.type)),
+        el(
+          'section.part.stack',
+          el('h3', 'Body ', el('span.type', body.type)),
           body.schema.properties === undefined && body.schema.$ref === undefined
             ? h(Notes, { schema: body.schema })
             : h(SchemaView, { document, schema: body.schema, isRequest: true }),
         ),
-      h('h3', null, 'Responses'),
+      el('h3', 'Responses'),
       descriptions
         .filter(([status]) => status < '400')
         .map(([status, response]) => h(Success, { key: status, document, status, response })),
       h(ErrorResponses, { errors: descriptions.filter(([status]) => status >= '400') }),
     ),
-    h(
-      'div',
-      { class: 'shown stack' },
+    el(
+      'div.shown.stack',
       h(SnippetView, { operation, filled, shared }),
       h(Collapsible, { label: 'Try it', children: () => h(TryIt, { operation, filled, fill, shared }) }),
       example !== undefined &&
@@ -66,11 +63,9 @@ export function Method({ method }: { method: string }) {
 }
 
 function RequiredKey({ operation: { kinds, allowsSession } }: { operation: Operation }) {
-  if (kinds.length === 0)
-    return h('p', { class: 'soft' }, allowsSession ? 'Requires a console session.' : 'Requires no key.');
-  return h(
-    'p',
-    { class: 'soft' },
+  if (kinds.length === 0) return el('p.soft', allowsSession ? 'Requires a console session.' : 'Requires no key.');
+  return el(
+    'p.soft',
     'Requires a ',
     h('a', { href: '#about-keys' }, 'key'),
     ' of kind ',
@@ -86,10 +81,9 @@ function Parameters({ document, title, all }: ParameterProps) {
   if (all.length === 0) return null;
   const properties = Object.fromEntries(all.map(({ name, schema, description }) => [name, { ...schema, description }]));
   const required = all.filter((one) => one.required).map(({ name }) => name);
-  return h(
-    'section',
-    { class: 'part stack' },
-    h('h3', null, title),
+  return el(
+    'section.part.stack',
+    el('h3', title),
     h(SchemaView, { document, schema: { properties, required }, isRequest: true }),
   );
 }
@@ -99,24 +93,21 @@ type SuccessProps = { document: Document; status: string; response: ResponseDesc
 function Success({ document, status, response }: SuccessProps) {
   const [content] = Object.entries(response.content ?? {});
   const headers = Object.entries(response.headers ?? {});
-  return h(
-    'section',
-    { class: 'part stack' },
-    h(
-      'p',
-      { class: 'field row' },
-      h('span', { class: 'badge good' }, status),
-      content !== undefined && h('span', { class: 'type' }, content[0]),
-      h('span', null, prose(response.description)),
+  return el(
+    'section.part.stack',
+    el(
+      'p.field.row',
+      el('span.badge.good', status),
+      content !== undefined && el('span.type', content[0]),
+      el('span', prose(response.description)),
     ),
     content?.[0] === 'application/json' && h(SchemaView, { document, schema: content[1].schema }),
     headers.length > 0 &&
       h(Collapsible, {
         label: 'Headers if a rate limit applies',
         children: () =>
-          h(
-            'ul',
-            { class: 'fields plain' },
+          el(
+            'ul.fields.plain',
             headers.map(([name, { $ref }]) =>
               h(Entry, { key: name, name, notes: document.components.headers[nameIn($ref)] ?? {} }),
             ),
@@ -127,11 +118,10 @@ function Success({ document, status, response }: SuccessProps) {
 
 function ErrorResponses({ errors }: { errors: [string, ResponseDescription][] }) {
   if (errors.length === 0) return null;
-  return h(
-    'dl',
-    { class: 'errors stack' },
+  return el(
+    'dl.errors.stack',
     errors.map(([status, { description }]) =>
-      h('div', { key: status }, h('dt', { class: 'badge bad' }, status), h('dd', null, prose(description))),
+      h('div', { key: status }, el('dt.badge.bad', status), el('dd', prose(description))),
     ),
   );
 }

@@ -1,8 +1,8 @@
-import { type ComponentChildren, h } from '../shared/dom.ts';
+import { type ComponentChildren, el } from '../shared/dom.ts';
 
 /** A text of the document: parts between backticks are code. */
 export function prose(text: string): ComponentChildren {
-  return text.split('`').map((part, at) => (at % 2 === 1 ? h('code', null, part) : part));
+  return text.split('`').map((part, at) => (at % 2 === 1 ? el('code', part) : part));
 }
 
 /** The text of elements, without that of components. */
@@ -17,5 +17,5 @@ export function pathText(path: string): ComponentChildren {
   return path
     .split(/(?<=\/)|(\{\w+\})/)
     .filter((part) => part)
-    .map((part) => (part?.startsWith('{') ? h('em', null, part) : [part, h('wbr', null)]));
+    .map((part) => (part?.startsWith('{') ? el('em', part) : [part, el('wbr')]));
 }

@@ -1,4 +1,4 @@
-import { h } from '../shared/dom.ts';
+import { el, h } from '../shared/dom.ts';
 import type { Document, RecordKind } from './document.ts';
 import { prose } from './prose.ts';
 import { Collapsible, SchemaView } from './schema-view.ts';
@@ -13,9 +13,8 @@ export const recordWords = (document: Document): string =>
 /** The records that are imported and exported: their fields, with an example of each kind. */
 export function Records({ document }: { document: Document }) {
   return [
-    h(
+    el(
       'p',
-      null,
       prose(
         'All data is imported and exported as lines of JSON, one record per line, parents before children: by ' +
           '`npx backscroll import`, or with ',
@@ -31,9 +30,8 @@ export function Records({ document }: { document: Document }) {
 
 function Kind({ document, record: { schema, example } }: { document: Document; record: RecordKind }) {
   const { record: _, ...properties } = schema.properties ?? {};
-  return h(
-    'div',
-    { class: 'stack' },
+  return el(
+    'div.stack',
     h(SchemaView, { document, schema: { ...schema, properties }, isRequest: true }),
     h(CodeBlock, { label: 'Example', text: JSON.stringify(example, null, 2), isJson: true }),
   );

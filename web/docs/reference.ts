@@ -1,4 +1,4 @@
-import { h, useLayoutEffect, useMemo, useRef, useState } from '../shared/dom.ts';
+import { button, el, h, useLayoutEffect, useMemo, useRef, useState } from '../shared/dom.ts';
 import { ThemeChoice } from '../shared/theme.ts';
 import { type Document, groupsOf, type Operation, operationsOf } from './document.ts';
 import { Guide } from './guide.ts';
@@ -46,21 +46,15 @@ export function Reference({ document: api }: { document: Document }) {
     'div',
     { onKeyDown: closeOnEscape },
     h('a', { class: 'skip', href: '#content', onClick: skip }, 'Skip to content'),
-    h(
-      'header',
-      { class: 'top row' },
-      h(
-        'button',
-        { type: 'button', class: 'menu', 'aria-expanded': isMenuOpen, onClick: () => setMenuOpen(!isMenuOpen) },
-        'Menu',
-      ),
-      h('h1', null, h('a', { href: '#' }, 'Backscroll ', h('span', { class: 'soft' }, 'API reference'))),
+    el(
+      'header.top.row',
+      button({ class: 'menu', 'aria-expanded': isMenuOpen, onClick: () => setMenuOpen(!isMenuOpen) }, 'Menu'),
+      el('h1', h('a', { href: '#' }, 'Backscroll ', el('span.soft', 'API reference'))),
       h('a', { href: '/console' }, 'Console'),
       h(ThemeChoice, null),
     ),
-    h(
-      'div',
-      { class: 'columns' },
+    el(
+      'div.columns',
       h(
         'div',
         { class: isMenuOpen ? 'side open' : 'side' },
@@ -94,7 +88,7 @@ function Neighbours({ before, after }: { before: Operation | null | undefined; a
     'nav',
     { class: 'neighbours row', 'aria-label': 'Previous and next' },
     before === undefined
-      ? h('span', null)
+      ? el('span')
       : h('a', { href: `#${before?.operationId ?? ''}`, rel: 'prev' }, `← ${before?.summary ?? 'Overview'}`),
     after !== undefined && h('a', { href: `#${after.operationId}`, rel: 'next' }, `${after.summary} →`),
   );

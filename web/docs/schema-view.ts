@@ -1,4 +1,4 @@
-import { type ComponentChildren, h, useState } from '../shared/dom.ts';
+import { type ComponentChildren, el, h, useState } from '../shared/dom.ts';
 import { type Document, resolve, type Schema } from './document.ts';
 import { prose } from './prose.ts';
 
@@ -9,11 +9,10 @@ type Props = { document: Document; schema: Schema; isRequest?: boolean };
 export function SchemaView({ document, schema, isRequest = false }: Props) {
   const { schema: seen } = resolve(document, schema);
   const inner = innerOf(document, seen);
-  if (inner === undefined) return h('p', { class: 'type' }, typeText(document, schema));
+  if (inner === undefined) return el('p.type', typeText(document, schema));
   const required = new Set(inner.required);
-  return h(
-    'ul',
-    { class: 'fields plain' },
+  return el(
+    'ul.fields.plain',
     Object.entries(inner.properties ?? {}).map(([name, field]) =>
       h(Field, { key: name, document, name, schema: field, isRequest, isOptional: !required.has(name) }),
     ),
@@ -47,14 +46,12 @@ type EntryProps = {
 
 /** A field, a parameter or a header in a list. */
 export const Entry = ({ name, type, need, notes, children }: EntryProps) =>
-  h(
+  el(
     'li',
-    null,
-    h(
-      'p',
-      { class: 'field row' },
-      h('code', { class: 'name' }, name),
-      type && h('span', { class: 'type' }, type),
+    el(
+      'p.field.row',
+      el('code.name', name),
+      type && el('span.type', type),
       need && h('span', { class: need === 'required' ? 'badge warn' : 'badge' }, need),
     ),
     h(Notes, { schema: notes }),
@@ -69,22 +66,20 @@ export function Notes({ schema }: { schema: Schema }) {
     ...(minimum !== undefined || maximum !== undefined ? [`${minimum ?? '…'} to ${maximum ?? '…'}`] : []),
     ...(maxLength !== undefined ? [`${minLength ?? 0} to ${maxLength.toLocaleString('en')} characters`] : []),
   ];
-  return h(
-    'div',
-    { class: 'soft' },
-    description !== undefined && h('p', null, prose(description)),
+  return el(
+    'div.soft',
+    description !== undefined && el('p', prose(description)),
     values.length > 0 &&
-      h(
+      el(
         'p',
-        null,
         'One of ',
         values.map((value, at) => [at > 0 && ', ', h('code', { key: at }, String(value))]),
         '.',
       ),
-    bounds.length > 0 && h('p', null, `${bounds.join('; ')}.`),
+    bounds.length > 0 && el('p', `${bounds.join('; ')}.`),
     preset !== undefined &&
       !description?.includes('Default:') &&
-      h('p', null, 'Default: ', h('code', null, JSON.stringify(preset)), '.'),
+      el('p', 'Default: ', el('code', JSON.stringify(preset)), '.'),
   );
 }
 
@@ -94,7 +89,7 @@ export function Collapsible({ label, children }: { label: string; children: () =
   const toggle = (event: Event) => {
     if ((event.currentTarget as HTMLDetailsElement).open) setOpen(true);
   };
-  return h('details', { onToggle: toggle }, h('summary', null, label), isOpen && children());
+  return h('details', { onToggle: toggle }, el('summary', label), isOpen && children());
 }
 
 /** The object with the fields: the schema itself, or the items of a list. Undefined if there are no fields. */

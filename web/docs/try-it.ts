@@ -1,4 +1,4 @@
-import { h, useState } from '../shared/dom.ts';
+import { button, el, h, useState } from '../shared/dom.ts';
 import { Select } from '../shared/select.ts';
 import type { Operation, Parameter } from './document.ts';
 import { type ShownResponse, send } from './send.ts';
@@ -37,9 +37,8 @@ export function TryIt({ operation, filled, fill, shared }: Props) {
       }),
     ),
     body !== undefined &&
-      h(
+      el(
         'label',
-        null,
         `Body (${body.type})`,
         h('textarea', {
           class: 'mono',
@@ -49,12 +48,11 @@ export function TryIt({ operation, filled, fill, shared }: Props) {
           onInput: (event: Event) => fill({ ...filled, body: (event.target as HTMLTextAreaElement).value }),
         }),
       ),
-    h(
-      'div',
-      { class: 'row' },
+    el(
+      'div.row',
       h('button', { class: 'primary', disabled: state.at === 'sending' }, state.at === 'sending' ? 'Sending…' : 'Send'),
-      h('button', { type: 'button', onClick: () => fill(exampleRequest(operation)) }, 'Reset to the example'),
-      method !== 'GET' && h('span', { class: 'badge warn' }, 'changes data'),
+      button({ onClick: () => fill(exampleRequest(operation)) }, 'Reset to the example'),
+      method !== 'GET' && el('span.badge.warn', 'changes data'),
     ),
     h('div', { 'aria-live': 'polite' }, h(Outcome, { state })),
   );
@@ -69,9 +67,8 @@ type KeyProps = {
 };
 
 function KeyField({ kinds, kind, setKind, shared, allowsSession }: KeyProps) {
-  return h(
-    'div',
-    { class: 'key-field' },
+  return el(
+    'div.key-field',
     kinds.length > 1 &&
       h(Select, {
         label: 'Kind of key',
@@ -79,9 +76,8 @@ function KeyField({ kinds, kind, setKind, shared, allowsSession }: KeyProps) {
         options: kinds.map((one) => [one, one] as const),
         change: setKind,
       }),
-    h(
+    el(
       'label',
-      null,
       `Key of kind ${kind}`,
       h('input', {
         type: 'password',
@@ -99,15 +95,14 @@ type FieldProps = { parameter: Parameter; value: string; set: (value: string) =>
 
 function ParameterField({ parameter, value, set }: FieldProps) {
   const { name, required = false, schema } = parameter;
-  const label = h('span', null, h('code', null, name), !required && h('span', { class: 'soft' }, ' optional'));
+  const label = el('span', el('code', name), !required && el('span.soft', ' optional'));
   if (schema.enum !== undefined) {
     const none = required ? [] : [['', '—'] as const];
     const options = [...none, ...schema.enum.map((one) => [String(one), String(one)] as const)];
     return h(Select, { label, value, required, options, change: set });
   }
-  return h(
+  return el(
     'label',
-    null,
     label,
     h('input', {
       class: 'mono',
@@ -122,26 +117,21 @@ function ParameterField({ parameter, value, set }: FieldProps) {
 }
 
 function Outcome({ state }: { state: State }) {
-  if (state.at === 'failed') return h('p', { class: 'note bad' }, 'The service cannot be reached.');
+  if (state.at === 'failed') return el('p.note.bad', 'The service cannot be reached.');
   if (state.at !== 'done') return null;
   const { status, statusText, millis, headers, text, isJson, isTruncated } = state.shown;
-  return h(
-    'div',
-    { class: 'stack' },
-    h(
-      'p',
-      { class: 'row' },
+  return el(
+    'div.stack',
+    el(
+      'p.row',
       h('span', { class: `badge ${status < 400 ? 'good' : 'bad'}` }, `${status} ${statusText}`),
-      h('span', { class: 'soft' }, `${Math.round(millis)} ms`),
+      el('span.soft', `${Math.round(millis)} ms`),
     ),
-    h(
-      'dl',
-      { class: 'headers' },
-      headers.map(([name, value]) =>
-        h('div', { key: name }, h('dt', { class: 'soft' }, name), h('dd', { class: 'mono' }, value)),
-      ),
+    el(
+      'dl.headers',
+      headers.map(([name, value]) => h('div', { key: name }, el('dt.soft', name), el('dd.mono', value))),
     ),
-    isTruncated && h('p', { class: 'note' }, 'Only the beginning is shown.'),
+    isTruncated && el('p.note', 'Only the beginning is shown.'),
     text !== '' && h(CodeBlock, { label: 'The response', text, isJson }),
   );
 }

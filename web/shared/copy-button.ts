@@ -1,4 +1,4 @@
-import { h, useEffect, useRef, useState } from './dom.ts';
+import { button, el, h, useEffect, useRef, useState } from './dom.ts';
 import { Icon, type IconName } from './icon.ts';
 
 type Props = { text: string; label?: string; icon?: IconName | undefined };
@@ -16,13 +16,11 @@ export function CopyButton({ text, label = 'Copy', icon }: Props) {
     timer.current = setTimeout(() => show(label), 2_000);
   };
   const isDone = shown !== label;
-  if (icon === undefined)
-    return h('button', { type: 'button', class: 'copy quiet', onClick: copy, 'aria-live': 'polite' }, shown);
-  return h(
-    'button',
-    { type: 'button', class: 'copy quiet icon-only', title: label, onClick: copy, 'aria-live': 'polite' },
+  if (icon === undefined) return button({ class: 'copy quiet', onClick: copy, 'aria-live': 'polite' }, shown);
+  return button(
+    { class: 'copy quiet icon-only', title: label, onClick: copy, 'aria-live': 'polite' },
     h(Icon, { name: isDone ? 'check' : icon }),
-    h('span', { class: 'hidden-label' }, shown),
+    el('span.hidden-label', shown),
   );
 }
 

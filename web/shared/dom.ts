@@ -1,3 +1,15 @@
+import { type ComponentChildren, h, type JSX, type VNode } from 'preact';
+
 /* The library of the pages. */
 export * from 'preact';
 export * from 'preact/hooks';
+
+/** An element with classes and no other properties: `el('div.card.stack', child)`. */
+export function el(selector: string, ...children: ComponentChildren[]): VNode {
+  const [tag = '', ...classes] = selector.split('.');
+  return h(tag, classes.length === 0 ? null : { class: classes.join(' ') }, ...children);
+}
+
+/** A button that does not submit a form. */
+export const button = (props: JSX.IntrinsicElements['button'], ...children: ComponentChildren[]): JSX.Element =>
+  h('button', { type: 'button', ...props }, ...children);

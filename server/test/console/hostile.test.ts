@@ -48,7 +48,7 @@ describe('the console, with hostile records', () => {
     const key = { kind: 'admin', name: 'for ever', expires_at: never };
     assert.equal((await service.request('POST', '/admin/keys', { key: admin, body: key })).status, 201);
     await page.goto('/console#/keys');
-    await page.getByText('for ever').waitFor();
+    await page.getByRole('link', { name: 'for ever' }).waitFor();
     assert.deepEqual(pageErrors, []);
   });
 
@@ -112,7 +112,7 @@ describe('the console, with hostile records', () => {
     await checkAccessibility(page);
     await page.unroute(keys);
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('for ever').waitFor();
+    await page.getByRole('link', { name: 'for ever' }).waitFor();
 
     await page.route(/\/conversations\?/, (route) => route.fulfill({ json: { data: [null] } }));
     await page.goto(`/console#/conversations/${ids.app}`);

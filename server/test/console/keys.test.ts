@@ -59,6 +59,11 @@ describe('keys in the console', () => {
 
   const row = (name: string): Locator => page.getByRole('row').filter({ hasText: name });
   const dialog = () => page.getByRole('dialog');
+  /** Opens the menu of a key, and presses one of its entries. */
+  const act = async (of: Locator, entry: string | RegExp): Promise<void> => {
+    await of.getByRole('button', { name: /^Actions of/ }).click();
+    await of.getByRole('button', { name: entry }).click();
+  };
 
   /** Opens the form and fills in what all kinds have. */
   async function beginKey(kind: string, name: string): Promise<void> {
@@ -141,11 +146,11 @@ describe('keys in the console', () => {
     const badge = row('reader').locator('.badge', { hasText: 'read-only' });
     await badge.waitFor();
     assert.equal(await rename(), 403);
-    await page.getByRole('button', { name: 'Allow writes: reader' }).click();
+    await act(row('reader'), 'Allow writes: reader');
     await page.getByText('reader is now read-write.').waitFor();
     await badge.waitFor({ state: 'detached' });
     assert.equal(await rename(), 200);
-    await page.getByRole('button', { name: /^Make read-only.*reader$/ }).click();
+    await act(row('reader'), /^Make read-only.*reader$/);
     await page.getByText('reader is now read-only.').waitFor();
     await badge.waitFor();
     assert.equal(await rename(), 403);
@@ -155,10 +160,10 @@ describe('keys in the console', () => {
     await page.route('**/admin/keys/*', (route) =>
       route.fulfill({ status: 503, json: { status: 503, code: 'unavailable', message: 'The disk is full.' } }),
     );
-    await page.getByRole('button', { name: 'Allow writes: reader' }).click();
+    await act(row('reader'), 'Allow writes: reader');
     await row('reader').getByRole('alert').getByText('The disk is full.').waitFor();
     await page.unroute('**/admin/keys/*');
-    await page.getByRole('button', { name: 'Allow writes: reader' }).click();
+    await act(row('reader'), 'Allow writes: reader');
     await page.getByText('reader is now read-write.').waitFor();
     await row('reader').getByRole('alert').waitFor({ state: 'detached' });
   });
@@ -290,15 +295,52 @@ describe('keys in the console', () => {
     assert.equal(await page.locator('table .bad, table .danger').count(), 0);
   });
 
+  it('a key has a page: what it allows, its errors and its changes', async () => {
+    await row('librarian').getByRole('link', { name: 'librarian' }).click();
+    await page.getByRole('heading', { name: 'librarian' }).waitFor();
+    await page.locator('.facts').getByText('datasets Shelf 0').waitFor();
+    await page.getByText('Rejected, 24 h').waitFor();
+    await page.getByRole('heading', { name: 'Changes with this key' }).waitFor();
+    await page.getByText('None, as far as the audit log reaches.').waitFor();
+    await checkInBothThemes(page);
+    await page.getByRole('link', { name: 'All keys' }).click();
+    await row('librarian').waitFor();
+  });
+
+  it('a session with a read-only key offers no writes', async () => {
+    const secret = makeSecret('admin');
+    const id = randomUUID();
+    await service.load([{ record: 'api_key', id, kind: 'admin', name: 'auditor', secret, read_only: true }]);
+    const reading = await openTab(browser, service.base);
+    await signIn(reading.page, secret, '/console#/keys');
+    const shown = reading.page.getByRole('row').filter({ hasText: 'librarian' });
+    await shown.waitFor();
+    for (const name of [/New key/, /^Actions of/]) {
+      const buttons = reading.page.getByRole('button', { name });
+      await buttons.first().waitFor({ state: 'detached' });
+    }
+    await reading.page.goto(`/console#/knowledge/${one.ids.dataset}/${one.ids.document}`);
+    await reading.page
+      .getByRole('button', { name: /^History of chunk/ })
+      .first()
+      .waitFor();
+    assert.equal(await reading.page.getByRole('button', { name: /^Edit chunk/ }).count(), 0);
+    await reading.page.goto('/console#/start');
+    await reading.page.getByText('Your key is read-only').waitFor();
+    assert.equal(await reading.page.getByRole('button', { name: 'Load the starter records' }).count(), 0);
+    await reading.page.context().close();
+    await service.request('DELETE', `/admin/keys/${id}`, { key: admin });
+  });
+
   it('a key is revoked at once, after a confirmation that names it', async () => {
     const ask = () => service.request('GET', one.chunkPath, { key: one.keys.knowledge });
     const { data } = (await service.request('GET', '/admin/keys?limit=100', { key: admin })).body;
     const { name } = data.find(({ id }: { id: string }) => id === one.keyIds.knowledge);
-    const button = page.getByRole('row').filter({ hasText: 'Harbour Coffee' }).getByLabel(`Revoke ${name}`);
-    await button.click();
+    const own = row('Harbour Coffee').filter({ has: page.getByTitle(`Actions of ${name}`) });
+    await act(own, `Revoke: ${name}`);
     await page.getByRole('button', { name: 'Cancel' }).click();
     assert.equal((await ask()).status, 200);
-    await button.click();
+    await act(own, `Revoke: ${name}`);
     await page.getByRole('heading', { name: `Revoke ${name}?` }).waitFor();
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();
     await page.getByRole('row').filter({ hasText: 'Harbour Coffee' }).filter({ hasText: 'revoked' }).waitFor();
@@ -354,15 +396,15 @@ describe('keys in the console', () => {
 
   it('revoking the last admin key, with which the user is signed in, warns and signs out', async () => {
     const last = page.getByText('backscroll keys create --kind admin');
-    const own = row('you are signed in with this key').getByRole('button', { name: 'Revoke' });
-    await own.click();
+    const own = () => act(row('you are signed in with this key'), /^Revoke/);
+    await own();
     await page.getByText('revoking it signs you out').waitFor();
     assert.equal(await last.count(), 0);
     await page.getByRole('button', { name: 'Cancel' }).click();
-    await row('second shift').getByRole('button', { name: 'Revoke' }).click();
+    await act(row('second shift'), /^Revoke/);
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();
     await row('second shift').filter({ hasText: 'revoked' }).waitFor();
-    await own.click();
+    await own();
     await last.waitFor();
     await checkAccessibility(page, dialog());
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();

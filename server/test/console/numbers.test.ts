@@ -276,7 +276,7 @@ describe('keys as text', () => {
   });
 
   it('have an example command for their kind', () => {
-    const line = "curl -H 'Authorization: Bearer s' 'http://h/v1/messages?conversation_id=c'";
+    const line = "curl -sS -H 'Authorization: Bearer s' 'http://h/v1/messages?conversation_id=c'";
     assert.equal(curlOf('app', 's', 'http://h', 'c'), line);
     assert.match(curlOf('app', 's', 'http://h'), /model-types\/llm'$/);
   });

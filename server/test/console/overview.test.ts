@@ -54,7 +54,7 @@ describe('Overview in the console', () => {
   });
 
   it('shows five numbers and their change to the period before', async () => {
-    const priced = { total_price: '0.5', currency: 'USD', answer_tokens: 10 };
+    const priced = { total_price: '0.5', currency: 'USD', answer_tokens: 10, model_provider: 'acme', model: 'swift-2' };
     const write = (count: number, conversation_id: string, at: number, more: object) =>
       Array.from({ length: count }, () => message(conversation_id, at, { ...priced, ...more }));
     await service.load([
@@ -69,13 +69,14 @@ describe('Overview in the console', () => {
     await untilEqual(numbers, [
       ['Messages', '10', '+100% from 5'],
       ['Cost', 'US$5.00', '+100% from US$2.50'],
-      ['Users', '2', '+100% from 1'],
+      ['Users', '2', '+100% from 1', '5 messages per user'],
       ['Disliked', '20%', '2 of 10; −80 pp from 100%'],
       ['Failed', '10%', '1 of 10; +10 pp from 0%'],
     ]);
   });
 
-  it('shows tables by app and by user', async () => {
+  it('shows tables by app, by model and by user', async () => {
+    await untilEqual(async () => (await tableOf('By model')).slice(1), [['swift-2', '10', '2', '1', '100', 'US$5.00']]);
     await untilEqual(
       () => tableOf('By app'),
       [
@@ -148,6 +149,14 @@ describe('Overview in the console', () => {
     }
   });
 
+  it('opens the newest disliked answer of an app this week with two clicks', async () => {
+    await page.goto('/console#/overview');
+    await page.getByRole('combobox', { name: 'Period' }).selectOption('Last 7 days');
+    const row = page.getByRole('table', { name: 'By app' }).getByRole('row').nth(1);
+    await row.getByRole('link', { name: '2', exact: true }).click();
+    await page.locator('article[aria-current]').getByText('What was wrong?').waitFor();
+  });
+
   it('shows any days, and leads from an old address to itself', async () => {
     await page.goto('/console#/pulse');
     await page.waitForURL(/#\/overview$/);
@@ -191,6 +200,7 @@ describe('Overview in the console', () => {
   });
 
   it('shows what failed: status, request, key, count, last time, and a request id to copy', async () => {
+    await page.getByRole('heading', { name: 'Failed requests by key' }).waitFor();
     const rows = await tableOf('Rejected and failed requests');
     const row =
       rows.find(([, request]) => request?.startsWith('GET /v1/messages')) ?? assert.fail(JSON.stringify(rows));

@@ -4,7 +4,17 @@ import type { Browser } from 'playwright-core';
 import { hrefOf, hrefWith, readFilters, readRoute, withFilters } from '../../../web/console/state/address.ts';
 import { relativeText, timeText } from '../../../web/console/state/times.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { accountButton, type ConsoleTab, openBrowser, openConsole, untilItFits } from '../support/browser.ts';
+import {
+  accountButton,
+  type ConsoleTab,
+  checkAccessibility,
+  openBrowser,
+  openConsole,
+  openTab,
+  phone,
+  signIn,
+  untilItFits,
+} from '../support/browser.ts';
 import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
 import { untilEqual } from '../support/until.ts';
 
@@ -76,7 +86,7 @@ describe('the console, in any view', () => {
   it('breaks no word and no time in a table, at every width', async () => {
     const { page, visit } = tab;
     await visit('keys');
-    await page.getByText(name).waitFor();
+    await page.getByRole('link', { name }).waitFor();
     for (const width of [1440, 1024, 820, 720, 390]) {
       await page.setViewportSize({ width, height: 900 });
       await untilItFits(page);
@@ -95,7 +105,8 @@ describe('the console, in any view', () => {
     await page.keyboard.press('?');
     const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
     await help.getByText('Show these shortcuts').waitFor();
-    await untilEqual(() => help.getByRole('term').allInnerTexts(), ['/', '?']);
+    const views = ['a', 'c', 'k', 'm', 'o', 'u', 'y'].map((letter) => `g${letter}`);
+    await untilEqual(() => help.getByRole('term').allTextContents(), ['/', '?', 'CtrlK', ...views]);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await accountButton(page).click();
@@ -105,5 +116,62 @@ describe('the console, in any view', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await untilEqual(() => page.evaluate<string>('document.activeElement.textContent'), 'Account');
     assert.deepEqual(pageErrors, []);
+  });
+
+  it('goes to a view with g and a letter, and from row to row with the arrows', async () => {
+    const { page, pageErrors, visit } = tab;
+    await visit('models');
+    await page.getByRole('main').focus();
+    await page.keyboard.press('g');
+    await page.keyboard.press('y');
+    await page.waitForURL(/#\/keys$/);
+    const names = page.getByRole('table', { name: 'Keys' }).locator('td:first-child a');
+    await names.nth(1).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.press('ArrowDown');
+    const focused = () => page.locator(':focus').innerText();
+    const [first, second] = await names.allInnerTexts();
+    await untilEqual(focused, first);
+    await page.keyboard.press('ArrowDown');
+    await untilEqual(focused, second);
+    await page.keyboard.press('ArrowUp');
+    await untilEqual(focused, first);
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('finds views, apps, users and messages with Ctrl-K, also while the user types', async () => {
+    const { page, pageErrors, visit } = tab;
+    await visit('keys');
+    await page.getByRole('searchbox').first().focus();
+    await page.keyboard.press('Control+k');
+    const field = page.getByRole('combobox', { name: /^Go to/ });
+    await field.fill('act');
+    const options = page.getByRole('option');
+    await options.filter({ hasText: 'Activity' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/#\/activity$/);
+    await page.getByRole('button', { name: 'Go to' }).click();
+    await field.fill('ann');
+    await options.filter({ hasText: /^annUser$/ }).waitFor();
+    await checkAccessibility(page, page.getByRole('dialog'));
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('has targets of 44 pixels for fingers', async () => {
+    const { page } = await openTab(browser, service.base, { viewport: phone, hasTouch: true, isMobile: true });
+    await signIn(page, admin, '/console#/keys');
+    const small = `[...document.querySelectorAll('button, .button, select, input, summary, .chip, nav a')]
+      .filter((one) => one.checkVisibility() && !one.closest('.hidden-label, label'))
+      .map((one) => [one.outerHTML.slice(0, 120), Math.round(one.getBoundingClientRect().height)])
+      .filter(([, height]) => height < 44)`;
+    for (const view of ['overview', 'conversations', 'users', 'knowledge', 'models', 'keys', 'activity', 'start']) {
+      await page.goto(`/console#/${view}`);
+      await page.locator('main :is(h1, h2)').first().waitFor();
+      await untilItFits(page);
+      await untilEqual(() => page.evaluate(small), [], view);
+    }
+    await page.context().close();
   });
 });

@@ -77,6 +77,16 @@ describe('users in the console', () => {
     assert.deepEqual(pageErrors, []);
   });
 
+  it('finds all conversations of a user by one search', async () => {
+    const { page, visit } = tab;
+    await visit('overview');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /^Go to/ }).fill('ann@');
+    await page.getByRole('option', { name: `${user} User` }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('table', { name: 'Conversations' }).getByRole('row').nth(3).waitFor();
+  });
+
   it('erases a user by four clicks and the typed name, with the audit entries as the receipt', async () => {
     const { page, pageErrors, visit } = tab;
     await visit('users');

@@ -1,5 +1,5 @@
 import { counted } from '../components/ui.ts';
-import { hrefOf, hrefWith } from '../state/route.ts';
+import { hrefOf } from '../state/route.ts';
 import type { Activity } from '../state/types.ts';
 
 /** Actions and kinds of record as the user reads them, and where their records are shown. */
@@ -36,7 +36,7 @@ export const countedKind = ({ count, record, messages }: Activity): string => {
 /** The address of a record that exists; undefined if no view shows it. */
 export function hrefOfRecord(kind: Activity['record'], path: readonly string[] | null): string | undefined {
   if (path === null || kind === 'workspace') return undefined;
-  if (kind === 'api_key') return hrefWith(['keys'], { q: path[0] });
+  if (kind === 'api_key') return hrefOf('keys', ...path);
   // A provider has no address of its own: its workspace is shown.
   if (kind === 'model_provider') return hrefOf('models', ...path.slice(0, 1));
   return hrefOf(['app', 'conversation', 'message'].includes(kind) ? 'conversations' : 'knowledge', ...path);

@@ -1,4 +1,4 @@
-import { type ComponentChildren, h, useEffect, useMemo } from '../../shared/dom.ts';
+import { type ComponentChildren, el, h, useEffect, useMemo } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
 import { FilterChips } from '../components/chips.ts';
 import { Page } from '../components/page.ts';
@@ -8,7 +8,7 @@ import { counted, ListEnd, count as numberText, Time } from '../components/ui.ts
 import { useAll } from '../hooks/use-all.ts';
 import { type List, useList } from '../hooks/use-list.ts';
 import { pathOf } from '../state/api.ts';
-import { type FilterAccess, type Filters, hrefWith, useFilters } from '../state/route.ts';
+import { type FilterAccess, type Filters, hrefOf, useFilters } from '../state/route.ts';
 import type { Activity, Key } from '../state/types.ts';
 import { actions, countedKind, hrefOfRecord, kinds } from './activity-labels.ts';
 
@@ -35,21 +35,32 @@ export function ActivityView() {
   );
 }
 
-/** The audit log with the filters of an address. `days` counts back from now. */
-export function useActivity(filters: Filters, limit: number): List<Activity> {
-  const { key_id, action, record, record_id, dataset_id, document_id, days } = filters;
-  const from = useMemo(() => days && Math.floor(Date.now() / 1000) - Number(days) * 86_400, [days]);
-  const query = { key_id, action, record, record_id, dataset_id, document_id, from, limit };
+const daySeconds = 86_400;
+const dayText = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 10);
+
+/** The audit log with the filters of an address. `days` counts back from now; `day` is one day in UTC. */
+export function useActivity({ days, day, ...filters }: Filters, limit: number): List<Activity> {
+  const { key_id, action, record, record_id, dataset_id, document_id } = filters;
+  const [from, to] = useMemo(() => {
+    const start = Date.parse(`${day}T00:00:00Z`) / 1000;
+    if (day !== undefined && !Number.isNaN(start)) return [start, start + daySeconds];
+    return [days && Math.floor(Date.now() / 1000) - Number(days) * daySeconds, undefined];
+  }, [days, day]);
+  // They are most of the log, and rarely what somebody looks for.
+  const isAsked = [action, record, record_id, dataset_id, filters.appends].some((value) => value !== undefined);
+  const appends = isAsked ? undefined : 'hidden';
+  const query = { key_id, action, record, record_id, dataset_id, document_id, appends, from, to, limit };
   return useList<Activity>(pathOf(['admin', 'activity'], query));
 }
 
 const periods: readonly [days: string, label: string][] = [
-  ['1', 'Last day'],
   ['7', 'Last 7 days'],
   ['30', 'Last 30 days'],
 ];
 
 function FilterBar({ filters, setFilters }: FilterAccess) {
+  const now = Date.now() / 1000;
+  const lastDays = ['Today', 'Yesterday'].map((label, ago) => [dayText(now - ago * daySeconds), label] as const);
   const { rows: keys } = useAll<Key>('/admin/keys');
   const names = keys.map(({ id, name, kind }): [string, string] => [id, name || `${kind} key ${id.slice(0, 8)}`]);
   const select = (name: string, label: string, none: string, options: readonly [string, string][]) => {
@@ -59,37 +70,66 @@ function FilterBar({ filters, setFilters }: FilterAccess) {
     const change = (value: string) => setFilters({ [name]: value });
     return h(Select, { class: 'row', label, value, options: [['', none], ...unlisted, ...options], change });
   };
-  return h(
-    'div',
-    { class: 'stack' },
-    h(
-      'div',
-      { class: 'row' },
+  return el(
+    'div.stack',
+    el(
+      'div.row',
       h(FilterSearch, { label: 'ID of a record, or a part of it', name: 'record_id' }),
       select('key_id', 'By', 'anyone', names),
       select('record', 'Records', 'all kinds', Object.entries(kinds)),
     ),
-    h(
-      'div',
-      { class: 'row' },
+    el(
+      'div.row',
       h(FilterChips, { label: 'Action', name: 'action', values: Object.entries(actions) }),
+      h(FilterChips, { label: 'More', name: 'appends', values: [['shown', 'With stored messages']] }),
+    ),
+    el(
+      'div.row',
+      h(FilterChips, { label: 'Day', name: 'day', values: lastDays }),
       h(FilterChips, { label: 'Period', name: 'days', values: periods }),
+      h('input', {
+        type: 'date',
+        'aria-label': 'Day',
+        value: filters.day ?? '',
+        onChange: (event: Event) => setFilters({ day: (event.target as HTMLInputElement).value, days: '' }),
+      }),
     ),
   );
 }
 
 export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
-  const columns: Column<Activity>[] = [
-    { title: 'Time', cell: ({ at }) => h(Time, { at }) },
+  const columns: Column<Run>[] = [
+    {
+      title: 'Time',
+      cell: ({ at, since }) => [
+        since !== at && [h(Time, { at: since }), '–'],
+        h(Time, { at, form: since === at ? 'time' : 'clock' }),
+      ],
+    },
     {
       title: 'By',
-      cell: (entry) => [h(By, { entry }), entry.tool && h('span', { class: 'soft' }, ` with ${entry.tool}`)],
+      cell: (entry) => [h(By, { entry }), entry.tool && el('span.soft', ` with ${entry.tool}`)],
     },
     { title: 'Action', cell: ({ action }) => h('span', { class: classOf(action) }, actions[action]) },
     { title: 'Records', cell: countedKind },
     { title: 'Names', cell: (entry) => entry.records.length > 0 && h(Names, { entry }) },
   ];
-  return h(DataTable<Activity>, { label: 'Activity', columns, rows, modelKeyOf: ({ id }) => id });
+  return h(DataTable<Run>, { label: 'Activity', columns, rows: runsOf(rows), modelKeyOf: ({ id }) => id });
+}
+
+/** An entry, or several appends of one key in an hour. `since` is the time of the first one. */
+type Run = Activity & { since: number };
+
+function runsOf(rows: readonly Activity[]): Run[] {
+  const byRun = Map.groupBy(rows, ({ id, at, key_id, action, record }) => {
+    const isAppend = action === 'import' && (record === 'message' || record === 'conversation');
+    return isAppend ? `${Math.floor(at / 3_600)} ${key_id} ${record}` : id;
+  });
+  return [...byRun.values()].map((run) => ({
+    ...(run[0] as Activity),
+    since: run.at(-1)?.at ?? 0,
+    count: run.reduce((sum, { count }) => sum + count, 0),
+  }));
 }
 
 const classOf = (action: Activity['action']): string =>
@@ -101,7 +141,7 @@ type ByProps = { entry: Pick<Activity, 'key_id' | 'key_name'>; isText?: boolean;
 export function By({ entry: { key_id, key_name }, isText, none = 'command line' }: ByProps) {
   if (key_id === null) return none;
   const name = key_name || `key ${key_id.slice(0, 8)}`;
-  const href = hrefWith(['keys'], { q: key_id });
+  const href = hrefOf('keys', key_id);
   return h(isText ? 'span' : 'a', { href: isText ? undefined : href, title: `key ${key_id}` }, name);
 }
 
@@ -109,7 +149,7 @@ export function By({ entry: { key_id, key_name }, isText, none = 'command line' 
 function Names({ entry: { record, records, count } }: { entry: Activity }) {
   const name = ({ id, name, path }: Activity['records'][number]): ComponentChildren => {
     const href = hrefOfRecord(record, path);
-    const text = name || h('span', { class: 'mono soft' }, id);
+    const text = name || el('span.mono.soft', id);
     return h(
       'p',
       { key: id, class: 'one-line', title: name || id },
@@ -118,17 +158,15 @@ function Names({ entry: { record, records, count } }: { entry: Activity }) {
   };
   const [first, ...folded] = records.map(name);
   const rest = count - records.length;
-  return h(
-    'div',
-    { class: 'names' },
+  return el(
+    'div.names',
     first,
     folded.length > 0 &&
-      h(
+      el(
         'details',
-        null,
-        h('summary', null, `${numberText(count - 1)} more`),
+        el('summary', `${numberText(count - 1)} more`),
         folded,
-        rest > 0 && h('p', { class: 'soft' }, `and ${counted(rest, 'other')}`),
+        rest > 0 && el('p.soft', `and ${counted(rest, 'other')}`),
       ),
   );
 }

@@ -1,4 +1,4 @@
-import { type ComponentChildren, h } from '../../shared/dom.ts';
+import { type ComponentChildren, el, h } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import { useFilters } from '../state/route.ts';
 import { count } from './ui.ts';
@@ -28,9 +28,8 @@ export const Chip = ({ label, count: matches, isPartial = false, isActive, canRe
     'a',
     { class: 'chip', href, 'aria-current': isActive ? 'true' : undefined },
     label,
-    matches !== undefined &&
-      h('span', { class: 'chip-count tabular' }, matches !== null && countText(matches, isPartial)),
-    canRemove && [h(Icon, { name: 'close' }), h('span', { class: 'hidden-label' }, ' (remove)')],
+    matches !== undefined && el('span.chip-count.tabular', matches !== null && countText(matches, isPartial)),
+    canRemove && [h(Icon, { name: 'close' }), el('span.hidden-label', ' (remove)')],
   );
 
 const countText = (matches: number, isPartial: boolean): string =>

@@ -1,8 +1,19 @@
+import { button, h } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
+import { useAttempt } from '../hooks/use-attempt.ts';
 import { send } from '../state/api.ts';
+import { ErrorNote } from './error-note.ts';
+
+type Props = { label: string; path: string; name: string; look?: string };
 
 /** Saves a response as a file. The header of the console is needed, so that a link alone cannot do it. */
-export async function download(path: string, name: string): Promise<void> {
-  offer(await (await send(path)).blob(), name);
+export function DownloadButton({ label, path, name, look }: Props) {
+  const { error, isBusy, attempt } = useAttempt();
+  const save = () => attempt(async () => offer(await (await send(path)).blob(), name));
+  return [
+    button({ class: look, disabled: isBusy, onClick: save }, h(Icon, { name: 'download' }), label),
+    h(ErrorNote, { error }),
+  ];
 }
 
 /** Gives a file to the user. */

@@ -1,4 +1,4 @@
-import { h } from '../../shared/dom.ts';
+import { button, el, h } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import type { ApiError } from '../state/api.ts';
 
@@ -10,8 +10,8 @@ export function ErrorNote({ error, retry, label = 'Try again' }: Props) {
     'div',
     { class: 'note bad error-note', role: 'alert' },
     h(Icon, { name: 'failed' }),
-    h('p', null, error.message),
-    'requestId' in error && error.requestId !== null && h('code', { class: 'soft' }, `request ${error.requestId}`),
-    retry && h('button', { type: 'button', onClick: retry }, label),
+    el('p', error.message),
+    'requestId' in error && error.requestId !== null && el('code.soft', `request ${error.requestId}`),
+    retry && button({ onClick: retry }, label),
   );
 }

@@ -1,4 +1,4 @@
-import { type ComponentChildren, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
+import { button, type ComponentChildren, el, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
 import { Icon, type IconName } from '../../shared/icon.ts';
 
 type Props = { class: string; label: string; icon: IconName; children?: ComponentChildren };
@@ -8,10 +8,10 @@ export function Menu({ class: name, label, icon, children }: Props) {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
-  const button = useRef<HTMLButtonElement>(null);
+  const opener = useRef<HTMLButtonElement>(null);
   const close = () => {
     setOpen(false);
-    button.current?.focus();
+    opener.current?.focus();
   };
   useEffect(() => {
     if (!isOpen) return undefined;
@@ -28,11 +28,9 @@ export function Menu({ class: name, label, icon, children }: Props) {
   return h(
     'div',
     { class: `menu ${name}`, ref: box },
-    h(
-      'button',
+    button(
       {
-        ref: button,
-        type: 'button',
+        ref: opener,
         class: 'quiet icon-only',
         title: label,
         'aria-expanded': isOpen,
@@ -40,7 +38,7 @@ export function Menu({ class: name, label, icon, children }: Props) {
         onClick: () => setOpen(!isOpen),
       },
       h(Icon, { name: icon }),
-      h('span', { class: 'hidden-label' }, label),
+      el('span.hidden-label', label),
     ),
     h('div', { id, class: isOpen ? 'menu-content open' : 'menu-content', onClick: closeAtAction }, children),
   );

@@ -1,4 +1,4 @@
-import { type ComponentChildren, h } from '../../shared/dom.ts';
+import { type ComponentChildren, el, h } from '../../shared/dom.ts';
 import { useTitle } from '../hooks/use-title.ts';
 
 type Props = {
@@ -14,10 +14,5 @@ type Props = {
 /** A view with its heading, and with controls beside it. All views have the edges and the width of `main`. */
 export function Page({ title, part, actions, look = '', children }: Props) {
   useTitle(part, title);
-  return h(
-    'div',
-    { class: `page stack ${look}`.trim() },
-    h('div', { class: 'page-head row' }, h('h1', null, title), actions),
-    children,
-  );
+  return h('div', { class: `page stack ${look}`.trim() }, el('div.page-head.row', el('h1', title), actions), children);
 }

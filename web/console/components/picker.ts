@@ -1,4 +1,4 @@
-import { type ComponentChildren, h, useState } from '../../shared/dom.ts';
+import { type ComponentChildren, el, h, useState } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
 import type { All } from '../hooks/use-all.ts';
 import { SearchField } from './search-field.ts';
@@ -16,12 +16,10 @@ export function Picker({ label, all: { rows, isLoading, error, reload }, value, 
   const [part, setPart] = useState('');
   if (error !== undefined) return h(ErrorNote, { error, retry: reload });
   if (isLoading) return h('p', { class: 'soft', role: 'status' }, 'Loading…');
-  if (rows.length === 0)
-    return h('p', { class: 'note' }, `There are no ${label.toLowerCase()}s yet. Import them as records.`);
+  if (rows.length === 0) return el('p.note', `There are no ${label.toLowerCase()}s yet. Import them as records.`);
   const matching = rows.filter(({ id, name }) => id === value || isPart(part, name, id));
-  return h(
-    'div',
-    { class: 'stack' },
+  return el(
+    'div.stack',
     rows.length > fewMax && h(SearchField, { label: `Search ${label.toLowerCase()}`, value: part, change: setPart }),
     h(Select, {
       label,
@@ -45,14 +43,12 @@ export function ManyPicker({ label, rows, values, choose }: ManyProps) {
   const [part, setPart] = useState('');
   const matching = rows.filter(({ id, name }) => values.includes(id) || isPart(part, name, id));
   const toggle = (id: string) => choose(values.includes(id) ? values.filter((one) => one !== id) : [...values, id]);
-  return h(
-    'fieldset',
-    { class: 'stack' },
-    h('legend', null, label),
+  return el(
+    'fieldset.stack',
+    el('legend', label),
     rows.length > fewMax && h(SearchField, { label: `Search ${label.toLowerCase()}`, value: part, change: setPart }),
-    h(
-      'div',
-      { class: 'picks' },
+    el(
+      'div.picks',
       matching.map(({ id, name }, n) =>
         h(
           Tick,
@@ -86,4 +82,4 @@ type TickProps = {
 };
 
 export const Tick = ({ type = 'checkbox', children, ...input }: TickProps) =>
-  h('label', { class: 'tick' }, h('input', { type, ...input }), h('span', null, children));
+  el('label.tick', h('input', { type, ...input }), el('span', children));

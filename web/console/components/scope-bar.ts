@@ -1,4 +1,4 @@
-import { h, useEffect } from '../../shared/dom.ts';
+import { el, h, useEffect } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
 import { useAll } from '../hooks/use-all.ts';
 import { type FilterChange, hrefWith, useFilters } from '../state/route.ts';
@@ -6,7 +6,7 @@ import { rememberScope, viewsWithPeriod } from '../state/scope.ts';
 import { timeText } from '../state/times.ts';
 import type { App } from '../state/types.ts';
 
-const hidden = (text: string) => h('span', { class: 'hidden-label' }, text);
+const hidden = (text: string) => el('span.hidden-label', text);
 const periods: readonly (readonly [string, string])[] = [7, 30, 90].map((days) => [`${days}`, `Last ${days} days`]);
 const periodDefault = '30';
 const daySeconds = 86_400;

@@ -1,4 +1,4 @@
-import { h, useRef } from '../../shared/dom.ts';
+import { el, h, useRef } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import { useFilters } from '../state/route.ts';
 import { useShortcut } from '../state/shortcuts.ts';
@@ -7,7 +7,7 @@ type Props = { label: string; value: string; change: (value: string) => void };
 
 /** A field for a search. `change` gets every letter; in the address, `replace` the filter then. */
 export const SearchField = ({ label, value, change }: Props) =>
-  h('label', null, label, h('input', { type: 'search', value, onInput: passTo(change) }));
+  el('label', label, h('input', { type: 'search', value, onInput: passTo(change) }));
 
 /** The search of a view: `/` moves the focus to it, Enter and Escape leave it. Its label is its placeholder. */
 export function ViewSearch({ label, value, change, leave }: Props & { leave?: () => void }) {
@@ -28,7 +28,7 @@ export function ViewSearch({ label, value, change, leave }: Props & { leave?: ()
       leave?.();
     },
   });
-  return h('span', { class: 'search-box' }, h(Icon, { name: 'search' }), input);
+  return el('span.search-box', h(Icon, { name: 'search' }), input);
 }
 
 /** The search of a view as a filter in the address. */

@@ -1,4 +1,4 @@
-import { type ComponentChildren, h, useState } from '../../shared/dom.ts';
+import { button, type ComponentChildren, h, useState } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import { useMedia } from '../hooks/use-media.ts';
 
@@ -83,12 +83,7 @@ function HeaderCell<T>({ column, current, sort }: HeaderProps<T>) {
     { role: 'columnheader', scope: 'col', class: classOf(column), 'aria-sort': state },
     name === undefined
       ? column.title
-      : h(
-          'button',
-          { type: 'button', onClick: () => sort(next) },
-          column.title,
-          state !== undefined && h(Icon, { name: 'down' }),
-        ),
+      : button({ onClick: () => sort(next) }, column.title, state !== undefined && h(Icon, { name: 'down' })),
   );
 }
 

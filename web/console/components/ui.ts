@@ -1,4 +1,4 @@
-import { type ComponentChildren, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
+import { button, type ComponentChildren, el, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
 import { Icon, type IconName } from '../../shared/icon.ts';
 import type { All } from '../hooks/use-all.ts';
 import { locale } from '../state/locale.ts';
@@ -14,13 +14,13 @@ export const Skeleton = ({ lines = 6 }: { lines?: number | undefined }) =>
   h(
     'div',
     { class: 'skeletons', role: 'status' },
-    h('span', { class: 'hidden-label' }, 'Loading…'),
+    el('span.hidden-label', 'Loading…'),
     Array.from({ length: lines }, (_, n) => h('span', { key: n, class: 'skeleton' })),
   );
 
 /** An empty place: what would be here, and the action that fills it. */
 export const Nothing = ({ icon, children }: { icon?: IconName | undefined; children?: ComponentChildren }) =>
-  h('div', { class: 'nothing' }, icon && h(Icon, { name: icon }), h('p', null, children));
+  el('div.nothing', icon && h(Icon, { name: icon }), el('p', children));
 
 type ListEndProps = { list: All<unknown>; nothing: ComponentChildren; icon?: IconName; lines?: number };
 
@@ -30,7 +30,7 @@ export function ListEnd({ list, nothing, icon, lines }: ListEndProps) {
     return h(ErrorNote, { error: list.error, retry: list.rows.length > 0 ? list.more : list.reload });
   if (list.isLoading) return h(Skeleton, { lines: list.rows.length > 0 ? 1 : lines });
   if (list.rows.length === 0) return h(Nothing, { icon }, nothing);
-  return list.hasMore ? h('button', { type: 'button', class: 'more', onClick: list.more }, 'Show more') : null;
+  return list.hasMore ? button({ class: 'more', onClick: list.more }, 'Show more') : null;
 }
 
 type FoldProps = { class?: string; title: ComponentChildren; isOpen?: boolean; content: () => ComponentChildren };
@@ -39,7 +39,7 @@ type FoldProps = { class?: string; title: ComponentChildren; isOpen?: boolean; c
 export function Fold({ class: name, title, isOpen: isOpenAtFirst = false, content }: FoldProps) {
   const [isOpen, setOpen] = useState(isOpenAtFirst);
   const toggle = ({ currentTarget }: { currentTarget: HTMLDetailsElement }) => setOpen(currentTarget.open);
-  return h('details', { class: name, open: isOpen, onToggle: toggle }, h('summary', null, title), isOpen && content());
+  return h('details', { class: name, open: isOpen, onToggle: toggle }, el('summary', title), isOpen && content());
 }
 
 /** For pages that are empty at first. */
@@ -47,7 +47,7 @@ export const FirstSteps = ({ text }: { text?: string }) => [text, ' ', h('a', { 
 
 /** A time in seconds since 1970. The tooltip names the zone and says how long ago that is. */
 export function Time({ at, none = 'never', form }: { at: number | null; none?: string; form?: TimeForm }) {
-  if (at === null) return h('span', { class: 'soft' }, none);
+  if (at === null) return el('span.soft', none);
   const date = new Date(at * 1000);
   if (Number.isNaN(date.getTime())) return h('span', { title: 'seconds since 1970' }, timeText(at));
   const text = timeText(at);
@@ -87,6 +87,6 @@ export function Dialog({ title, close, mustConfirm = false, children }: DialogPr
       // A browser may let a second Escape pass although the first was cancelled.
       closedby: mustConfirm ? 'none' : undefined,
     },
-    h('div', { class: 'stack' }, h('h2', { id }, title), children),
+    el('div.stack', h('h2', { id }, title), children),
   );
 }

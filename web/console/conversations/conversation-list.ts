@@ -1,12 +1,15 @@
-import { h, useLayoutEffect } from '../../shared/dom.ts';
+import { button, el, h, useLayoutEffect } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import { money } from '../components/format-number.ts';
-import { Marked } from '../components/marked-text.ts';
+import { Marked, plain } from '../components/marked-text.ts';
 import { counted, FirstSteps, ListEnd, Time } from '../components/ui.ts';
+import { useResponse } from '../hooks/use-reading.ts';
+import { pathOf } from '../state/api.ts';
 import { matchesIn, wordsOf } from '../state/highlight.ts';
 import { type Filters, hrefWith } from '../state/route.ts';
 import { briefForm } from '../state/times.ts';
-import type { ConversationSummary, SearchHit } from '../state/types.ts';
+import type { ConversationSummary, SearchCounts, SearchHit } from '../state/types.ts';
+import { queryOf } from './search-query.ts';
 import { type ConversationEntry, type Conversations, placeOf } from './use-conversations.ts';
 import { useStableFocus } from './use-stable-focus.ts';
 
@@ -53,12 +56,7 @@ export function ConversationList({
     'div',
     { class: 'conversation-list', ref: box, onScroll },
     fresh > 0 &&
-      h(
-        'button',
-        { type: 'button', class: 'fresh', onClick: list.reload },
-        h('span', { role: 'status' }, `${fresh} new`),
-        ' · Show',
-      ),
+      button({ class: 'fresh', onClick: list.reload }, h('span', { role: 'status' }, `${fresh} new`), ' · Show'),
     shown.length > 0 &&
       h(
         'ul',
@@ -78,12 +76,24 @@ export function ConversationList({
     h(ListEnd, {
       list,
       icon: isSearch ? 'search' : 'conversations',
-      nothing: isSearch ? noMatch : h(FirstSteps, { text: 'No conversations yet.' }),
+      nothing: isSearch ? h(NoMatch, { filters }) : h(FirstSteps, { text: 'No conversations yet.' }),
     }),
   );
 }
 
-const noMatch = ['Nothing matches. ', h('a', { href: hrefWith(['conversations'], {}) }, 'Clear the filters')];
+function NoMatch({ filters }: { filters: Filters }) {
+  const { body } = useResponse<SearchCounts>(pathOf(['admin', 'search', 'counts'], queryOf(filters)));
+  const suggestion = body?.suggestion;
+  return [
+    'Nothing matches. ',
+    suggestion && [
+      'Did you mean ',
+      h('a', { href: hrefWith(['conversations'], { ...filters, q: suggestion }) }, suggestion),
+      '? ',
+    ],
+    h('a', { href: hrefWith(['conversations'], {}) }, 'Clear the filters'),
+  ];
+}
 
 type RowProps = {
   entry: ConversationEntry;
@@ -101,21 +111,17 @@ function Row({ entry, summary, isOpen, apart, filters }: RowProps) {
   return h(
     'a',
     { href: hrefWith(placeOf(entry), filters), 'aria-current': isOpen ? 'true' : undefined },
-    h('span', { class: 'name one-line' }, summary?.name ?? '…'),
+    el('span.name.one-line', summary?.name ?? '…'),
     h(
       'span',
       { class: `words ${hit === undefined ? 'one-line' : 'two-lines'}` },
       h(Marked, { text: hit?.snippet ?? summary?.last_text ?? '', ranges: hit?.ranges ?? [], draw: plain }),
     ),
-    h('span', { class: 'soft one-line statistics' }, summary && h(Statistics, { summary, hits, filters })),
-    h('span', { class: 'soft when' }, h(Signs, { summary }), h(Time, { at, none: '', form: briefForm(at ?? 0) })),
-    apart && h('span', { class: 'soft apart' }, apart),
+    el('span.soft.one-line.statistics', summary && h(Statistics, { summary, hits, filters })),
+    el('span.soft.when', h(Signs, { summary }), h(Time, { at, none: '', form: briefForm(at ?? 0) })),
+    apart && el('span.soft.apart', apart),
   );
 }
-
-/** A text without the marks of Markdown that would show most, such as the lines of a table. */
-const plain = (text: string): string =>
-  text.replaceAll(/\*+|`+|^#+ |^> /gm, '').replaceAll(/(\|\s*:?-+:?\s*)+(\||$)|\|/g, ' ');
 
 type StatisticsProps = { summary: ConversationSummary; hits: readonly SearchHit[]; filters: Filters };
 
@@ -125,10 +131,10 @@ function Statistics({ summary, hits, filters: { q = '', app_id } }: StatisticsPr
   const isById = q !== '' && hits[0]?.ranges.length === 0 && ranges.length === 0;
   return [
     h('span', { title: user }, h(Marked, { text: user ?? 'no user', ranges })),
-    h('span', null, counted(message_count, 'message')),
-    hits.length > 1 && h('span', null, counted(hits.length, 'hit')),
-    isById && h('span', null, 'matches an id'),
-    price !== null && price > 0 && h('span', null, money(price, currency ?? '')),
+    el('span', counted(message_count, 'message')),
+    hits.length > 1 && el('span', counted(hits.length, 'hit')),
+    isById && el('span', 'matches an id'),
+    price !== null && price > 0 && el('span', money(price, currency ?? '')),
     app_id === undefined && h('span', { title: app_name }, app_name),
   ];
 }

@@ -1,4 +1,4 @@
-import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
+import { el, h, useEffect, useRef, useState } from '../../shared/dom.ts';
 import { ViewSearch } from '../components/search-field.ts';
 import { useMedia } from '../hooks/use-media.ts';
 import { useTitle } from '../hooks/use-title.ts';
@@ -59,7 +59,7 @@ export function ConversationsView({ rest: [app_id, conversation_id, message_id] 
 
 function NoConversation({ text }: { text: string }) {
   useTitle('Conversations');
-  return h('p', { class: 'soft nothing-chosen' }, text);
+  return el('p.soft.nothing-chosen', text);
 }
 
 /** The field for the search. Its text is in the address once the user has stopped typing for a moment. */

@@ -1,4 +1,4 @@
-import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
+import { button, el, h, useEffect, useRef, useState } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import { offer } from '../components/download.ts';
 import { count, ErrorNote } from '../components/ui.ts';
@@ -45,12 +45,11 @@ export function Export({ summary, path }: Props) {
   return h(
     'div',
     { class: 'row', role: 'group', 'aria-label': 'Export' },
-    h('h3', { class: 'whole-row' }, 'Export'),
+    el('h3.whole-row', 'Export'),
     done === undefined
       ? (Object.keys(formats) as Format[]).map((format) =>
-          h(
-            'button',
-            { type: 'button', 'aria-label': `Export as ${format}`, onClick: () => void save(format) },
+          button(
+            { 'aria-label': `Export as ${format}`, onClick: () => void save(format) },
             h(Icon, { name: 'download' }),
             format,
           ),
@@ -58,7 +57,7 @@ export function Export({ summary, path }: Props) {
       : [
           h('span', { role: 'status' }, `${count(done)} of ${count(summary.message_count)} messages`),
           h('progress', { value: done, max: Math.max(summary.message_count, 1), 'aria-label': 'Export' }),
-          h('button', { type: 'button', onClick: () => reading.current?.abort() }, 'Cancel'),
+          button({ onClick: () => reading.current?.abort() }, 'Cancel'),
         ],
     h(ErrorNote, { error }),
   );

@@ -1,4 +1,4 @@
-import { h, useMemo, useRef, useState } from '../../shared/dom.ts';
+import { el, h, useMemo, useRef, useState } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import { counted } from '../components/ui.ts';
 import { type List, useList } from '../hooks/use-list.ts';
@@ -60,9 +60,8 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
   return h(
     'section',
     { class: 'open-conversation', 'aria-labelledby': 'transcript-title' },
-    h(
-      'header',
-      { class: 'row' },
+    el(
+      'header.row',
       h(
         'a',
         { class: 'back', href: hrefWith(['conversations'], filters), 'aria-label': 'Back to conversations' },
@@ -70,9 +69,9 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
         'Conversations',
       ),
       h('h2', { id: 'transcript-title', class: 'one-line', title }, title),
-      summary && h('span', { class: 'soft' }, counted(summary.message_count, 'message')),
+      summary && el('span.soft', counted(summary.message_count, 'message')),
       hits.rows.length > 0 && h(HitSteps, { hits, message_id, goTo }),
-      !isWide && inspector && h('details', { class: 'inspector-menu' }, h('summary', null, 'Details'), inspector),
+      !isWide && inspector && el('details.inspector-menu', el('summary', 'Details'), inspector),
     ),
     h(Transcript, {
       path,

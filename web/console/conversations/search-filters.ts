@@ -1,11 +1,12 @@
-import { h, useEffect, useRef } from '../../shared/dom.ts';
+import { el, h, useEffect, useRef } from '../../shared/dom.ts';
 import { Chip, Chips } from '../components/chips.ts';
+import { DownloadButton } from '../components/download.ts';
 import { useResponse } from '../hooks/use-reading.ts';
 import { pathOf } from '../state/api.ts';
 import { useChanges } from '../state/changes.ts';
 import { type FilterChange, type Filters, hrefOf, hrefWith } from '../state/route.ts';
 import type { SearchCounts } from '../state/types.ts';
-import { dayOf, queryOf } from './search-query.ts';
+import { dayOf, isSearched, queryOf } from './search-query.ts';
 
 /** The filters that have a chip, with the count that the service gives for each. */
 const chips = [
@@ -31,14 +32,15 @@ export function SearchFilters({ filters }: { filters: Filters }) {
   const others: [name: string, label: string][] = [
     ['user', `User: ${filters.user}`],
     ['segment_id', 'Cites a segment'],
+    ['model_provider', `Provider: ${filters.model_provider}`],
+    ['model', `Model: ${filters.model}`],
     ['from', `From ${dayOf(filters.from)}`],
     ['to', `To ${dayOf(filters.to, 1)}`],
     ['min_cost', `Cost from ${filters.min_cost}`],
     ['min_latency', `Latency from ${filters.min_latency} s`],
   ];
-  return h(
-    'div',
-    { class: 'search-filters stack' },
+  return el(
+    'div.search-filters.stack',
     counts?.is_building &&
       h('p', { class: 'note', role: 'status' }, 'The search index is being built. Results are incomplete.'),
     h(
@@ -66,16 +68,20 @@ export function SearchFilters({ filters }: { filters: Filters }) {
         dataset_id &&
         h('a', { href: hrefOf('knowledge', dataset_id, document_id, segment_id) }, 'Open the segment'),
     ),
-    h(
-      'details',
-      { class: 'more-filters' },
-      h('summary', null, 'More filters'),
-      h(MoreFilters, { filters, setFilters }),
-    ),
-    h(
-      'span',
-      { class: isStale ? 'live stale' : 'live', role: 'status' },
-      isStale ? 'Not live: the service cannot be reached' : 'Live',
+    el(
+      'div.row',
+      el('details.more-filters', el('summary', 'More filters'), h(MoreFilters, { filters, setFilters })),
+      // The service exports no results of a search.
+      !isSearched(filters) &&
+        h(DownloadButton, {
+          ...{ label: 'Export CSV', name: 'messages.csv', look: 'quiet small' },
+          path: pathOf(['admin', 'messages.csv'], queryOf(filters)),
+        }),
+      h(
+        'span',
+        { class: `live at-end soft small ${isStale ? 'stale' : ''}`, role: 'status' },
+        isStale ? 'Not live: the service cannot be reached' : 'Live',
+      ),
     ),
   );
 }
@@ -102,12 +108,11 @@ type MoreProps = { filters: Filters; setFilters: (values: FilterChange) => void 
 function MoreFilters({ filters, setFilters }: MoreProps) {
   // The field keeps what is being typed, until the filter changes.
   const field = (label: string, name: string, attributes: Record<string, unknown>, value = filters[name] ?? '') =>
-    h('label', null, label, h('input', { key: value, defaultValue: value, ...attributes, onChange: set(name) }));
+    el('label', label, h('input', { key: value, defaultValue: value, ...attributes, onChange: set(name) }));
   const set = (name: string) => (event: Event) =>
     setFilters({ [name]: (event.target as HTMLInputElement).value.trim(), ...(isDate(name) && { days: undefined }) });
-  return h(
-    'div',
-    { class: 'more-fields' },
+  return el(
+    'div.more-fields',
     field('User, exactly', 'user', { type: 'text', autoComplete: 'off' }),
     field('From', 'from', { type: 'date' }, dayOf(filters.from)),
     field('To', 'to', { type: 'date' }, dayOf(filters.to, 1)),

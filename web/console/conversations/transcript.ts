@@ -1,4 +1,4 @@
-import { h, useLayoutEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
+import { button, el, h, useLayoutEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
 import { counted, ErrorNote } from '../components/ui.ts';
 import { type MessageProps, MessageView } from '../messages/message.ts';
 import { siblingsOf } from '../messages/message-actions.ts';
@@ -95,9 +95,8 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
   );
   const unseenText = scroll.unseen > 0 ? counted(scroll.unseen, 'new message') : '';
   const isEmpty = history.isOpen && history.rows.length === 0;
-  return h(
-    'div',
-    { class: 'transcript' },
+  return el(
+    'div.transcript',
     h(
       'div',
       {
@@ -112,7 +111,7 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
       h(
         'div',
         { ref: above, class: 'above' },
-        scroll.isReading && failure === undefined && h('p', { class: 'soft' }, 'Loading older messages…'),
+        scroll.isReading && failure === undefined && el('p.soft', 'Loading older messages…'),
       ),
       h(
         'div',
@@ -131,27 +130,21 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
         ),
       ),
       h('div', { ref: below }),
-      isEmpty && h('p', { class: 'soft empty' }, 'No messages yet.'),
+      isEmpty && el('p.soft.empty', 'No messages yet.'),
     ),
     h('p', { class: 'soft stale', role: 'status' }, isStale && 'Not up to date: the service cannot be reached.'),
     failure &&
-      h(
-        'div',
-        { class: 'trouble' },
+      el(
+        'div.trouble',
         failure.isOfConversation
           ? h('p', { class: 'note bad', role: 'alert' }, 'This conversation does not exist or was deleted.')
           : h(ErrorNote, { error: failure.error, retry }),
       ),
-    h(
-      'div',
-      { class: 'newer' },
+    el(
+      'div.newer',
       h('span', { class: 'hidden-label', role: 'status' }, unseenText),
       (!scroll.isPinned || history.isDisconnected) &&
-        h(
-          'button',
-          { type: 'button', class: scroll.unseen > 0 ? 'primary' : '', onClick: () => scroll.toNewest() },
-          unseenText || 'Newest',
-        ),
+        button({ class: scroll.unseen > 0 ? 'primary' : '', onClick: () => scroll.toNewest() }, unseenText || 'Newest'),
     ),
   );
 }
@@ -172,10 +165,9 @@ type ItemProps = MessageProps & { day: number | undefined; isFirst: boolean };
 function Item({ message, day, isFirst, before, href, isCurrent, siblings }: ItemProps) {
   return useMemo(
     () =>
-      h(
-        'div',
-        { class: 'item' },
-        isFirst && h('p', { class: 'soft beginning' }, 'The beginning of this conversation'),
+      el(
+        'div.item',
+        isFirst && el('p.soft.beginning', 'The beginning of this conversation'),
         day !== undefined && h(Day, { at: day * secondsPerDay }),
         h(MessageView, { message, before, href, isCurrent, siblings }),
       ),
@@ -185,7 +177,5 @@ function Item({ message, day, isFirst, before, href, isCurrent, siblings }: Item
 
 function Day({ at }: { at: number }) {
   // A record may have a time that no date can express.
-  return Number.isNaN(new Date(at * 1000).getTime())
-    ? null
-    : h('p', { class: 'day row soft' }, timeText(at, 'longDay'));
+  return Number.isNaN(new Date(at * 1000).getTime()) ? null : el('p.day.row.soft', timeText(at, 'longDay'));
 }

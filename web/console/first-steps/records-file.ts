@@ -1,4 +1,4 @@
-import { h, useState } from '../../shared/dom.ts';
+import { button, el, h, useState } from '../../shared/dom.ts';
 import { counted, ErrorNote } from '../components/ui.ts';
 import { type ApiError, request } from '../state/api.ts';
 
@@ -36,29 +36,21 @@ export function RecordsFile({ imported }: { imported: () => void }) {
       onDragOver: over,
       onDragLeave: () => setOver(false),
     },
-    h('h2', null, 'Or begin with records'),
-    h(
-      'p',
-      { class: 'soft' },
-      'Drop a file of records here (lines of JSON), or choose one. All or nothing is imported.',
-    ),
-    h(
-      'div',
-      { class: 'row' },
-      h(
+    el('h2', 'Or begin with records'),
+    el('p.soft', 'Drop a file of records here (lines of JSON), or choose one. All or nothing is imported.'),
+    el(
+      'div.row',
+      el(
         'label',
-        null,
-        h('span', { class: 'hidden-label' }, 'File of records'),
+        el('span.hidden-label', 'File of records'),
         h('input', {
           type: 'file',
           disabled: busy !== undefined,
           onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) => sendFile(currentTarget.files?.[0]),
         }),
       ),
-      h(
-        'button',
+      button(
         {
-          type: 'button',
           disabled: busy !== undefined,
           onClick: () => send('Starter records', async () => (await fetch('/console/starter.ndjson')).blob()),
         },

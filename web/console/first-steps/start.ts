@@ -1,5 +1,6 @@
-import { type ComponentChildren, h, useState } from '../../shared/dom.ts';
+import { button, type ComponentChildren, el, h, useEffect, useState } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
+import { storeSetting } from '../../shared/settings.ts';
 import { Copyable } from '../components/copyable.ts';
 import { Page } from '../components/page.ts';
 import { ErrorNote } from '../components/ui.ts';
@@ -9,8 +10,10 @@ import { useReading } from '../hooks/use-reading.ts';
 import { curlOf } from '../keys/key-labels.ts';
 import { request } from '../state/api.ts';
 import { hrefOf } from '../state/route.ts';
+import { firstStepsPlace } from '../state/scope.ts';
+import { useMayWrite } from '../state/session.ts';
 import type { App, CreatedKey, Key } from '../state/types.ts';
-import { firstRecords, sendCommand } from './commands.ts';
+import { firstRecords, type Language, languages, sendCommands } from './commands.ts';
 import { RecordsFile } from './records-file.ts';
 
 /** Whether the user has opened the conversation since the page was loaded. */
@@ -30,27 +33,30 @@ export function StartView() {
     setSecrets((secrets) => ({ ...secrets, [kind]: created.body.secret }));
     refresh();
   };
+  const mayWrite = useMayWrite();
+  useEffect(() => {
+    if (found !== undefined) storeSetting(firstStepsPlace, stepsDone(found).includes(false) ? 'open' : null);
+  }, [found]);
   if (found === undefined) return h(Page, { title: 'First steps' }, h(ErrorNote, { error, retry: refresh }));
-  const { app, hasWriter, conversation, hasReader } = found;
+  const { app, conversation } = found;
   const open = () => {
     hasOpened = true;
   };
   const href = conversation && hrefOf('conversations', conversation.app_id, conversation.id);
-  const isDone = [app !== undefined, hasWriter, href !== undefined, href !== undefined && (hasOpened || hasReader)];
-  const next = isDone.indexOf(false);
+  const isDone = stepsDone(found);
+  const next = mayWrite ? isDone.indexOf(false) : -1;
   const step = (at: number, title: string, ...children: ComponentChildren[]) =>
     h(Step, { number: at + 1, title, isDone: isDone[at] === true }, children);
   return h(
     Page,
     { title: 'First steps' },
-    h('p', { class: 'soft' }, 'From an empty database to the first message. The steps are ticked as you do them.'),
+    !mayWrite && el('p.note', 'Your key is read-only: these steps need a key that can write.'),
+    el('p.soft', 'From an empty database to the first message. The steps are ticked as you do them.'),
     h(ErrorNote, { error, retry: refresh }),
-    h(
-      'div',
-      { class: 'pair' },
-      h(
-        'ol',
-        { class: 'plain stack steps-to-do' },
+    el(
+      'div.pair',
+      el(
+        'ol.plain.stack.steps-to-do',
         step(0, app ? `Create an app: ${app.name}` : 'Create an app', next === 0 && h(NewApp, { created: refresh })),
         step(
           1,
@@ -59,41 +65,46 @@ export function StartView() {
             ? h(Copyable, { label: 'Secret, shown only here', text: secrets.writer })
             : next === 1 &&
                 app && [
-                  h('p', { class: 'soft' }, 'Your chat back end sends messages with it.'),
+                  el('p.soft', 'Your chat back end sends messages with it.'),
                   h(Action, { label: 'Create a writer key', isPrimary: true, run: () => createKey('writer', app.id) }),
                 ],
         ),
         step(
           2,
           'Send the first message',
-          next === 2 &&
-            app &&
-            h(Copyable, {
-              label: 'In a terminal',
-              text: sendCommand(location.origin, secrets.writer ?? '$WRITER_KEY', firstRecords(app.id, ids)),
-            }),
+          next === 2 && app && h(Send, { secret: secrets.writer ?? '$WRITER_KEY', records: firstRecords(app.id, ids) }),
         ),
         step(
           3,
           'Read it',
           conversation && [
-            h('p', null, h('a', { class: 'button primary', href, onClick: open }, 'Open the conversation')),
+            el('p', h('a', { class: 'button primary', href, onClick: open }, 'Open the conversation')),
             secrets.app !== undefined
               ? h(Copyable, {
                   label: 'Or in a terminal, with an app key',
                   text: curlOf('app', secrets.app, location.origin, conversation.id),
                 })
-              : h(Action, {
+              : mayWrite &&
+                h(Action, {
                   label: 'Create an app key to read it over HTTP',
                   run: () => createKey('app', conversation.app_id),
                 }),
           ],
         ),
       ),
-      h(RecordsFile, { imported: refresh }),
+      mayWrite && h(RecordsFile, { imported: refresh }),
     ),
   );
 }
+
+type Found = Awaited<ReturnType<typeof readFound>>;
+
+const stepsDone = ({ app, hasWriter, conversation, hasReader }: Found): boolean[] => [
+  app !== undefined,
+  hasWriter,
+  conversation !== undefined,
+  conversation !== undefined && (hasOpened || hasReader),
+];
 
 async function readFound(signal: AbortSignal) {
   const rows = async <T>(path: string) => (await request<CursorPage<T>>(path, { signal })).body.data;
@@ -111,17 +122,15 @@ type StepProps = { number: number; title: string; isDone: boolean; children?: Co
 
 /** Only its heading, if there is nothing to do or to copy. */
 const Step = ({ number, title, isDone, children }: StepProps) =>
-  h(
-    'li',
-    { class: 'card stack' },
-    h(
+  el(
+    'li.card.stack',
+    el(
       'h2',
-      null,
       h(
         'span',
         { class: isDone ? 'tick-mark good' : 'tick-mark soft' },
         isDone ? h(Icon, { name: 'check' }) : h('span', { 'aria-hidden': true }, number),
-        h('span', { class: 'hidden-label' }, isDone ? 'done' : 'to do'),
+        el('span.hidden-label', isDone ? 'done' : 'to do'),
         ' ',
       ),
       title,
@@ -129,21 +138,28 @@ const Step = ({ number, title, isDone, children }: StepProps) =>
     children,
   );
 
+/** The first request, in the language of the reader. */
+function Send({ secret, records }: { secret: string; records: string }) {
+  const [language, choose] = useState<Language>('curl');
+  const text = sendCommands(location.origin, secret, records)[language];
+  return [
+    h(
+      'div',
+      { class: 'row', role: 'group', 'aria-label': 'Language' },
+      languages.map((one) =>
+        button({ key: one, class: 'chip', 'aria-pressed': one === language, onClick: () => choose(one) }, one),
+      ),
+    ),
+    h(Copyable, { label: language === 'curl' ? 'In a terminal' : `In ${language}`, text }),
+  ];
+}
+
 /** A button that sends a request, and shows its error. */
 function Action({ label, isPrimary, run }: { label: string; isPrimary?: boolean; run: () => Promise<void> }) {
   const { error, isBusy, attempt } = useAttempt();
-  return h(
-    'div',
-    { class: 'stack' },
-    h(
-      'p',
-      null,
-      h(
-        'button',
-        { type: 'button', class: isPrimary && 'primary', disabled: isBusy, onClick: () => attempt(run) },
-        label,
-      ),
-    ),
+  return el(
+    'div.stack',
+    el('p', button({ class: isPrimary ? 'primary' : undefined, disabled: isBusy, onClick: () => attempt(run) }, label)),
     h(ErrorNote, { error }),
   );
 }
@@ -158,13 +174,12 @@ function NewApp({ created }: { created: () => void }) {
   return h(
     'form',
     { class: 'stack', onSubmit: submit },
-    h(
+    el(
       'label',
-      null,
       'Name of the app',
       h('input', { name: 'name', required: true, pattern: '.*\\S.*', autoComplete: 'off', placeholder: 'Help desk' }),
     ),
     h(ErrorNote, { error }),
-    h('p', null, h('button', { class: 'primary' }, 'Create the app')),
+    el('p', el('button.primary', 'Create the app')),
   );
 }

@@ -1,4 +1,5 @@
-import { h } from '../../shared/dom.ts';
+import { button, el, h } from '../../shared/dom.ts';
+import { Menu } from '../components/menu.ts';
 import { Dialog, ErrorNote } from '../components/ui.ts';
 import { useAttempt } from '../hooks/use-attempt.ts';
 import { pathOf, request } from '../state/api.ts';
@@ -26,49 +27,47 @@ export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: R
   return h(
     Dialog,
     { title: `Revoke ${titleOf(key)}?`, close },
-    h(
+    el(
       'p',
-      null,
       'Requests with this key are rejected, after 5 seconds at the latest. This cannot be undone; you can create a new key.',
     ),
-    h('p', { class: 'soft' }, `${key.kind} key `, h('code', null, key.id)),
-    isOwn && h('p', { class: 'note warn' }, 'You are signed in with this key: revoking it signs you out at once.'),
+    el('p.soft', `${key.kind} key `, el('code', key.id)),
+    isOwn && el('p.note.warn', 'You are signed in with this key: revoking it signs you out at once.'),
     isLastAdmin &&
-      h(
-        'p',
-        { class: 'note warn' },
+      el(
+        'p.note.warn',
         'No other admin key is active. You can then create one only where the service runs, with ',
-        h('code', null, 'npx backscroll keys create --kind admin'),
+        el('code', 'npx backscroll keys create --kind admin --name NAME'),
         '.',
       ),
     h(ErrorNote, { error }),
-    h(
-      'div',
-      { class: 'row' },
-      h('button', { type: 'button', class: 'danger', disabled: isBusy, onClick: revoke }, 'Revoke'),
-      h('button', { type: 'button', autoFocus: true, onClick: close }, 'Cancel'),
+    el(
+      'div.row',
+      button({ class: 'danger', disabled: isBusy, onClick: revoke }, 'Revoke'),
+      button({ autoFocus: true, onClick: close }, 'Cancel'),
     ),
   );
 }
 
-type AccessProps = { of: Key; changed: (key: Key, words: string) => void };
+type MenuProps = { of: Key; changed: (key: Key, words: string) => void; revoke: (key: Key) => void };
 
-/** Makes a key read-only, or allows it to write. Without confirmation, because it can be undone. */
-export function KeyAccess({ of: key, changed }: AccessProps) {
+/** What can be done with a key that is not revoked. Its access changes without confirmation, because that can be undone. */
+export function KeyMenu({ of: key, changed, revoke }: MenuProps) {
   const { error, isBusy, attempt } = useAttempt();
-  if (!readOnlyKinds.includes(key.kind)) return null;
   const change = () =>
     attempt(async () => {
       const path = pathOf(['admin', 'keys', key.id]);
       const { body } = await request<Key>(path, { method: 'PATCH', body: { read_only: !key.read_only } });
       changed(body, body.read_only ? 'is now read-only' : 'is now read-write');
     });
-  const label = key.read_only ? 'Allow writes' : 'Make read-only';
+  const entry = (label: string, onClick: () => void) =>
+    button({ class: 'quiet', 'aria-label': `${label}: ${titleOf(key)}`, disabled: isBusy, onClick }, label);
   return [
     h(
-      'button',
-      { type: 'button', class: 'quiet', 'aria-label': `${label}: ${titleOf(key)}`, disabled: isBusy, onClick: change },
-      label,
+      Menu,
+      { class: 'actions-menu', label: `Actions of ${titleOf(key)}`, icon: 'more' },
+      readOnlyKinds.includes(key.kind) && entry(key.read_only ? 'Allow writes' : 'Make read-only', change),
+      entry('Revoke', () => revoke(key)),
     ),
     h(ErrorNote, { error }),
   ];

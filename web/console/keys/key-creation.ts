@@ -1,4 +1,4 @@
-import { h, useState } from '../../shared/dom.ts';
+import { button, el, h, useState } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
 import { ManyPicker, Picker, Tick } from '../components/picker.ts';
 import { Dialog, ErrorNote } from '../components/ui.ts';
@@ -66,21 +66,19 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
         Tick,
         { checked: read_only, onChange: () => setReadOnly(!read_only) },
         'Read-only ',
-        h('span', { class: 'soft' }, 'The key allows no writes.'),
+        el('span.soft', 'The key allows no writes.'),
       ),
-    h(
+    el(
       'label',
-      null,
       'Name',
       h('input', { name: 'name', maxLength: limits.idUnitsMax, autoComplete: 'off', placeholder: 'what it is for' }),
     ),
     h(Expiry, { lifetime, setLifetime }),
     h(ErrorNote, { error }),
-    h(
-      'div',
-      { class: 'row' },
+    el(
+      'div.row',
       h('button', { class: 'primary', disabled: isBusy }, 'Create the key'),
-      h('button', { type: 'button', onClick: close }, 'Cancel'),
+      button({ onClick: close }, 'Cancel'),
     ),
   );
 }
@@ -93,17 +91,16 @@ const accepts = (kind: KeyKind, field: Field): boolean => keyKindTable[kind].acc
 const sentence = (words: string): string => `${words[0]?.toUpperCase()}${words.slice(1)}.`;
 
 function Kinds({ kind, setKind }: { kind: KeyKind; setKind: (kind: KeyKind) => void }) {
-  return h(
-    'fieldset',
-    { class: 'kinds' },
-    h('legend', null, 'Kind'),
+  return el(
+    'fieldset.kinds',
+    el('legend', 'Kind'),
     keyKinds.map((one) =>
       h(
         Tick,
         { key: one, type: 'radio', name: 'kind', checked: one === kind, onChange: () => setKind(one) },
-        h('b', null, one),
+        el('b', one),
         ' ',
-        h('span', { class: 'soft' }, sentence(keyKindTable[one].allows)),
+        el('span.soft', sentence(keyKindTable[one].allows)),
       ),
     ),
   );
@@ -133,9 +130,8 @@ function Reach({ kind, apps, workspace_id, setWorkspace, limit, setLimit }: Reac
   const inWorkspace = (row: { workspace_id: string }) => row.workspace_id === workspace_id;
   const ownApps = apps.rows.filter(inWorkspace);
   const ownDatasets = datasets.rows.filter(inWorkspace);
-  return h(
-    'div',
-    { class: 'stack' },
+  return el(
+    'div.stack',
     h(Picker, { label: 'Workspace', all: workspaces, value: workspace_id, choose }),
     accepts(kind, 'app_id') && h(ErrorNote, { error: apps.error, retry: apps.reload }),
     accepts(kind, 'app_id') &&
@@ -173,14 +169,12 @@ function Reach({ kind, apps, workspace_id, setWorkspace, limit, setLimit }: Reac
 }
 
 function Expiry({ lifetime, setLifetime }: { lifetime: string; setLifetime: (lifetime: string) => void }) {
-  return h(
-    'div',
-    { class: 'row' },
+  return el(
+    'div.row',
     h(Select, { label: 'Expires', value: lifetime, options: lifetimes, change: setLifetime }),
     lifetime === 'date' &&
-      h(
+      el(
         'label',
-        null,
         'Last day',
         h('input', { name: 'date', type: 'date', required: true, min: new Date().toLocaleDateString('sv') }),
       ),

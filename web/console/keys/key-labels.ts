@@ -45,7 +45,7 @@ export function titleOf({ id, kind, name }: Pick<Key, 'id' | 'kind' | 'name'>): 
 
 /** A first request with a new key: for a conversation, if there is one. */
 export function curlOf(kind: KeyKind, secret: string, origin: string, conversation_id?: string): string {
-  const line = (path: string, more = '') => `curl ${more}-H 'Authorization: Bearer ${secret}' '${origin}${path}'`;
+  const line = (path: string, more = '') => `curl -sS ${more}-H 'Authorization: Bearer ${secret}' '${origin}${path}'`;
   switch (kind) {
     case 'admin':
       return line('/admin/keys');

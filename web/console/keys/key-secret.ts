@@ -1,4 +1,4 @@
-import { h, useEffect, useRef } from '../../shared/dom.ts';
+import { button, el, h, useEffect, useRef } from '../../shared/dom.ts';
 import { Copyable } from '../components/copyable.ts';
 import type { KeyKind } from '../state/server-rules.ts';
 import { curlOf } from './key-labels.ts';
@@ -22,12 +22,7 @@ export function KeySecret({ of: { kind, secret, conversation_id }, close }: { of
     h(Copyable, { label: 'Secret', text: secret, action: 'Copy secret' }),
     h(Copyable, { label: 'Try it', text: curl, action: 'Copy command' }),
     kind === 'writer' &&
-      h(
-        'p',
-        { class: 'soft' },
-        h('code', null, 'records.ndjson'),
-        ' contains conversation and message records, one per line.',
-      ),
-    h('div', { class: 'row' }, h('button', { type: 'button', class: 'primary', onClick: close }, 'I have copied it')),
+      el('p.soft', el('code', 'records.ndjson'), ' contains conversation and message records, one per line.'),
+    el('div.row', button({ class: 'primary', onClick: close }, 'I have copied it')),
   );
 }

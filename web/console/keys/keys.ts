@@ -1,19 +1,22 @@
-import { h, useState } from '../../shared/dom.ts';
+import { button, type ComponentChildren, el, h, useState } from '../../shared/dom.ts';
 import { FilterChips } from '../components/chips.ts';
 import { Page } from '../components/page.ts';
 import { FilterSearch } from '../components/search-field.ts';
 import { type Column, DataTable } from '../components/table.ts';
 import { counted, ListEnd, Time } from '../components/ui.ts';
 import { useAll } from '../hooks/use-all.ts';
-import { useRecord } from '../hooks/use-record.ts';
-import { useFilters, type ViewProps } from '../state/route.ts';
+import { hrefOf, useFilters, type ViewProps } from '../state/route.ts';
 import { keyKinds } from '../state/server-rules.ts';
+import { useMayWrite } from '../state/session.ts';
 import type { Key } from '../state/types.ts';
-import { KeyAccess, KeyRevocation } from './key-actions.ts';
+import { KeyMenu, KeyRevocation } from './key-actions.ts';
 import { KeyCreation } from './key-creation.ts';
-import { hasWords, type KeyState, keyStates, newestFirst, reachOf, stateOf, titleOf } from './key-labels.ts';
+import { Kind, Reach, State } from './key-facts.ts';
+import { hasWords, keyStates, newestFirst, stateOf, titleOf } from './key-labels.ts';
+import { KeyPage } from './key-page.ts';
 
-export function KeysView({ session }: ViewProps) {
+/** All keys, or one of them. */
+export function KeysView({ rest: [id], session }: ViewProps) {
   const list = useAll<Key>('/admin/keys');
   const { q = '', kind, state } = useFilters().filters;
   /** The open dialog: for a new key, or to revoke a key. */
@@ -34,6 +37,21 @@ export function KeysView({ session }: ViewProps) {
     if (key.id === session.key_id && key.revoked_at !== null) list.reload();
     setMessage(`${titleOf(key)} ${words}.`);
   };
+  const mayWrite = useMayWrite();
+  const act = (key: Key) => mayWrite && key.revoked_at === null && h(KeyMenu, { of: key, changed, revoke: setDialog });
+  const dialogs = [
+    h('p', { class: 'hidden-label', role: 'status' }, message),
+    dialog === 'new' && h(KeyCreation, { close, created: list.reload }),
+    typeof dialog === 'object' &&
+      h(KeyRevocation, {
+        of: dialog,
+        isOwn: dialog.id === session.key_id,
+        isLastAdmin: isLastAdmin(dialog, keys, now),
+        close,
+        revoked: (key) => changed(key, 'was revoked'),
+      }),
+  ];
+  if (id !== undefined) return [h(KeyPage, { id, key: id, of: keys.find((key) => key.id === id), list, act }), dialogs];
   /** Chips for the values of a filter, with the number of keys that match each and the other filters. */
   const chips = (label: string, values: readonly string[], keys: readonly Key[], of: (key: Key) => string) =>
     h(FilterChips, {
@@ -46,34 +64,24 @@ export function KeysView({ session }: ViewProps) {
     Page,
     {
       title: 'Keys',
-      actions: h('button', { type: 'button', class: 'primary', onClick: () => setDialog('new') }, 'New key'),
+      actions: mayWrite && button({ class: 'primary', onClick: () => setDialog('new') }, 'New key'),
     },
     h(FilterSearch, { label: 'Search keys by name or id' }),
-    h(
-      'div',
-      { class: 'row' },
+    el(
+      'div.row',
       chips('State', keyStates, named.filter(ofKind), (key) => stateOf(key, now)),
       chips('Kind', keyKinds, named.filter(inState), (key) => key.kind),
       h('span', { class: 'soft', role: 'status' }, countText(shown.length, list.rows.length)),
     ),
     h(DataTable<Key>, {
       label: 'Keys',
-      columns: columns(now, session.key_id, changed, setDialog),
+      columns: columns(now, session.key_id, act),
       rows: shown,
       modelKeyOf: ({ id }) => id,
     }),
-    h('p', { class: 'hidden-label', role: 'status' }, message),
-    shown.length === 0 && list.rows.length > 0 && h('p', { class: 'soft' }, 'No key matches these filters.'),
+    shown.length === 0 && list.rows.length > 0 && el('p.soft', 'No key matches these filters.'),
     h(ListEnd, { list, nothing: 'There are no keys yet.' }),
-    dialog === 'new' && h(KeyCreation, { close, created: list.reload }),
-    typeof dialog === 'object' &&
-      h(KeyRevocation, {
-        of: dialog,
-        isOwn: dialog.id === session.key_id,
-        isLastAdmin: isLastAdmin(dialog, keys, now),
-        close,
-        revoked: (key) => changed(key, 'was revoked'),
-      }),
+    dialogs,
   );
 }
 
@@ -87,26 +95,15 @@ function countText(shown: number, rows: number): string {
   return shown === rows ? counted(rows, 'key') : `${shown} of ${counted(rows, 'key')}`;
 }
 
-/** Red is for danger: a key that was revoked is none. */
-const badges: Record<KeyState, string> = { active: 'good', 'expires soon': 'warn', expired: '', revoked: '' };
-
-const State = ({ state }: { state: KeyState }) => h('span', { class: `badge ${badges[state]}` }, state);
-
-function columns(
-  now: number,
-  ownId: string,
-  changed: (key: Key, words: string) => void,
-  revoke: (key: Key) => void,
-): Column<Key>[] {
+function columns(now: number, ownId: string, act: (key: Key) => ComponentChildren): Column<Key>[] {
   return [
     {
       title: 'Key',
       cell: (key) =>
-        h(
+        el(
           'div',
-          null,
-          h('strong', { title: `key ${key.id}` }, titleOf(key)),
-          key.id === ownId && h('p', { class: 'soft' }, 'you are signed in with this key'),
+          h('a', { href: hrefOf('keys', key.id), title: `key ${key.id}` }, titleOf(key)),
+          key.id === ownId && el('p.soft', 'you are signed in with this key'),
         ),
     },
     { title: 'Kind', cell: (key) => h(Kind, { of: key }) },
@@ -115,43 +112,6 @@ function columns(
     { title: 'Created', cell: (key) => h(Time, { at: key.created_at }) },
     { title: 'Ends', cell: (key) => h(Time, { at: key.revoked_at ?? key.expires_at }) },
     { title: 'Last used', cell: (key) => h(Time, { at: key.last_used_at }) },
-    {
-      title: 'Actions',
-      cell: (key) =>
-        key.revoked_at === null &&
-        h(
-          'div',
-          { class: 'row key-actions' },
-          h(KeyAccess, { of: key, changed }),
-          h(
-            'button',
-            { type: 'button', class: 'quiet', 'aria-label': `Revoke ${titleOf(key)}`, onClick: () => revoke(key) },
-            'Revoke',
-          ),
-        ),
-    },
+    { title: 'Actions', cell: act },
   ];
-}
-
-const Kind = ({ of: { kind, read_only } }: { of: Key }) =>
-  h('div', null, kind, read_only && [' ', h('span', { class: 'badge' }, 'read-only')]);
-
-/** The names of more datasets are not shown: each is a request, and a key may have a thousand. */
-const namedMax = 5;
-
-function Reach({ of: key }: { of: Key }) {
-  const { words, list, ids } = reachOf(key);
-  const more = ids.length - namedMax;
-  return h(
-    'span',
-    null,
-    words,
-    ids.slice(0, namedMax).map((id, at) => [at === 0 ? ' ' : ', ', h(Name, { key: id, list, id })]),
-    more > 0 && ` and ${more} more`,
-  );
-}
-
-/** The name of a record; its id until the name is loaded, or if there is none. */
-function Name({ list, id }: { list: string; id: string }) {
-  return useRecord<{ name: string }>(['admin', list, id])?.name || id;
 }

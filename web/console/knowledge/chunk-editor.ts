@@ -1,4 +1,4 @@
-import { h, useEffect, useId, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
+import { button, el, h, useEffect, useId, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
 import { count, counted, ErrorNote } from '../components/ui.ts';
 import { type Draft, discardDraft } from '../state/drafts.ts';
 import { countWords } from '../state/server-rules.ts';
@@ -35,13 +35,12 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
     close(draft?.base.chunk);
   };
   if (draft === undefined)
-    return h(
-      'div',
-      { class: 'stack' },
+    return el(
+      'div.stack',
       error === undefined
         ? h('p', { class: 'soft', role: 'status' }, 'Loading…')
         : h(ErrorNote, { error, retry: read }),
-      h('div', { class: 'row' }, h('button', { type: 'button', onClick: cancel }, 'Cancel')),
+      el('div.row', button({ onClick: cancel }, 'Cancel')),
     );
 
   const { base, text } = draft;
@@ -72,31 +71,30 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
     if (isForward) forward();
     else back();
   };
-  const button = (label: string, onClick: () => void, look?: string, disabled = isBusy) =>
-    h('button', { type: 'button', class: look, disabled, onClick }, label);
+  const choice = (label: string, onClick: () => void, look?: string, disabled = isBusy) =>
+    button({ class: look, disabled, onClick }, label);
   return h(
     'section',
     { class: 'editor stack', ref: section, tabIndex: -1, 'aria-label': titles[step.name], onKeyDown },
     step.name === 'edit' && h(TextField, { draft, write }),
     step.name === 'review' && [
-      h('h3', null, titles.review),
+      el('h3', titles.review),
       h(Diff, { before: base.chunk.content, after: text, label: 'Changes' }),
     ],
     step.name === 'conflict' && h(Conflict, { theirs: step.theirs.chunk, mine: text }),
     h(ErrorNote, { error }),
-    h(
-      'div',
-      { class: 'row' },
-      step.name === 'edit' && [button('Review', forward, 'primary', !canContinue), button('Cancel', back)],
+    el(
+      'div.row',
+      step.name === 'edit' && [choice('Review', forward, 'primary', !canContinue), choice('Cancel', back)],
       step.name === 'review' && [
-        button(isBusy ? 'Saving…' : 'Save', forward, 'primary', !canContinue),
-        button('Edit again', back),
-        button('Cancel', cancel, 'quiet'),
+        choice(isBusy ? 'Saving…' : 'Save', forward, 'primary', !canContinue),
+        choice('Edit again', back),
+        choice('Cancel', cancel, 'quiet'),
       ],
       step.name === 'conflict' && [
-        button('Edit mine on top of theirs', () => editOnTop(step.theirs), 'primary'),
-        button('Discard mine', () => discardMine(step.theirs)),
-        button('Save mine over theirs', () => save(step.theirs), 'danger'),
+        choice('Edit mine on top of theirs', () => editOnTop(step.theirs), 'primary'),
+        choice('Discard mine', () => discardMine(step.theirs)),
+        choice('Save mine over theirs', () => save(step.theirs), 'danger'),
       ],
     ),
   );
@@ -111,9 +109,8 @@ function TextField({ draft: { base, text }, write }: { draft: Draft; write: (dra
   const left = unitsMax - text.length;
   const problem = text === base.chunk.content ? undefined : problemOf(text);
   return [
-    h(
+    el(
       'label',
-      null,
       'Text',
       h('textarea', {
         rows: 8,
@@ -127,9 +124,9 @@ function TextField({ draft: { base, text }, write }: { draft: Draft; write: (dra
     h(
       'div',
       { class: 'row soft', id },
-      h('span', { class: 'words' }, counted(words, 'word')),
-      h('span', { class: 'left' }, left < 0 ? `${count(-left)} characters too many` : `${count(left)} characters left`),
-      h('span', { class: 'keys at-end' }, 'Ctrl+Enter reviews, Escape cancels'),
+      el('span.words', counted(words, 'word')),
+      el('span.left', left < 0 ? `${count(-left)} characters too many` : `${count(left)} characters left`),
+      el('span.keys.at-end', 'Ctrl+Enter reviews, Escape cancels'),
     ),
     problem !== undefined && h('p', { class: 'note warn', role: 'alert' }, problem),
   ];

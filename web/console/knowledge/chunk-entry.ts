@@ -1,6 +1,7 @@
-import { h, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
+import { el, h, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
 import { counted, Time } from '../components/ui.ts';
 import { draftOf } from '../state/drafts.ts';
+import { useMayWrite } from '../state/session.ts';
 import type { ChildChunk } from '../state/types.ts';
 import { ChunkEditor } from './chunk-editor.ts';
 import { Revisions } from './revisions.ts';
@@ -15,6 +16,7 @@ export function ChunkEntry({ path, listed, isTarget, saved }: Props) {
   // Continues with a draft that was open when a session ended.
   const [mode, setMode] = useState<Mode>(() => (draftOf(path) === undefined ? { name: 'read' } : { name: 'edit' }));
   const [message, setMessage] = useState('');
+  const mayWrite = useMayWrite();
   const edit = useRef<HTMLButtonElement>(null);
   const wasEditing = useRef(false);
   useLayoutEffect(() => {
@@ -42,24 +44,22 @@ export function ChunkEntry({ path, listed, isTarget, saved }: Props) {
   return h(
     'li',
     { id: listed.id, tabIndex: -1, class: isTarget ? 'card stack chunk target' : 'card stack chunk' },
-    h(
-      'div',
-      { class: 'row' },
-      h('h3', null, `Chunk ${chunk.position}`),
-      chunk.type === 'customized' && h('span', { class: 'badge' }, chunk.type),
-      h('span', { class: 'soft' }, `${counted(chunk.word_count, 'word')}, changed `, h(Time, { at: chunk.updated_at })),
+    el(
+      'div.row',
+      el('h3', `Chunk ${chunk.position}`),
+      chunk.type === 'customized' && el('span.badge', chunk.type),
+      el('span.soft', `${counted(chunk.word_count, 'word')}, changed `, h(Time, { at: chunk.updated_at })),
       h('span', { class: 'good', role: 'status' }, message),
       mode.name !== 'edit' &&
-        h(
-          'div',
-          { class: 'row actions at-end' },
-          h('button', { ...named('Edit'), ref: edit, onClick: () => open({ name: 'edit' }) }, 'Edit'),
+        el(
+          'div.row.actions.at-end',
+          mayWrite && h('button', { ...named('Edit'), ref: edit, onClick: () => open({ name: 'edit' }) }, 'Edit'),
           h('button', { ...named('History of'), 'aria-expanded': isHistory, onClick: toggleHistory }, 'History'),
         ),
     ),
     mode.name === 'edit'
       ? h(ChunkEditor, { path, restored: mode.restored, close })
-      : h('div', { class: 'as-written' }, chunk.content),
+      : el('div.as-written', chunk.content),
     isHistory && h(Revisions, { path, update: setChunk, restore: (restored) => open({ name: 'edit', restored }) }),
   );
 }

@@ -1,4 +1,4 @@
-import { h } from '../../shared/dom.ts';
+import { el, h } from '../../shared/dom.ts';
 import { Time } from '../components/ui.ts';
 import type { ChildChunk } from '../state/types.ts';
 import { Diff } from './diff-view.ts';
@@ -9,12 +9,11 @@ export function Conflict({ theirs, mine }: { theirs: ChildChunk; mine: string })
     h(
       'div',
       { class: 'note warn', role: 'alert' },
-      h('h3', null, 'This chunk was changed while you were editing'),
-      h('p', null, 'Another edit was saved ', h(Time, { at: theirs.updated_at }), '. Your text is not saved yet.'),
+      el('h3', 'This chunk was changed while you were editing'),
+      el('p', 'Another edit was saved ', h(Time, { at: theirs.updated_at }), '. Your text is not saved yet.'),
     ),
-    h(
-      'div',
-      { class: 'pair' },
+    el(
+      'div.pair',
       h(Text, { title: 'The saved text', text: theirs.content }),
       h(Text, { title: 'Your text', text: mine }),
     ),
@@ -23,10 +22,9 @@ export function Conflict({ theirs, mine }: { theirs: ChildChunk; mine: string })
 }
 
 function Text({ title, text }: { title: string; text: string }) {
-  return h(
-    'div',
-    { class: 'stack' },
-    h('h4', null, title),
+  return el(
+    'div.stack',
+    el('h4', title),
     h('div', { class: 'as-written boxed', role: 'group', tabIndex: 0, 'aria-label': title }, text),
   );
 }

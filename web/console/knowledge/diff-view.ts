@@ -1,14 +1,13 @@
-import { type ComponentChildren, h, useMemo } from '../../shared/dom.ts';
+import { type ComponentChildren, el, h, useMemo } from '../../shared/dom.ts';
 import { count, counted } from '../components/ui.ts';
 import { countWords, diffWords, type Part } from '../state/server-rules.ts';
 
 /** The difference between two texts. Long unchanged passages are left out, so that the changes are visible. */
 export function Diff({ before, after, label }: { before: string; after: string; label: string }) {
   const parts = useMemo(() => diffWords(before, after), [before, after]);
-  return h(
-    'div',
-    { class: 'diff stack' },
-    h('p', { class: 'soft' }, `${label}: ${summaryOf(parts)}`),
+  return el(
+    'div.diff.stack',
+    el('p.soft', `${label}: ${summaryOf(parts)}`),
     h(
       'div',
       { class: 'as-written boxed', role: 'group', tabIndex: 0, 'aria-label': label },
@@ -39,5 +38,5 @@ function show({ kind, text }: Part, isFirst: boolean, isLast: boolean): Componen
   // Does not cut a surrogate pair.
   const begin = text.slice(0, head).replace(/[\ud800-\udbff]$/, '');
   const end = text.slice(text.length - tail).replace(/^[\udc00-\udfff]/, '');
-  return [begin, h('span', { class: 'left-out soft' }, `⋯ ${count(left)} characters unchanged ⋯`), end];
+  return [begin, el('span.left-out.soft', `⋯ ${count(left)} characters unchanged ⋯`), end];
 }

@@ -1,9 +1,10 @@
-import { h, useEffect, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
+import { button, el, h, useEffect, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
 import { counted, ListEnd, Time } from '../components/ui.ts';
 import { useList } from '../hooks/use-list.ts';
 import { pathOf } from '../state/api.ts';
 import { highlight, wordsOf } from '../state/highlight.ts';
 import { hrefOf, useFilters } from '../state/route.ts';
+import { useMayWrite } from '../state/session.ts';
 import { useShortcut } from '../state/shortcuts.ts';
 import type { SegmentWithChunks } from '../state/types.ts';
 import { Level, useTrail } from './level.ts';
@@ -53,6 +54,7 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
     Level,
     {
       title: name,
+      dataset,
       trail,
       beside: h(
         'nav',
@@ -62,14 +64,13 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
       ),
     },
     shown &&
-      h(
-        'p',
-        { class: 'soft' },
+      el(
+        'p.soft',
         `${counted(shown.segment_count, 'segment')}, ${counted(shown.word_count, 'word')}, last change `,
         h(Time, { at: shown.changed_at, none: 'unknown' }),
       ),
     h(RecentEdits, { key: saves, filters: { dataset_id: dataset, document_id: documentId } }),
-    earlier.hasMore && h('button', { type: 'button', class: 'more', onClick: earlier.more }, 'Show earlier segments'),
+    earlier.hasMore && button({ class: 'more', onClick: earlier.more }, 'Show earlier segments'),
     h(
       'ol',
       { class: 'plain stack', ref: list },
@@ -99,7 +100,7 @@ function useChunkKeys(): void {
     const { chunks, at } = find();
     chunks[Math.max(0, at + by)]?.focus();
   };
-  useShortcut('e', 'Edit the chunk', () => {
+  useShortcut(useMayWrite() ? 'e' : undefined, 'Edit the chunk', () => {
     const { chunks, at } = find();
     chunks[at]?.querySelector<HTMLElement>('.actions button')?.click();
   });

@@ -1,4 +1,4 @@
-import { h } from '../../shared/dom.ts';
+import { el, h } from '../../shared/dom.ts';
 import { Marked } from '../components/marked-text.ts';
 import { ListEnd } from '../components/ui.ts';
 import { useList } from '../hooks/use-list.ts';
@@ -7,10 +7,10 @@ import { pathOf } from '../state/api.ts';
 import { hrefWith } from '../state/route.ts';
 import type { KnowledgeHit } from '../state/types.ts';
 
-/** Segments and chunks of all knowledge bases with these words. */
-export function Hits({ q }: { q: string }) {
+/** Segments and chunks of a knowledge base, or of all, with these words. */
+export function Hits({ q, dataset_id }: { q: string; dataset_id: string | undefined }) {
   const words = useSettled(q);
-  const list = useList<KnowledgeHit>(pathOf(['admin', 'search'], { in: 'knowledge', q: words }));
+  const list = useList<KnowledgeHit>(pathOf(['admin', 'search'], { in: 'knowledge', q: words, dataset_id }));
   return [
     h(
       'ol',
@@ -22,8 +22,8 @@ export function Hits({ q }: { q: string }) {
           'li',
           { key: place.join() },
           h('a', { href: hrefWith(['knowledge', ...place], { words }) }, document_name || document_id),
-          h('span', { class: 'soft' }, ` ${dataset_name}, ${child_chunk_id === null ? 'segment' : 'chunk'}`),
-          h('p', { class: 'as-written' }, h(Marked, { text: hit.snippet, ranges: hit.ranges })),
+          el('span.soft', ` ${dataset_name}, ${child_chunk_id === null ? 'segment' : 'chunk'}`),
+          el('p.as-written', h(Marked, { text: hit.snippet, ranges: hit.ranges })),
         );
       }),
     ),

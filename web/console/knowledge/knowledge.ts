@@ -59,7 +59,7 @@ function Documents({ dataset }: { dataset: string }) {
   ];
   return h(
     Level,
-    { title: name, trail },
+    { title: name, dataset, trail },
     h(DataTable<Document>, { label: 'Documents', columns, rows: list.rows, modelKeyOf: ({ id }) => id }),
     h(ListEnd, { list, nothing: 'This dataset has no documents.' }),
     list.rows.length > 0 && h(RecentEdits, { filters: { dataset_id: dataset } }),

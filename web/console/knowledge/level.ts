@@ -1,4 +1,5 @@
-import { type ComponentChildren, h, useEffect, useRef } from '../../shared/dom.ts';
+import { type ComponentChildren, el, h, useEffect, useRef } from '../../shared/dom.ts';
+import { Chip, Chips } from '../components/chips.ts';
 import { FilterSearch } from '../components/search-field.ts';
 import { useRecord } from '../hooks/use-record.ts';
 import { useTitle } from '../hooks/use-title.ts';
@@ -7,11 +8,19 @@ import type { Dataset, DocumentShown } from '../state/types.ts';
 import { Hits } from './hits.ts';
 
 type Crumb = { name: string; href: string };
-type Props = { title: string; trail?: readonly Crumb[]; beside?: ComponentChildren; children?: ComponentChildren };
+type Props = {
+  title: string;
+  dataset?: string;
+  trail?: readonly Crumb[];
+  beside?: ComponentChildren;
+  children?: ComponentChildren;
+};
 
-/** The parts of every level: the search over all knowledge bases, the path to the level, its name, and its rows or the hits. */
-export function Level({ title, trail = [], beside, children }: Props) {
-  const { q = '' } = useFilters().filters;
+/** The parts of every level: the search over its knowledge base or all of them, the path to the level, its name, and its rows or the hits. */
+export function Level({ title, dataset, trail = [], beside, children }: Props) {
+  const { filters, hrefOfFilters } = useFilters();
+  const { q = '', where } = filters;
+  const isEverywhere = dataset === undefined || where === 'all';
   const isSearch = q.trim() !== '';
   useTitle(q && `Search: ${q}`, title, title === 'Knowledge' ? undefined : 'Knowledge');
   const heading = useRef<HTMLHeadingElement>(null);
@@ -19,27 +28,31 @@ export function Level({ title, trail = [], beside, children }: Props) {
   useEffect(() => {
     if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
   }, []);
-  return h(
-    'div',
-    { class: 'knowledge stack' },
+  return el(
+    'div.page.knowledge.stack',
     trail.length > 0 &&
       h(
         'nav',
         { 'aria-label': 'Breadcrumbs', class: 'trail' },
-        h(
-          'ol',
-          { class: 'plain row' },
+        el(
+          'ol.plain.row',
           trail.map(({ name, href }) => h('li', { key: href }, h('a', { href }, name))),
         ),
       ),
-    h(
-      'div',
-      { class: 'page-head row' },
-      h('h1', { ref: heading, tabIndex: -1 }, isSearch ? 'Search in Knowledge' : title),
-      beside,
-    ),
-    h(FilterSearch, { label: 'Search all knowledge bases' }),
-    isSearch ? h(Hits, { q }) : children,
+    el('div.page-head.row', h('h1', { ref: heading, tabIndex: -1 }, isSearch ? 'Search in Knowledge' : title), beside),
+    h(FilterSearch, { label: isEverywhere ? 'Search all knowledge bases' : 'Search this knowledge base' }),
+    isSearch && dataset !== undefined
+      ? h(
+          Chips,
+          { label: 'Searched' },
+          h(Chip, {
+            label: 'All knowledge bases',
+            isActive: isEverywhere,
+            href: hrefOfFilters({ where: isEverywhere ? '' : 'all' }),
+          }),
+        )
+      : null,
+    isSearch ? h(Hits, { q, dataset_id: isEverywhere ? undefined : dataset }) : children,
   );
 }
 

@@ -1,4 +1,4 @@
-import { h } from '../../shared/dom.ts';
+import { el, h } from '../../shared/dom.ts';
 import { ActivityTable, useActivity } from '../activity/activity.ts';
 import { Fold, ListEnd } from '../components/ui.ts';
 import { type Filters, hrefWith } from '../state/route.ts';
@@ -9,9 +9,8 @@ export const RecentEdits = ({ filters }: { filters: Filters }) =>
 
 function Edits({ filters }: { filters: Filters }) {
   const list = useActivity(filters, 10);
-  return h(
-    'div',
-    { class: 'stack' },
+  return el(
+    'div.stack',
     h(ActivityTable, { rows: list.rows }),
     list.hasMore
       ? h('a', { href: hrefWith(['activity'], filters) }, 'All edits')

@@ -1,9 +1,10 @@
-import { h, useEffect } from '../../shared/dom.ts';
+import { button, el, h, useEffect } from '../../shared/dom.ts';
 import { By } from '../activity/activity.ts';
 import { readChunk } from '../components/child-chunk.ts';
 import { ErrorNote, Fold, ListEnd, Time } from '../components/ui.ts';
 import { useList } from '../hooks/use-list.ts';
 import { useReading } from '../hooks/use-reading.ts';
+import { useMayWrite } from '../state/session.ts';
 import type { ChildChunk, ChildChunkRevision } from '../state/types.ts';
 import { Diff } from './diff-view.ts';
 
@@ -60,6 +61,7 @@ type EntryProps = {
 };
 
 function VersionEntry({ version: { name, content, written }, before, current, restore }: EntryProps) {
+  const mayWrite = useMayWrite();
   const isCurrent = name === 'current text';
   const isSame = content === current.content;
   const by =
@@ -76,20 +78,19 @@ function VersionEntry({ version: { name, content, written }, before, current, re
     class: 'revision',
     isOpen: isCurrent && before !== undefined,
     title: [
-      h('b', null, `${name[0]?.toUpperCase()}${name.slice(1)}`),
-      h('span', { class: 'soft' }, ' written ', h(Time, { at: written?.replaced_at ?? current.created_at }), by),
+      el('b', `${name[0]?.toUpperCase()}${name.slice(1)}`),
+      el('span.soft', ' written ', h(Time, { at: written?.replaced_at ?? current.created_at }), by),
     ],
     content: () =>
-      h(
-        'div',
-        { class: 'stack' },
+      el(
+        'div.stack',
         compared(),
         !isCurrent &&
-          h(
-            'div',
-            { class: 'row' },
-            h('button', { type: 'button', disabled: isSame, onClick: () => restore(content) }, `Restore ${name}`),
-            isSame && h('span', { class: 'soft' }, 'It is the current text.'),
+          mayWrite &&
+          el(
+            'div.row',
+            button({ disabled: isSame, onClick: () => restore(content) }, `Restore ${name}`),
+            isSame && el('span.soft', 'It is the current text.'),
           ),
       ),
   });

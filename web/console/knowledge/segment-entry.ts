@@ -1,4 +1,4 @@
-import { type ComponentChildren, h, useEffect, useRef, useState } from '../../shared/dom.ts';
+import { type ComponentChildren, el, h, useEffect, useRef, useState } from '../../shared/dom.ts';
 import { count, counted, ListEnd } from '../components/ui.ts';
 import { useList } from '../hooks/use-list.ts';
 import { pathOf, request } from '../state/api.ts';
@@ -18,23 +18,17 @@ export function SegmentEntry({ place, row, isTarget, chunk, saved }: Props) {
   return h(
     'li',
     { id, tabIndex: -1, class: isTarget ? 'segment stack target' : 'segment stack' },
-    h(
-      'div',
-      { class: 'row' },
-      h('h2', null, h('a', { href: hrefOf('knowledge', ...place) }, `Segment ${position}`)),
-      h('span', { class: 'soft' }, `${counted(child_chunk_count, 'chunk')}, ${counted(word_count, 'word')}`),
+    el(
+      'div.row',
+      el('h2', h('a', { href: hrefOf('knowledge', ...place) }, `Segment ${position}`)),
+      el('span.soft', `${counted(child_chunk_count, 'chunk')}, ${counted(word_count, 'word')}`),
       h(Citations, { place }),
     ),
     child_chunk_count === 0
-      ? h('p', { class: 'as-written' }, content)
-      : h(
-          'details',
-          { class: 'whole' },
-          h('summary', null, 'Text of the whole segment'),
-          h('div', { class: 'as-written' }, content),
-        ),
+      ? el('p.as-written', content)
+      : el('details.whole', el('summary', 'Text of the whole segment'), el('div.as-written', content)),
     child_chunks
-      ? h('ol', { class: 'plain stack' }, child_chunks.map(entry))
+      ? el('ol.plain.stack', child_chunks.map(entry))
       : child_chunk_count > 0 && h(PagedChunks, { path, entry }),
   );
 }
@@ -45,7 +39,7 @@ type ChunksProps = { path: string; entry: (chunk: ChildChunk) => ComponentChildr
 function PagedChunks({ path, entry }: ChunksProps) {
   const list = useList<ChildChunk>(path);
   return [
-    h('ol', { class: 'plain stack' }, list.rows.map(entry)),
+    el('ol.plain.stack', list.rows.map(entry)),
     h(ListEnd, { list, nothing: 'This segment has no child chunks.' }),
   ];
 }
@@ -68,8 +62,13 @@ function Citations({ place: [dataset_id, document_id, segment_id] }: { place: Pl
     return () => observer.disconnect();
   }, [segment_id]);
   if (counts === undefined) return h('span', { ref: element });
-  const { all, max } = counts;
-  if (all === 0) return h('span', { class: 'soft' }, 'not cited');
+  const { all, max, disliked } = counts;
+  if (all === 0) return el('span.soft', 'not cited');
   const text = `cited in ${all >= max ? `${count(max)}+ answers` : counted(all, 'answer')}`;
-  return h('a', { href: hrefWith(['conversations'], { segment_id, document_id, dataset_id }) }, text);
+  const place = { segment_id, document_id, dataset_id };
+  const link = (text: string, more = {}) => h('a', { href: hrefWith(['conversations'], { ...place, ...more }) }, text);
+  return [
+    link(text),
+    disliked > 0 && el('span.badge.warn', link(`${count(disliked)} disliked`, { rating: 'dislike' })),
+  ];
 }

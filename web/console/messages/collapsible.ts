@@ -1,4 +1,4 @@
-import { type ComponentChildren, h, useState } from '../../shared/dom.ts';
+import { type ComponentChildren, el, h, useState } from '../../shared/dom.ts';
 
 /** The ids of open collapsibles, so that they stay open when the transcript draws them again. */
 const openIds = new Set<string>();
@@ -17,7 +17,7 @@ export function Collapsible({ id, title, content }: CollapsibleProps) {
   return h(
     'details',
     { class: 'collapsible', open: isOpen, onToggle: toggle },
-    h('summary', null, title),
+    el('summary', title),
     isOpen && content(),
   );
 }

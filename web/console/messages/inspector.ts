@@ -1,5 +1,5 @@
 import { CopyButton } from '../../shared/copy-button.ts';
-import { type ComponentChildren, h } from '../../shared/dom.ts';
+import { button, type ComponentChildren, el, h } from '../../shared/dom.ts';
 import { millis, money } from '../components/format-number.ts';
 import { count, Time } from '../components/ui.ts';
 import { Export } from '../conversations/export.ts';
@@ -25,22 +25,16 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
   const found = useList<SearchHit>(pathOf(['admin', 'search'], query));
   const loaded = shown.current?.history.rows ?? [];
   const hasFiles = found.rows.length > 0 || loaded.some(({ message }) => message.message_files.length > 0);
-  const jump = (label: string, isPossible: boolean, onClick: () => void) =>
-    isPossible && h('button', { type: 'button', onClick }, label);
-  return h(
-    'div',
-    { class: 'inspector stack' },
+  const jump = (label: string, isPossible: boolean, onClick: () => void) => isPossible && button({ onClick }, label);
+  return el(
+    'div.inspector.stack',
     group(
       'Who',
       fact('User', user === null ? 'no user' : h('a', { href: hrefOf('users', user), title: user }, user), 'one-line'),
       fact('App', h('a', { href: hrefWith(['conversations'], { app_id }) }, app_name)),
       fact('Created', h(Time, { at: created_at })),
       fact('Last', h(Time, { at: last_message_at })),
-      fact('ID', [
-        h('code', null, summary.id),
-        ' ',
-        h(CopyButton, { text: summary.id, label: 'Copy id', icon: 'copy' }),
-      ]),
+      fact('ID', [el('code', summary.id), ' ', h(CopyButton, { text: summary.id, label: 'Copy id', icon: 'copy' })]),
     ),
     group(
       'Numbers',
@@ -53,7 +47,7 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
     h(
       'div',
       { class: 'row', role: 'group', 'aria-label': 'Go to' },
-      h('h3', { class: 'whole-row' }, 'Jump to'),
+      el('h3.whole-row', 'Jump to'),
       jump('Next disliked', disliked_count > 0, () => toNext('disliked')),
       jump('Next failed', failed_count > 0, () => toNext('failed')),
       jump('Next file', hasFiles, () => toNext('file')),
@@ -63,11 +57,10 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
   );
 }
 
-const group = (title: string, ...facts: ComponentChildren[]) =>
-  h('section', null, h('h3', null, title), h('dl', { class: 'values' }, facts));
+const group = (title: string, ...facts: ComponentChildren[]) => el('section', el('h3', title), el('dl.values', facts));
 
 const fact = (title: string, value: ComponentChildren, look?: string) => [
-  h('dt', null, title),
+  el('dt', title),
   h('dd', { class: look }, value),
 ];
 
@@ -85,11 +78,11 @@ function Loaded({ shown }: Pick<Props, 'shown'>) {
   return [
     tokensIn + tokensOut > 0 && [
       h('dt', { title }, 'Tokens'),
-      h('dd', null, `${count(tokensIn)} in, ${count(tokensOut)} out`),
+      el('dd', `${count(tokensIn)} in, ${count(tokensOut)} out`),
     ],
     median !== undefined && [
       h('dt', { title }, 'Latency'),
-      h('dd', null, `median ${millis(median * 1000)}, longest ${millis((seconds.at(-1) ?? 0) * 1000)}`),
+      el('dd', `median ${millis(median * 1000)}, longest ${millis((seconds.at(-1) ?? 0) * 1000)}`),
     ],
   ];
 }

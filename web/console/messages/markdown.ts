@@ -1,5 +1,5 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
-import { type ComponentChild, h } from '../../shared/dom.ts';
+import { type ComponentChild, el, h } from '../../shared/dom.ts';
 import { type FormulaToken, tokensOf } from './markdown-lexer.ts';
 
 /**
@@ -20,9 +20,9 @@ function elementOf(token: MarkedToken | FormulaToken): ComponentChild {
     case 'heading':
       return heading(token);
     case 'paragraph':
-      return h('p', null, elementsOf(token.tokens));
+      return el('p', elementsOf(token.tokens));
     case 'blockquote':
-      return h('blockquote', null, elementsOf(token.tokens));
+      return el('blockquote', elementsOf(token.tokens));
     case 'list':
       return list(token);
     case 'list_item':
@@ -34,21 +34,21 @@ function elementOf(token: MarkedToken | FormulaToken): ComponentChild {
     case 'table':
       return table(token);
     case 'hr':
-      return h('hr', null);
+      return el('hr');
     case 'html':
     case 'def':
-      return token.type === 'html' && !token.block ? token.raw : h('p', { class: 'as-written' }, token.raw.trim());
+      return token.type === 'html' && !token.block ? token.raw : el('p.as-written', token.raw.trim());
     case 'strong':
     case 'em':
       return h(token.type, null, elementsOf(token.tokens));
     case 'del':
-      return h('s', null, elementsOf(token.tokens));
+      return el('s', elementsOf(token.tokens));
     case 'codespan':
-      return h('code', null, token.text);
+      return el('code', token.text);
     case 'formula':
-      return h('code', { class: 'formula' }, token.text);
+      return el('code.formula', token.text);
     case 'br':
-      return h('br', null);
+      return el('br');
     case 'link':
       return link(token);
     case 'image':
@@ -56,7 +56,7 @@ function elementOf(token: MarkedToken | FormulaToken): ComponentChild {
     case 'escape':
       return token.text;
     case 'text':
-      return token.tokens === undefined ? token.text : h('span', null, elementsOf(token.tokens));
+      return token.tokens === undefined ? token.text : el('span', elementsOf(token.tokens));
   }
 }
 
@@ -71,14 +71,13 @@ function list({ ordered, start, items }: Tokens.List): ComponentChild {
 
 function codeBlock({ text, lang }: Tokens.Code): ComponentChild {
   const label = lang ? `Code: ${lang}` : 'Code';
-  return h('pre', { dir: 'ltr', tabIndex: 0, role: 'group', 'aria-label': label }, h('code', null, text));
+  return h('pre', { dir: 'ltr', tabIndex: 0, role: 'group', 'aria-label': label }, el('code', text));
 }
 
 function table({ header, rows }: Tokens.Table): ComponentChild {
   const row = (cells: readonly Tokens.TableCell[]) =>
-    h(
+    el(
       'tr',
-      null,
       cells.map(({ header, align, tokens }) =>
         h(header ? 'th' : 'td', { class: align === null ? undefined : `align-${align}` }, elementsOf(tokens)),
       ),
@@ -86,7 +85,7 @@ function table({ header, rows }: Tokens.Table): ComponentChild {
   return h(
     'div',
     { class: 'scroll-x', tabIndex: 0, role: 'group', 'aria-label': 'Table' },
-    h('table', null, h('thead', null, row(header)), h('tbody', null, rows.map(row))),
+    el('table', el('thead', row(header)), el('tbody', rows.map(row))),
   );
 }
 

@@ -1,5 +1,5 @@
 import { CopyButton } from '../../shared/copy-button.ts';
-import { h } from '../../shared/dom.ts';
+import { button, el, h } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
 import { Collapsible } from './collapsible.ts';
@@ -14,15 +14,14 @@ export function MessageActions({ message, href }: { message: ShownMessage; href:
   const { feedback_content, ...fields } = message;
   const json = () => JSON.stringify(fields, null, 2);
   return [
-    h(
-      'span',
-      { class: 'row message-actions' },
+    el(
+      'span.row.message-actions',
       h(CopyButton, { text: `${location.origin}${location.pathname}${href}`, label: 'Copy link', icon: 'link' }),
       answer !== '' && h(CopyButton, { text: answer, label: 'Copy answer', icon: 'copy' }),
     ),
     h(Collapsible, {
       id: `${id} json`,
-      title: [h(Icon, { name: 'code' }), h('span', { class: 'hidden-label' }, 'JSON')],
+      title: [h(Icon, { name: 'code' }), el('span.hidden-label', 'JSON')],
       content: () => [
         h(CopyButton, { text: json(), label: 'Copy JSON' }),
         h(Truncated, { id: `${id} json`, text: json(), draw: code }),
@@ -60,10 +59,8 @@ type StepProps = { id: string | undefined; goTo: (id: string) => void; label: st
 
 /** A step to another message. */
 export const StepButton = ({ id = '', goTo, label, icon }: StepProps) =>
-  h(
-    'button',
+  button(
     {
-      type: 'button',
       class: 'quiet icon-only',
       disabled: id === '',
       'aria-label': label,

@@ -1,4 +1,4 @@
-import { h } from '../../shared/dom.ts';
+import { el, h } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import { Collapsible } from './collapsible.ts';
 
@@ -6,12 +6,11 @@ import { Collapsible } from './collapsible.ts';
 export function MessageError({ id, error }: { id: string; error: string | null }) {
   const text = error ?? 'no reason was recorded.';
   const cause = causeOf(text);
-  return h(
-    'div',
-    { class: 'note bad stack' },
-    h('p', { class: 'as-written' }, h(Icon, { name: 'failed' }), h('strong', null, ' Error: '), cause),
+  return el(
+    'div.note.bad.stack',
+    el('p.as-written', h(Icon, { name: 'failed' }), el('strong', ' Error: '), cause),
     cause !== text &&
-      h(Collapsible, { id: `${id} error`, title: 'Full error', content: () => h('p', { class: 'as-written' }, text) }),
+      h(Collapsible, { id: `${id} error`, title: 'Full error', content: () => el('p.as-written', text) }),
   );
 }
 

@@ -1,4 +1,4 @@
-import { h } from '../../shared/dom.ts';
+import { el, h } from '../../shared/dom.ts';
 import { Time } from '../components/ui.ts';
 import type { FormDefinition, FormInput, HumanInputContent } from '../state/types.ts';
 import { Markdown } from './markdown.ts';
@@ -14,20 +14,15 @@ export function Form({ id, content }: { id: string; content: HumanInputContent }
   return h(
     'section',
     { class: 'form stack', 'aria-label': `Form: ${title}` },
-    h(
-      'p',
-      { class: 'row' },
-      !beginsWith(text, title) && h('strong', null, title),
-      h('span', { class: `badge ${look}` }, state),
-    ),
+    el('p.row', !beginsWith(text, title) && el('strong', title), h('span', { class: `badge ${look}` }, state)),
     text !== '' && h(Truncated, { id, text, draw: formatted }),
     form_submission_data !== null
-      ? h('p', null, soft('Answered with: '), h('strong', null, form_submission_data.action_text))
+      ? el('p', soft('Answered with: '), el('strong', form_submission_data.action_text))
       : form_definition !== null && h(OpenForm, { form: form_definition, isExpired }),
   );
 }
 
-const soft = (text: string) => h('span', { class: 'soft' }, text);
+const soft = (text: string) => el('span.soft', text);
 const formatted = (text: string) => h(Markdown, { text });
 
 /** Whether a text begins with the title, as a heading or in bold: the title is then not printed twice. */
@@ -36,16 +31,15 @@ const beginsWith = (text: string, title: string): boolean =>
 
 function OpenForm({ form, isExpired }: { form: FormDefinition; isExpired: boolean }) {
   return [
-    h(
-      'dl',
-      { class: 'values' },
+    el(
+      'dl.values',
       form.inputs.map((input) => [
-        h('dt', null, input.output_variable_name),
-        h('dd', { class: 'as-written' }, firstValue(input, form) || '–'),
+        el('dt', input.output_variable_name),
+        el('dd.as-written', firstValue(input, form) || '–'),
       ]),
     ),
-    h('p', null, soft('Actions: '), form.actions.map(({ title }) => title).join(' · ')),
-    h('p', { class: 'soft' }, isExpired ? 'Expired: ' : 'Expires: ', h(Time, { at: form.expiration_time })),
+    el('p', soft('Actions: '), form.actions.map(({ title }) => title).join(' · ')),
+    el('p.soft', isExpired ? 'Expired: ' : 'Expires: ', h(Time, { at: form.expiration_time })),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { h } from '../../shared/dom.ts';
+import { el, h } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import { prettyJson } from '../../shared/pretty-json.ts';
 import { counted } from '../components/ui.ts';
@@ -29,9 +29,9 @@ export function Files({ files }: { files: readonly MessageFile[] }) {
         { key: id, class: 'row', title: transfer_method },
         h(Icon, { name: 'file' }),
         href === undefined
-          ? h('span', null, filename)
+          ? el('span', filename)
           : h('a', { href, target: '_blank', rel: 'noopener noreferrer nofollow' }, filename),
-        h('span', { class: 'soft' }, about),
+        el('span.soft', about),
       );
     }),
   );
@@ -39,9 +39,8 @@ export function Files({ files }: { files: readonly MessageFile[] }) {
 
 export function Citations({ resources }: { resources: readonly RetrieverResource[] }) {
   if (resources.length === 0) return null;
-  return h(
-    'div',
-    { class: 'collapsibles stack' },
+  return el(
+    'div.collapsibles.stack',
     inOrder(resources).map((resource) => h(Citation, { key: resource.id, resource })),
   );
 }
@@ -52,54 +51,44 @@ const inOrder = <T extends { position: number }>(rows: readonly T[]): T[] =>
 function Citation({ resource }: { resource: RetrieverResource }) {
   const { dataset_name, document_name, score, content, summary, segment_position, word_count, hit_count } = resource;
   const scoreText = score.toLocaleString(locale, { maximumFractionDigits: 3 });
-  const title = [
-    h('strong', null, document_name),
-    h('span', { class: 'soft' }, ` ${dataset_name} · score ${scoreText}`),
-  ];
+  const title = [el('strong', document_name), el('span.soft', ` ${dataset_name} · score ${scoreText}`)];
   const quote = h(Collapsible, {
     id: resource.id,
     title,
     content: () => [
-      summary && h('p', null, summary),
-      h('blockquote', { class: 'as-written' }, content),
-      h(
-        'p',
-        { class: 'soft' },
+      summary && el('p', summary),
+      el('blockquote.as-written', content),
+      el(
+        'p.soft',
         `segment ${segment_position}, ${counted(word_count, 'word')}, ${counted(hit_count, 'hit')}, ${resource.data_source_type}, id `,
-        h('code', null, resource.segment_id),
+        el('code', resource.segment_id),
       ),
     ],
   });
   const href = hrefOf('knowledge', resource.dataset_id, resource.document_id, resource.segment_id);
   // The name says which of the links this is.
   const label = `Open in Knowledge: ${document_name}, segment ${segment_position}`;
-  return h(
-    'div',
-    { class: 'citation row' },
-    quote,
-    h('a', { class: 'soft', href, 'aria-label': label }, 'Open in Knowledge'),
-  );
+  return el('div.citation.row', quote, h('a', { class: 'soft', href, 'aria-label': label }, 'Open in Knowledge'));
 }
 
 /** The steps of an agent: its thoughts and tool calls. */
 export function Steps({ thoughts, id }: { thoughts: readonly AgentThought[]; id: string }) {
   if (thoughts.length === 0) return null;
   const tools = [...new Set(thoughts.flatMap(toolsOf))].join(', ');
-  const title = [counted(thoughts.length, 'step'), tools !== '' && h('span', { class: 'soft' }, ` ${tools}`)];
+  const title = [counted(thoughts.length, 'step'), tools !== '' && el('span.soft', ` ${tools}`)];
   const steps = inOrder(thoughts).map((thought) => h(Step, { key: thought.id, thought }));
-  return h(Collapsible, { id: `${id} steps`, title, content: () => h('ol', { class: 'steps stack' }, steps) });
+  return h(Collapsible, { id: `${id} steps`, title, content: () => el('ol.steps.stack', steps) });
 }
 
 function Step({ thought }: { thought: AgentThought }) {
   const tools = toolsOf(thought).join(', ');
-  return h(
+  return el(
     'li',
-    null,
-    thought.thought !== '' && h('p', { class: 'as-written' }, thought.thought),
-    tools !== '' && h('p', null, h('span', { class: 'soft' }, 'Tool: '), h('strong', null, tools)),
+    thought.thought !== '' && el('p.as-written', thought.thought),
+    tools !== '' && el('p', el('span.soft', 'Tool: '), el('strong', tools)),
     thought.tool_input !== '' && thought.tool_input !== '{}' && h(Raw, { title: 'Input', text: thought.tool_input }),
     thought.observation !== '' && h(Raw, { title: 'Observation', text: thought.observation }),
-    thought.files.length > 0 && h('p', { class: 'soft' }, `Files: ${thought.files.join(', ')}`),
+    thought.files.length > 0 && el('p.soft', `Files: ${thought.files.join(', ')}`),
   );
 }
 
@@ -114,10 +103,9 @@ function toolsOf({ tool, tool_labels }: AgentThought): string[] {
 }
 
 function Raw({ title, text }: { title: string; text: string }) {
-  return h(
+  return el(
     'figure',
-    null,
-    h('figcaption', { class: 'soft' }, title),
+    el('figcaption.soft', title),
     h('pre', { tabIndex: 0, role: 'group', 'aria-label': title }, prettyJson(text)),
   );
 }
@@ -125,10 +113,10 @@ function Raw({ title, text }: { title: string; text: string }) {
 export function Values({ title, values, id }: { title: string; values: Record<string, unknown>; id: string }) {
   const entries = Object.entries(values);
   if (entries.length === 0) return null;
-  const names = h('span', { class: 'soft' }, ` ${entries.map(([name]) => name).join(', ')}`);
+  const names = el('span.soft', ` ${entries.map(([name]) => name).join(', ')}`);
   const list = entries.map(([name, value]) => [
-    h('dt', null, name),
-    h('dd', { class: 'as-written' }, typeof value === 'string' ? value : JSON.stringify(value, null, 2)),
+    el('dt', name),
+    el('dd.as-written', typeof value === 'string' ? value : JSON.stringify(value, null, 2)),
   ]);
-  return h(Collapsible, { id, title: [title, names], content: () => h('dl', { class: 'values' }, list) });
+  return h(Collapsible, { id, title: [title, names], content: () => el('dl.values', list) });
 }

@@ -1,4 +1,4 @@
-import { h } from '../../shared/dom.ts';
+import { el, h } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import { money } from '../components/format-number.ts';
 import { count, Time } from '../components/ui.ts';
@@ -43,7 +43,7 @@ export function MessageView({ message, before, href, isCurrent, siblings }: Mess
       'section',
       { class: 'query stack', 'aria-label': 'Query' },
       query !== '' && h(Truncated, { id: `${id} query`, text: query, draw: plain }),
-      query === '' && userFiles.length === 0 && h('p', { class: 'soft' }, 'no query'),
+      query === '' && userFiles.length === 0 && el('p.soft', 'no query'),
       h(Files, { files: userFiles }),
       h(Values, { title: 'Inputs', values: inputs, id: `${id} inputs` }),
     ),
@@ -54,27 +54,26 @@ export function MessageView({ message, before, href, isCurrent, siblings }: Mess
       answer !== '' && h(Truncated, { id: `${id} answer`, text: answer, draw: formatted }),
       message.extra_contents.map((content, i) => h(Form, { key: i, id: `${id} form ${i}`, content })),
       h(Files, { files: assistantFiles }),
-      isEmpty && h('p', { class: 'soft' }, 'no answer'),
+      isEmpty && el('p.soft', 'no answer'),
       hasFailed && h(MessageError, { id, error }),
       h(Citations, { resources: message.retriever_resources }),
     ),
-    h(
-      'footer',
-      { class: 'soft row' },
+    el(
+      'footer.soft.row',
       h(Time, { at: created_at, form: 'clock' }),
       message.feedback !== null && h(Feedback, { rating: message.feedback.rating }),
       h(Statistics, { message }),
       siblings && h(SiblingSteps, { siblings }),
       parent !== null &&
         parent !== before &&
-        h('span', { title: `parent message ${parent}` }, 'reply to ', h('code', null, parent.slice(0, 8))),
+        h('span', { title: `parent message ${parent}` }, 'reply to ', el('code', parent.slice(0, 8))),
       h(MessageActions, { message, href }),
       feedback_content && h('blockquote', { class: 'feedback as-written', 'aria-label': 'Feedback' }, feedback_content),
     ),
   );
 }
 
-const plain = (text: string) => h('p', { class: 'as-written' }, text);
+const plain = (text: string) => el('p.as-written', text);
 const formatted = (text: string) => h(Markdown, { text });
 
 function Feedback({ rating }: { rating: 'like' | 'dislike' }) {

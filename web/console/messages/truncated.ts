@@ -1,4 +1,4 @@
-import { type ComponentChild, h, useState } from '../../shared/dom.ts';
+import { button, type ComponentChild, el, useState } from '../../shared/dom.ts';
 import { count } from '../components/ui.ts';
 
 /** A longer text is shown in full only on request: drawing megabytes would block the page. */
@@ -17,10 +17,5 @@ export function Truncated({ id, text, draw }: { id: string; text: string; draw: 
   };
   // Does not cut a surrogate pair.
   const end = text.codePointAt(unitsMax - 1) === text.charCodeAt(unitsMax - 1) ? unitsMax : unitsMax - 1;
-  return h(
-    'div',
-    null,
-    draw(text.slice(0, end)),
-    h('button', { type: 'button', onClick: showAll }, `Show all ${count(text.length)} characters`),
-  );
+  return el('div', draw(text.slice(0, end)), button({ onClick: showAll }, `Show all ${count(text.length)} characters`));
 }

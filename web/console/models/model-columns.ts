@@ -1,4 +1,4 @@
-import { h } from '../../shared/dom.ts';
+import { el, h } from '../../shared/dom.ts';
 import type { Column } from '../components/table.ts';
 import { count } from '../components/ui.ts';
 import type { Model, WholeModelProvider } from '../state/types.ts';
@@ -34,7 +34,7 @@ export const columns: readonly Column<Model>[] = [
   { title: 'Type', cell: ({ model_type }) => modelTypes[model_type] ?? model_type },
   { title: 'Context', cell: ({ model_properties: { context_size } }) => formatted(context_size), isNumber: true },
   { title: 'Features', cell: ({ features }) => h(Tags, { tags: featuresOf(features) }) },
-  { title: 'More', cell: (model) => h('span', { class: 'soft' }, propertiesOf(model)) },
+  { title: 'More', cell: (model) => el('span.soft', propertiesOf(model)) },
 ];
 
 export function Provider({
@@ -43,29 +43,27 @@ export function Provider({
   provider: WholeModelProvider;
 }) {
   const name = localized(label) ?? provider;
-  return h(
-    'div',
-    { class: 'provider' },
+  return el(
+    'div.provider',
     h(ProviderIcon, { name, light: icon_small, dark: icon_small_dark }),
-    h('h2', null, name),
-    h('span', { class: 'soft mono' }, provider),
+    el('h2', name),
+    el('span.soft.mono', provider),
     status !== 'active' && h(Status, { status }),
   );
 }
 
 function Name({ model, label }: Model) {
   const name = localized(label) ?? model;
-  return [h('strong', null, name), name !== model && h('span', { class: 'soft mono' }, ` ${model}`)];
+  return [el('strong', name), name !== model && el('span.soft.mono', ` ${model}`)];
 }
 
 const ModelStatus = ({ model }: { model: Model }) =>
-  h(
-    'div',
-    { class: 'row' },
+  el(
+    'div.row',
     h(Status, { status: model.status }),
-    model.deprecated && h('span', { class: 'badge warn' }, 'deprecated'),
-    model.load_balancing_enabled && h('span', { class: 'badge' }, 'load balanced'),
-    model.has_invalid_load_balancing_configs && h('span', { class: 'badge bad' }, 'load balancing misconfigured'),
+    model.deprecated && el('span.badge.warn', 'deprecated'),
+    model.load_balancing_enabled && el('span.badge', 'load balanced'),
+    model.has_invalid_load_balancing_configs && el('span.badge.bad', 'load balancing misconfigured'),
   );
 
 const Status = ({ status }: { status: string }) =>
@@ -73,9 +71,8 @@ const Status = ({ status }: { status: string }) =>
 
 const Tags = ({ tags }: { tags: readonly string[] }) =>
   tags.length > 0 &&
-  h(
-    'div',
-    { class: 'row' },
+  el(
+    'div.row',
     tags.map((tag) => h('span', { key: tag, class: 'badge' }, tag)),
   );
 

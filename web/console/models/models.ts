@@ -1,4 +1,4 @@
-import { h } from '../../shared/dom.ts';
+import { el, h } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
 import { FilterChips } from '../components/chips.ts';
 import { Page } from '../components/page.ts';
@@ -80,13 +80,11 @@ function Models({ workspace }: { workspace: string }) {
     .filter(
       ({ provider, rows }) => rows.length > 0 || (provider.models.length === 0 && type === undefined && q === ''),
     );
-  return h(
-    'div',
-    { class: 'models stack' },
+  return el(
+    'div.models.stack',
     list.rows.length > 0 &&
-      h(
-        'div',
-        { class: 'tools row' },
+      el(
+        'div.tools.row',
         h(FilterSearch, { label: 'Search models' }),
         h(FilterChips, {
           label: 'Type',
@@ -100,7 +98,7 @@ function Models({ workspace }: { workspace: string }) {
         'section',
         { key: provider.provider, class: 'stack' },
         h(Provider, { provider }),
-        rows.length === 0 && h('p', { class: 'soft' }, 'No models.'),
+        rows.length === 0 && el('p.soft', 'No models.'),
         h(DataTable<Model>, { label: `Models of ${provider.provider}`, columns, rows, modelKeyOf }),
       ),
     ),

@@ -1,13 +1,12 @@
-import { CopyButton } from '../../shared/copy-button.ts';
-import { h } from '../../shared/dom.ts';
-import { By } from '../activity/activity.ts';
+import { el, h } from '../../shared/dom.ts';
 import { brief, millis, whole } from '../components/format-number.ts';
 import { DataTable } from '../components/table.ts';
-import { ErrorNote, Nothing, Skeleton, Time } from '../components/ui.ts';
+import { ErrorNote, Nothing, Skeleton } from '../components/ui.ts';
 import { useResponse } from '../hooks/use-reading.ts';
 import { locale } from '../state/locale.ts';
 import { timeText, zone } from '../state/times.ts';
-import type { Failure, Failures, Traffic, UpstreamStatistics } from '../state/types.ts';
+import type { Failures, Traffic, UpstreamStatistics } from '../state/types.ts';
+import { FailureTable, KeyErrorTable } from './failure-tables.ts';
 import { Plot } from './plot.ts';
 import { trafficPlots, trafficSummary } from './traffic.ts';
 
@@ -26,25 +25,26 @@ export function Health() {
   return h(
     'section',
     { class: 'stack', 'aria-labelledby': 'health' },
-    h(
-      'div',
-      { class: 'row' },
+    el(
+      'div.row',
       h('h2', { id: 'health' }, 'Health of this instance'),
-      h('span', { class: 'soft' }, 'the last hour, refreshed every 10 seconds'),
+      el('span.soft', 'the last hour, refreshed every 10 seconds'),
     ),
     h(ErrorNote, { error, retry: reload }),
     traffic.body === undefined ? error === undefined && h(Skeleton, null) : h(TrafficPlots, { traffic: traffic.body }),
     traffic.body?.upstream && h(UpstreamTable, { statistics: traffic.body.upstream }),
-    failures.body !== undefined && h(FailureTable, { failures: failures.body.data }),
+    failures.body && [
+      h(KeyErrorTable, { rows: failures.body.by_key }),
+      h(FailureTable, { failures: failures.body.data }),
+    ],
   );
 }
 
 function TrafficPlots({ traffic }: { traffic: Traffic }) {
   const { at, isEmpty, requests, latency, errors } = trafficPlots(traffic);
   if (isEmpty)
-    return h(
-      'div',
-      { class: 'card' },
+    return el(
+      'div.card',
       h(Nothing, { icon: 'activity' }, 'No requests in the last hour. Requests of this console are not counted.'),
     );
   const summaries = trafficSummary(traffic);
@@ -53,9 +53,8 @@ function TrafficPlots({ traffic }: { traffic: Traffic }) {
   const perSecond = { kind: 'bars', series: requests, format: brief, tick: brief } as const;
   const durations = { kind: 'lines', series: latency, format: millis, tick: millis } as const;
   const counts = { kind: 'bars', series: errors, format: whole, tick: brief, isWhole: true } as const;
-  return h(
-    'div',
-    { class: 'pair' },
+  return el(
+    'div.pair',
     h(Plot, { ...common, ...perSecond, title: 'Requests per second', summary: summaries.requests }),
     h(Plot, { ...common, ...durations, title: 'Latency', summary: summaries.latency }),
     h(Plot, { ...common, ...counts, title: 'Errors', summary: summaries.errors }),
@@ -65,11 +64,10 @@ function TrafficPlots({ traffic }: { traffic: Traffic }) {
 const secondsText = (count: number | null) => (count === null ? '–' : `${whole(count)} s`);
 
 const UpstreamTable = ({ statistics }: { statistics: UpstreamStatistics }) =>
-  h(
-    'div',
-    { class: 'card stack' },
-    h('h3', null, 'Upstream'),
-    h('p', { class: 'soft' }, 'Requests to /v1 since the start of this instance.'),
+  el(
+    'div.card.stack',
+    el('h3', 'Upstream'),
+    el('p.soft', 'Requests to /v1 since the start of this instance.'),
     h(DataTable<UpstreamStatistics>, {
       label: 'Upstream',
       rows: [statistics],
@@ -89,36 +87,4 @@ const UpstreamTable = ({ statistics }: { statistics: UpstreamStatistics }) =>
         { title: 'Lag of others', cell: (row) => secondsText(row.others_lag_seconds), isNumber: true },
       ],
     }),
-  );
-
-const FailureTable = ({ failures }: { failures: readonly Failure[] }) =>
-  h(
-    'div',
-    { class: 'card stack' },
-    h('h3', null, 'Rejected and failed requests'),
-    failures.length === 0
-      ? h('p', { class: 'soft' }, 'None in the last hour.')
-      : h(DataTable<Failure>, {
-          label: 'Rejected and failed requests',
-          rows: failures,
-          modelKeyOf: ({ status, method, route, key_id }) => `${status} ${method} ${route} ${key_id}`,
-          columns: [
-            {
-              title: 'Status',
-              cell: ({ status }) => h('span', { class: status >= 500 ? 'badge bad' : 'badge warn' }, status),
-            },
-            {
-              title: 'Request and last error',
-              cell: ({ method, route, code, message }) =>
-                h('div', null, h('code', null, `${method} ${route}`), h('p', { class: 'soft' }, code, ': ', message)),
-            },
-            { title: 'Key', cell: (entry) => h(By, { entry, none: 'no valid key' }) },
-            { title: 'Count', cell: ({ count }) => whole(count), isNumber: true },
-            { title: 'Last', cell: ({ last_at }) => h(Time, { at: last_at }) },
-            {
-              title: 'Its request id',
-              cell: ({ request_id: id }) => h(CopyButton, { text: id, label: `Copy ${id.slice(0, 8)}` }),
-            },
-          ],
-        }),
   );

@@ -1,5 +1,5 @@
-import { h } from '../../shared/dom.ts';
-import { money, percent, whole } from '../components/format-number.ts';
+import { el, h } from '../../shared/dom.ts';
+import { brief, money, percent, whole } from '../components/format-number.ts';
 import { type FilterChange, hrefWith } from '../state/address.ts';
 import type { Overview } from '../state/types.ts';
 import {
@@ -60,11 +60,14 @@ export function totalsOf({ totals, before, ...rest }: Overview, app_id?: string)
   return [
     { name: 'Messages', plot: 'messages', ...counted(totals.messages, before.messages), filters: period },
     { name: 'Cost', ...cost, more, filters: period },
-    { name: 'Users', ...counted(totals.users, before.users), filters: period },
+    { name: 'Users', ...counted(totals.users, before.users), more: perUser(totals), filters: period },
     { name: 'Disliked', ...shared('disliked'), filters: { ...disliked, ...period } },
     { name: 'Failed', ...shared('failed'), filters: { ...failed, ...period } },
   ];
 }
+
+const perUser = ({ messages, users }: Overview['totals']): string =>
+  users === 0 ? '' : `${brief(messages / users)} messages per user`;
 
 /** Each leads to the list of the messages that it counts. */
 export function Numbers({ overview, app_id }: { overview: Overview; app_id: string | undefined }) {
@@ -74,9 +77,8 @@ export function Numbers({ overview, app_id }: { overview: Overview; app_id: stri
     const measure = measures.find((one) => one.id === id);
     return measure && h(Spark, { values: valuesOf(measure, overview.days, names) });
   };
-  return h(
-    'ul',
-    { class: 'numbers plain tabular' },
+  return el(
+    'ul.numbers.plain.tabular',
     totalsOf(overview, app_id).map(({ name, value, change, more, trend, plot, filters }) =>
       h(
         'li',
@@ -84,10 +86,10 @@ export function Numbers({ overview, app_id }: { overview: Overview; app_id: stri
         h(
           'a',
           { class: trend === undefined ? 'card' : `card ${trend}`, href: hrefWith(['conversations'], filters) },
-          h('span', { class: 'soft' }, name),
-          h('b', null, value),
-          h('span', { class: trend === undefined ? 'change soft' : 'change' }, change),
-          more && h('span', { class: 'change soft' }, more),
+          el('span.soft', name),
+          el('b', value),
+          el('span.change', change),
+          more && el('span.change.soft', more),
           drawn(plot),
         ),
       ),

@@ -1,4 +1,4 @@
-import { h } from '../../shared/dom.ts';
+import { button, el, h } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import { Chip, Chips } from '../components/chips.ts';
 import { Page } from '../components/page.ts';
@@ -53,7 +53,7 @@ function Totals() {
       look: 'overview',
       actions: [
         h(Tabs, { tab: undefined }),
-        h('span', { class: 'soft small' }, `Compared with the ${daysText(period)} before.`),
+        el('span.soft.small', `Compared with the ${daysText(period)} before.`),
         h(PeriodChoice, { period, reload }),
       ],
     },
@@ -90,22 +90,19 @@ function PeriodChoice({ period, reload }: { period: Period; reload: () => void }
       },
     });
   const { from, to } = period;
-  return h(
-    'div',
-    { class: 'row' },
+  return el(
+    'div.row',
     period.days === undefined &&
-      h(
-        'div',
-        { class: 'row dates' },
+      el(
+        'div.row.dates',
         field('From', from, (day) => ({ from: day, to: Math.max(to, day + daySeconds) })),
         'to',
         field('To', to - daySeconds, (day) => ({ from: Math.min(from, day), to: day + daySeconds })),
       ),
-    h(
-      'button',
-      { type: 'button', class: 'quiet icon-only', title: 'Refresh', onClick: reload },
+    button(
+      { class: 'quiet icon-only', title: 'Refresh', onClick: reload },
       h(Icon, { name: 'refresh' }),
-      h('span', { class: 'hidden-label' }, 'Refresh'),
+      el('span.hidden-label', 'Refresh'),
     ),
   );
 }

@@ -1,4 +1,4 @@
-import { type ComponentChildren, h } from '../../shared/dom.ts';
+import { type ComponentChildren, el, h } from '../../shared/dom.ts';
 import type { Scale } from './scale.ts';
 import { type Series, stack } from './series.ts';
 
@@ -12,9 +12,8 @@ const dashes = ['', '7 4', '2 4', ''];
 
 /** The patterns of the looks in use, for `fill: url(#…)`. */
 export const Patterns = ({ id, looks }: { id: string; looks: readonly number[] }) =>
-  h(
+  el(
     'defs',
-    null,
     looks.map((look) =>
       h(
         'pattern',

@@ -1,4 +1,4 @@
-import { h } from '../../shared/dom.ts';
+import { el, h } from '../../shared/dom.ts';
 import { type Column, DataTable } from '../components/table.ts';
 import { Fold } from '../components/ui.ts';
 import { type PlotProps, textAt } from './series.ts';
@@ -12,7 +12,7 @@ export function PlotTable({ title, series, points, format, hrefAt }: PlotProps) 
   ];
   const rows = [...points.keys()].toReversed();
   return h(Fold, {
-    title: ['As a table', h('span', { class: 'hidden-label' }, `: ${title}`)],
+    title: ['As a table', el('span.hidden-label', `: ${title}`)],
     content: () =>
       h(
         'div',

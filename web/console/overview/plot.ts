@@ -1,4 +1,4 @@
-import { type ComponentChildren, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
+import { type ComponentChildren, el, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
 import { bars, lines, Patterns, type Room, Swatch } from './plot-marks.ts';
 import { PlotTable } from './plot-table.ts';
 import { labelledPoints, linearScale, pointAt, type Scale, spreadScale } from './scale.ts';
@@ -29,14 +29,12 @@ export function Plot(props: PlotProps) {
     if (point !== undefined && hrefAt !== undefined) location.hash = hrefAt(point);
   };
   const reading = point === undefined ? undefined : readingOf(props, point);
-  return h(
-    'figure',
-    { class: 'plot card stack' },
-    h(
-      'figcaption',
-      { class: 'row' },
-      h('h3', null, title),
-      series.length === 1 && h('span', { class: 'at-end soft' }, reading),
+  return el(
+    'figure.plot.card.stack',
+    el(
+      'figcaption.row',
+      el('h3', title),
+      series.length === 1 && el('span.at-end.soft', reading),
       h('p', { class: hidesSummary ? 'hidden-label' : undefined }, summary),
     ),
     series.length > 1 && h(Legend, { ...props, id, point }),
@@ -89,18 +87,16 @@ type LegendProps = PlotProps & { id: string; point: number | undefined };
 /** The names of the series, from the top of the stack down, with their values at the chosen point. */
 function Legend({ id, kind, series, points, format, point }: LegendProps): ComponentChildren {
   const entry = (one: Series) =>
-    h(
+    el(
       'li',
-      null,
       h(Swatch, { id, look: one.look, isLine: kind === 'lines' }),
-      h('span', { class: 'name one-line' }, one.name),
-      point !== undefined && h('b', null, textAt(one, point, format)),
+      el('span.name.one-line', one.name),
+      point !== undefined && el('b', textAt(one, point, format)),
     );
-  return h(
-    'div',
-    { class: 'legend row' },
-    h('ul', null, series.toReversed().map(entry)),
-    h('span', { class: 'at-end soft' }, point !== undefined && points[point]),
+  return el(
+    'div.legend.row',
+    el('ul', series.toReversed().map(entry)),
+    el('span.at-end.soft', point !== undefined && points[point]),
   );
 }
 

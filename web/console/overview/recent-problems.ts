@@ -1,4 +1,4 @@
-import { h } from '../../shared/dom.ts';
+import { el, h } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import { ListEnd, Time } from '../components/ui.ts';
 import { useList } from '../hooks/use-list.ts';
@@ -18,9 +18,8 @@ export const RecentProblems = ({ period, app_id }: Props) =>
     'section',
     { class: 'stack', 'aria-labelledby': 'recent-problems' },
     h('h2', { id: 'recent-problems' }, 'Recent problems'),
-    h(
-      'div',
-      { class: 'pair' },
+    el(
+      'div.pair',
       h(Newest, { title: 'Newest disliked answers', filters: disliked, period, app_id }),
       h(Newest, { title: 'Newest failed answers', filters: failed, period, app_id }),
     ),
@@ -38,17 +37,16 @@ function Newest({ title, filters, period: { from, to }, app_id }: Props & { titl
       h(
         'a',
         { href: hrefOf(hit) },
-        h('span', { class: 'one-line' }, hit.snippet || 'no text'),
-        h('span', { class: 'soft one-line' }, hit.user ?? 'no user', ' · ', h(Time, { at: hit.created_at })),
+        el('span.one-line', hit.snippet || 'no text'),
+        el('span.soft.one-line', hit.user ?? 'no user', ' · ', h(Time, { at: hit.created_at })),
       ),
     );
-  return h(
-    'div',
-    { class: 'card stack' },
-    h('h3', { class: 'row' }, h(Icon, { name: filters === failed ? 'failed' : 'disliked' }), title),
-    list.rows.length > 0 && h('ul', { class: 'plain stack newest' }, list.rows.map(entry)),
+  return el(
+    'div.card.stack',
+    el('h3.row', h(Icon, { name: filters === failed ? 'failed' : 'disliked' }), title),
+    list.rows.length > 0 && el('ul.plain.stack.newest', list.rows.map(entry)),
     // 404: the search is turned off.
-    list.error?.status === 404 && h('p', { class: 'soft' }, list.error.message),
+    list.error?.status === 404 && el('p.soft', list.error.message),
     list.hasMore
       ? h('a', { href: hrefWith(['conversations'], inPeriod) }, 'Show all')
       : list.error?.status !== 404 && h(ListEnd, { list, nothing: 'None in this period.' }),

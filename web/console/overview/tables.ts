@@ -1,9 +1,9 @@
-import { h, useState } from '../../shared/dom.ts';
+import { button, el, h, useState } from '../../shared/dom.ts';
 import { money, whole } from '../components/format-number.ts';
 import { type Column, DataTable } from '../components/table.ts';
 import { useMedia } from '../hooks/use-media.ts';
 import { type FilterChange, hrefWith } from '../state/route.ts';
-import type { Overview, OverviewApp, OverviewUser } from '../state/types.ts';
+import type { Overview, OverviewApp, OverviewModel, OverviewUser } from '../state/types.ts';
 import { disliked, failed } from './measures.ts';
 
 type Row = Omit<OverviewApp, 'app_id' | 'app_name'> & { id: string; name: string; filters: FilterChange };
@@ -11,8 +11,8 @@ const usersShown = 8;
 
 type Props = { overview: Overview; app_id: string | undefined };
 
-/** Messages, ratings and cost by app, and by user with the most bad answers first. Each number leads to its messages. */
-export function Tables({ overview: { apps, users, from, to }, app_id }: Props) {
+/** Messages, ratings and cost by app, by model, and by user with the most bad answers first. Each number leads to its messages. */
+export function Tables({ overview: { apps, models, users, from, to }, app_id }: Props) {
   const [showsAll, setShowsAll] = useState(false);
   const isPhone = useMedia('(width < 45rem)');
   const link = (filters: FilterChange, text: string) =>
@@ -36,31 +36,34 @@ export function Tables({ overview: { apps, users, from, to }, app_id }: Props) {
     ];
     const shown = columns.slice(0, isPhone ? 4 : undefined);
     return [
-      h('h2', null, label),
+      el('h2', label),
       h(DataTable<Row>, { label, rows, modelKeyOf: ({ id }) => id, columns: shown, isCompact: true }),
     ];
   };
   const byApp = apps.map(({ app_id, app_name: name, ...sums }) => ({ ...sums, id: app_id, name, filters: { app_id } }));
   const byUser = users.map(rowOfUser).toSorted((one, other) => badOf(other) - badOf(one));
-  return h(
-    'div',
-    { class: 'pair' },
-    h('section', { class: 'stack' }, table('App', byApp)),
-    h(
-      'section',
-      { class: 'stack' },
+  return el(
+    'div.pair',
+    el(
+      'section.stack',
+      table('App', byApp),
+      models.some(isKnown) && table('Model', models.filter(isKnown).map(rowOfModel)),
+    ),
+    el(
+      'section.stack',
       table('User', showsAll ? byUser : byUser.slice(0, usersShown)),
       users.length > usersShown &&
         !showsAll &&
-        h(
-          'button',
-          { type: 'button', onClick: () => setShowsAll(true) },
-          `Show the ${users.length} users with the most messages`,
-        ),
+        button({ onClick: () => setShowsAll(true) }, `Show the ${users.length} users with the most messages`),
     ),
   );
 }
 
+const isKnown = ({ model }: OverviewModel): boolean => model !== null;
+const rowOfModel = ({ model_provider, model, ...sums }: OverviewModel): Row => ({
+  ...{ ...sums, id: `${model_provider} ${model}`, name: model ?? 'not known' },
+  filters: { model_provider: model_provider ?? '', model: model ?? '' },
+});
 const rowOfUser = ({ user, price, currency, ...sums }: OverviewUser): Row => ({
   ...{ ...sums, id: user, name: user, filters: { user } },
   prices: currency === null ? [] : [{ currency, price: price ?? 0 }],

@@ -4,6 +4,8 @@ import type { FilterChange, Filters } from './address.ts';
 /* The app and the period that several views share. They are in the address, and remembered for the links between the views. */
 
 const place = 'backscroll-scope';
+/** Set while the first steps are not done: then the menu has them. */
+export const firstStepsPlace = 'backscroll-first-steps';
 const names = ['app_id', 'days', 'from', 'to'] as const;
 
 /** The views that show one app or all; those with a period as well. */

@@ -1,4 +1,4 @@
-import { h, useEffect, useRef, useState } from '../../shared/dom.ts';
+import { button, el, h, useEffect, useRef, useState } from '../../shared/dom.ts';
 import { Dialog } from '../components/ui.ts';
 
 type Shortcut = { key: string; text: string; action: () => void };
@@ -6,25 +6,34 @@ type Shortcut = { key: string; text: string; action: () => void };
 /** The shortcuts of the components on the page. */
 const shortcuts = new Set<Shortcut>();
 
-/** Calls `action` when the user presses the key, but not while typing or in a dialog. `text` is for the list of shortcuts. */
-export function useShortcut(key: string, text: string, action: () => void): void {
+/**
+ * Calls `action` when the user presses the key, but not in a dialog, and not while typing, except with Ctrl or Cmd (`Ctrl+K`).
+ * `g o` is two keys, one after the other. `text` is for the list of shortcuts. Undefined: there is none now.
+ */
+export function useShortcut(key: string | undefined, text: string, action: () => void): void {
   const latest = useRef(action);
   latest.current = action;
   useEffect(() => {
+    if (key === undefined) return undefined;
     const shortcut = { key, text, action: () => latest.current() };
     shortcuts.add(shortcut);
     return () => void shortcuts.delete(shortcut);
   }, [key, text]);
 }
 
+/** The first of two keys, with a space, until the next one. */
+let prefix = '';
+
 addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
-  if (isTyping(event.target) || document.querySelector('dialog[open]') !== null) return;
+  if (event.altKey || event.isComposing || event.defaultPrevented || event.key === 'Shift') return;
+  const isCommand = event.ctrlKey || event.metaKey;
+  if ((isTyping(event.target) && !isCommand) || document.querySelector('dialog[open]') !== null) return;
+  const pressed = isCommand ? `Ctrl+${event.key.toUpperCase()}` : `${prefix}${event.key}`;
+  prefix = [...shortcuts].some(({ key }) => key.startsWith(`${pressed} `)) ? `${pressed} ` : '';
   // The newest one: a part of a view may replace a shortcut of the view.
-  const shortcut = [...shortcuts].findLast(({ key }) => key === event.key);
-  if (shortcut === undefined) return;
-  event.preventDefault();
-  shortcut.action();
+  const shortcut = [...shortcuts].findLast(({ key }) => key === pressed);
+  if (shortcut !== undefined) event.preventDefault();
+  shortcut?.action();
 });
 
 function isTyping(target: EventTarget | null): boolean {
@@ -33,7 +42,24 @@ function isTyping(target: EventTarget | null): boolean {
   return target.isContentEditable || ['TEXTAREA', 'SELECT'].includes(target.tagName);
 }
 
-export const showShortcuts = () => [...shortcuts].find(({ key }) => key === '?')?.action();
+/** Rows in which the arrow keys move: from link to link, and from the search of the view to the first one. */
+const rows = ':is(.data tbody tr, .conversation-list li, .newest li)';
+const firstLink = (row: Element | null | undefined) => row?.querySelector<HTMLElement>('a');
+
+addEventListener('keydown', (event) => {
+  const { target, key } = event;
+  const step = key === 'ArrowDown' ? 'nextElementSibling' : key === 'ArrowUp' ? 'previousElementSibling' : undefined;
+  if (step === undefined || !(target instanceof HTMLElement) || event.defaultPrevented) return;
+  const isSearch = target.matches('.search-box input') && key === 'ArrowDown';
+  const link = isSearch ? firstLink(document.querySelector(rows)) : firstLink(target.closest(rows)?.[step]);
+  if (!link || (!isSearch && target.tagName !== 'A')) return;
+  event.preventDefault();
+  link.focus();
+});
+
+const press = (wanted: string) => [...shortcuts].find(({ key }) => key === wanted)?.action();
+export const showShortcuts = () => press('?');
+export const showFinder = () => press('Ctrl+K');
 
 /** `?` lists the shortcuts of the page. */
 export function ShortcutHelp() {
@@ -42,14 +68,15 @@ export function ShortcutHelp() {
   if (!isOpen) return null;
   const close = () => setOpen(false);
   const texts = new Map([...shortcuts].map(({ key, text }) => [key, text]));
+  if (document.querySelector(rows) !== null) texts.set('↑ ↓', 'Previous, next row');
+  const keys = (key: string) => key.split(/[ +]/).map((one) => h('kbd', { key: one }, one));
   return h(
     Dialog,
     { title: 'Keyboard shortcuts', close },
-    h(
-      'dl',
-      { class: 'shortcuts values' },
-      [...texts].toSorted().map(([key, text]) => [h('dt', null, h('kbd', null, key)), h('dd', null, text)]),
+    el(
+      'dl.shortcuts.values',
+      [...texts].toSorted().map(([key, text]) => [el('dt', keys(key)), el('dd', text)]),
     ),
-    h('div', { class: 'row' }, h('button', { type: 'button', autoFocus: true, onClick: close }, 'Close')),
+    el('div.row', button({ autoFocus: true, onClick: close }, 'Close')),
   );
 }

@@ -1,4 +1,4 @@
-import { h, useState } from '../../shared/dom.ts';
+import { button, el, h, useState } from '../../shared/dom.ts';
 import { counted, Dialog, ErrorNote, Skeleton } from '../components/ui.ts';
 import { useAttempt } from '../hooks/use-attempt.ts';
 import { useReading } from '../hooks/use-reading.ts';
@@ -27,17 +27,13 @@ export function Erasure({ of: { user, app_ids }, close, erased }: Props) {
       Dialog,
       { title: 'Erased', close: leave },
       h('p', { role: 'status' }, `${textOf(done)} of ${user} were erased. The audit log has the receipt:`),
-      h(
-        'ul',
-        { class: 'plain stack' },
-        done.flatMap(({ audit_id }) =>
-          audit_id === null ? [] : h('li', { key: audit_id }, h('code', null, audit_id)),
-        ),
+      el(
+        'ul.plain.stack',
+        done.flatMap(({ audit_id }) => (audit_id === null ? [] : h('li', { key: audit_id }, el('code', audit_id)))),
       ),
-      h(
-        'div',
-        { class: 'row' },
-        h('button', { type: 'button', autoFocus: true, onClick: leave }, 'Close'),
+      el(
+        'div.row',
+        button({ autoFocus: true, onClick: leave }, 'Close'),
         h('a', { href: hrefOf('activity') }, 'Activity'),
       ),
     );
@@ -50,15 +46,13 @@ export function Erasure({ of: { user, app_ids }, close, erased }: Props) {
       h(
         'form',
         { class: 'stack', onSubmit: erase },
-        h(
-          'p',
-          { class: 'note bad' },
+        el(
+          'p.note.bad',
           `${textOf(due)} in ${counted(app_ids.length, 'app')} are erased for good, also in the search.`,
         ),
-        h(
+        el(
           'label',
-          null,
-          h('span', null, 'Type ', h('strong', null, user), ' to confirm'),
+          el('span', 'Type ', el('strong', user), ' to confirm'),
           h('input', {
             value: typed,
             autoComplete: 'off',
@@ -67,15 +61,14 @@ export function Erasure({ of: { user, app_ids }, close, erased }: Props) {
           }),
         ),
         h(ErrorNote, { error }),
-        h(
-          'div',
-          { class: 'row' },
+        el(
+          'div.row',
           h(
             'button',
             { class: 'danger primary', disabled: isBusy || typed !== user },
             isBusy ? 'Erasing…' : 'Erase for good',
           ),
-          h('button', { type: 'button', onClick: close }, 'Cancel'),
+          button({ onClick: close }, 'Cancel'),
         ),
       ),
   );

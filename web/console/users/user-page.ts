@@ -1,21 +1,23 @@
-import { type ComponentChildren, h, useState } from '../../shared/dom.ts';
+import { button, h, useState } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
-import { download } from '../components/download.ts';
+import { DownloadButton } from '../components/download.ts';
+import { Facts } from '../components/facts.ts';
 import { money } from '../components/format-number.ts';
 import { Page } from '../components/page.ts';
 import { type Column, DataTable } from '../components/table.ts';
 import { count, ErrorNote, ListEnd, Time } from '../components/ui.ts';
-import { useAttempt } from '../hooks/use-attempt.ts';
 import { type CursorPage, useList } from '../hooks/use-list.ts';
 import { useReading } from '../hooks/use-reading.ts';
 import { pathOf, request } from '../state/api.ts';
 import { hrefOf, hrefWith } from '../state/route.ts';
 import { limits } from '../state/server-rules.ts';
+import { useMayWrite } from '../state/session.ts';
 import type { ConversationSummary, User } from '../state/types.ts';
 import { Erasure } from './erasure.ts';
 
 /** What a user said in all apps: totals, conversations, a copy of all of it, and its erasure. */
-export function UserPage({ user, isReadOnly }: { user: string; isReadOnly: boolean }) {
+export function UserPage({ user }: { user: string }) {
+  const canErase = useMayWrite();
   const { body, error, reload } = useReading(user, (signal) => readUser(user, signal));
   const list = useList<ConversationSummary>(pathOf(['admin', 'conversations'], { user, limit: 50 }));
   const [isErasing, setErasing] = useState(false);
@@ -30,7 +32,7 @@ export function UserPage({ user, isReadOnly }: { user: string; isReadOnly: boole
       part: 'Users',
       actions: [
         h('a', { class: 'button quiet first', href: hrefOf('users') }, h(Icon, { name: 'left' }), 'All users'),
-        body && h(Actions, { user, canErase: !isReadOnly, erase: () => setErasing(true) }),
+        body && h(Actions, { user, canErase, erase: () => setErasing(true) }),
       ],
     },
     h(ErrorNote, { error, retry: reload }),
@@ -65,25 +67,14 @@ async function readUser(user: string, signal: AbortSignal): Promise<User | null>
 }
 
 function Actions({ user, canErase, erase }: { user: string; canErase: boolean; erase: () => void }) {
-  const { error, isBusy, attempt } = useAttempt();
-  const button = (label: string, path: string, name: string) =>
-    h(
-      'button',
-      {
-        type: 'button',
-        disabled: isBusy,
-        onClick: () => attempt(() => download(pathOf(['admin', path], { user }), name)),
-      },
-      h(Icon, { name: 'download' }),
-      label,
-    );
+  const save = (label: string, path: string, name: string) =>
+    h(DownloadButton, { label, path: pathOf(['admin', path], { user }), name });
   return h(
     'div',
     { class: 'row', role: 'group', 'aria-label': 'All data of this user' },
-    h(ErrorNote, { error }),
-    button('Export records', 'records', `${user}.ndjson`),
-    button('Export CSV', 'messages.csv', `${user}.csv`),
-    canErase && h('button', { type: 'button', class: 'danger', onClick: erase }, 'Erase…'),
+    save('Export records', 'records', `${user}.ndjson`),
+    save('Export CSV', 'messages.csv', `${user}.csv`),
+    canErase && button({ class: 'danger', onClick: erase }, 'Erase…'),
   );
 }
 
@@ -91,21 +82,18 @@ function Totals({ of: row }: { of: User }) {
   const link = (n: number, filters: object) =>
     n === 0 ? '0' : h('a', { href: hrefWith(['conversations'], { user: row.user, ...filters }) }, count(n));
   const cost = row.total_price === null ? '–' : money(row.total_price, row.currency ?? '');
-  const facts: [string, ComponentChildren][] = [
-    ['Conversations', link(row.conversations, {})],
-    ['Messages', link(row.messages, {})],
-    ['Disliked', link(row.disliked, { rating: 'dislike' })],
-    ['Failed', link(row.failed, { status: 'error' })],
-    ['Cost', cost],
-    ['Apps', count(row.app_ids.length)],
-    ['First activity', h(Time, { at: row.first_at, form: 'day' })],
-    ['Last activity', h(Time, { at: row.last_at, form: 'day' })],
-  ];
-  return h(
-    'dl',
-    { class: 'facts card tabular' },
-    facts.map(([title, value]) => h('div', { key: title }, h('dt', null, title), h('dd', null, value))),
-  );
+  return h(Facts, {
+    facts: [
+      ['Conversations', link(row.conversations, {})],
+      ['Messages', link(row.messages, {})],
+      ['Disliked', link(row.disliked, { rating: 'dislike' })],
+      ['Failed', link(row.failed, { status: 'error' })],
+      ['Cost', cost],
+      ['Apps', count(row.app_ids.length)],
+      ['First activity', h(Time, { at: row.first_at, form: 'day' })],
+      ['Last activity', h(Time, { at: row.last_at, form: 'day' })],
+    ],
+  });
 }
 
 const columnsOf = (user: string): Column<ConversationSummary>[] => [

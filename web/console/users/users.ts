@@ -14,9 +14,8 @@ import type { User } from '../state/types.ts';
 import { UserPage } from './user-page.ts';
 
 /** All users of the apps, or one of them. */
-export function UsersView({ rest: [user], session }: ViewProps) {
-  return user === undefined ? h(Users, null) : h(UserPage, { key: user, user, isReadOnly: session.read_only });
-}
+export const UsersView = ({ rest: [user] }: ViewProps) =>
+  user === undefined ? h(Users, null) : h(UserPage, { key: user, user });
 
 const orderDefault = '-last_at';
 const onPhones: readonly (string | undefined)[] = ['user', 'messages', 'disliked', 'last_at'];

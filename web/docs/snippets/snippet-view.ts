@@ -1,4 +1,4 @@
-import { h } from '../../shared/dom.ts';
+import { button, h } from '../../shared/dom.ts';
 import type { Operation } from '../document.ts';
 import { languages, type Shared } from '../shared-state.ts';
 import { CodeBlock } from './code-block.ts';
@@ -19,9 +19,7 @@ export function SnippetView({ operation, filled, shared }: Props) {
     h(
       'div',
       { class: 'choice', role: 'group', 'aria-label': 'Language' },
-      languages.map((one) =>
-        h('button', { key: one, type: 'button', 'aria-pressed': one === language, onClick: () => choose(one) }, one),
-      ),
+      languages.map((one) => button({ key: one, 'aria-pressed': one === language, onClick: () => choose(one) }, one)),
     ),
   );
 }
