@@ -9,6 +9,7 @@ import {
   openBrowser,
   openConsole,
   phone,
+  pressShortcut,
   scrollsHorizontally,
 } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
@@ -74,7 +75,7 @@ describe('finding a conversation in the console', () => {
 
   it('finds the conversation of a user by one search, in any app and in any case', async () => {
     const { page, pageErrors } = await open();
-    await page.keyboard.press('/');
+    await pressShortcut(page, '/');
     await page.keyboard.type('8812');
     await page.getByRole('link', { name: 'about user-8811' }).waitFor({ state: 'detached' });
     await untilEqual(() => namesOf(page), ['about User-8812']);
@@ -110,12 +111,12 @@ describe('finding a conversation in the console', () => {
       await isAt(page, idAt(0, n));
     }
     for (const key of ['Enter', 'Escape']) {
-      await page.keyboard.press('/');
+      await pressShortcut(page, '/');
       await page.keyboard.press(key);
       await untilEqual(() => page.evaluate<string>('document.activeElement.ariaLabel'), 'Transcript', key);
-      await page.keyboard.press('[');
+      await pressShortcut(page, '[');
       await isAt(page, idAt(0, 250));
-      await page.keyboard.press(']');
+      await pressShortcut(page, ']');
       await isAt(page, idAt(0, 50));
       assert.equal(await page.getByRole('searchbox').inputValue(), 'hafen clos');
     }
@@ -203,7 +204,7 @@ describe('finding a conversation in the console', () => {
     await untilEqual(() => namesOf(page), ['about user-8811']);
     await page.locator(`article[data-id="${idAt(0, 299)}"]`).waitFor();
     for (const n of [50, 150, 200, 250, 50]) {
-      await page.keyboard.press('n');
+      await pressShortcut(page, 'n');
       await isAt(page, idAt(0, n));
     }
     assert.equal(await aside.getByRole('button', { name: 'Next file' }).count(), 0, 'no message has files');

@@ -3,7 +3,15 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { checkAccessibility, checkInBothThemes, clickCopy, openBrowser, openTab, signIn } from '../support/browser.ts';
+import {
+  checkAccessibility,
+  checkInBothThemes,
+  clickCopy,
+  openBrowser,
+  openTab,
+  pressShortcut,
+  signIn,
+} from '../support/browser.ts';
 import { makeTwoTenants, message, ndjson, type Service, startService } from '../support/harness.ts';
 import { untilEqual } from '../support/until.ts';
 
@@ -264,7 +272,7 @@ describe('keys in the console', () => {
     await page.goBack();
     await row('an old one').waitFor();
     await chip('State', 'expired').click();
-    await page.keyboard.press('/');
+    await pressShortcut(page, '/');
     await page.keyboard.type('BACK e');
     await row('back end').waitFor();
     await page.waitForURL(/#\/keys\?q=BACK\+e$/);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { checkAccessibility, checkInBothThemes, highlightsOf } from '../support/browser.ts';
+import { checkAccessibility, checkInBothThemes, highlightsOf, pressShortcut } from '../support/browser.ts';
 import { chunkAt, hostile, ids, KnowledgeFixture, startEdit } from '../support/knowledge-fixture.ts';
 import { isLong } from '../support/long.ts';
 import { until, untilEqual, untilMatch } from '../support/until.ts';
@@ -85,7 +85,7 @@ describe('knowledge in the console', () => {
     await fixture.service.index();
     await page.goto('/console#/knowledge');
     await page.getByRole('heading', { name: 'Knowledge', exact: true }).waitFor();
-    await page.keyboard.press('/');
+    await pressShortcut(page, '/');
     await page.locator('input:focus').waitFor();
     await page.keyboard.type('zurich espr');
     // The search for the first letters, before a pause while typing, finds it too.
@@ -188,7 +188,7 @@ describe('knowledge in the console', () => {
     const header = page.getByText(/segments, .* words, last change/);
     await header.waitFor();
     const requested = page.waitForResponse((response) => response.url().endsWith(`/documents/${ids.document}`));
-    for (const key of ['j', 'j', 'k', 'e']) await page.keyboard.press(key);
+    for (const key of ['j', 'j', 'k', 'e']) await pressShortcut(page, key);
     await page.getByLabel('Text', { exact: true }).fill('edited by keyboard');
     await button('Review').click();
     await button('Save').click();

@@ -10,6 +10,7 @@ import {
   checkAccessibility,
   openBrowser,
   openConsole,
+  pressShortcut,
   scrollsHorizontally,
 } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
@@ -135,7 +136,7 @@ describe('a transcript in the console', () => {
       ['j', 102],
       ['k', 101],
     ] as const) {
-      await page.keyboard.press(key);
+      await pressShortcut(page, key);
       await isAt(page, n);
       await page.waitForURL(`**/${idAt(n)}`);
     }

@@ -186,6 +186,12 @@ export async function checkInBothThemes(
   }
 }
 
+/** Presses a shortcut of what is shown. A component listens to its shortcuts after it was drawn, on a busy machine much later. */
+export async function pressShortcut(page: Page, key: string): Promise<void> {
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))');
+  await page.keyboard.press(key);
+}
+
 /** Clicks a copy button and waits for `Copied`, from before the click, because it shows for two seconds only. */
 export async function clickCopy(part: Locator, name: string): Promise<void> {
   const confirmation = part.getByRole('button', { name: 'Copied' }).waitFor();
