@@ -40,7 +40,7 @@ onEveryEngine('exports with filters', (engine) => {
       text,
       `${header}${conversation.id},${rated.id},2026-01-31T00:00:00Z,'=eve,"a ""b"", c\nd",'@SUM(1),error,'-,dislike,'\tno,3,4,` +
         `0.0010,USD,1.25,harbour/lantern,lantern-large\r\n` +
-        `${conversation.id},${far.id},${Number.MAX_SAFE_INTEGER},'=eve,q,a,normal,,,,0,0,,,0,,\r\n`,
+        `${conversation.id},${far.id},9999-12-31T23:59:59Z,'=eve,q,a,normal,,,,0,0,,,0,,\r\n`,
     );
     assert.equal((await get('/admin/messages.csv?user=nobody')).text, header);
     const head = await service.request('HEAD', '/admin/messages.csv', { key: admin });

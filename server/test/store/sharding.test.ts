@@ -272,7 +272,7 @@ describe('the statements', () => {
   let service: Service;
   let client: pg.Client;
   let database: Awaited<ReturnType<typeof newDatabaseUrl>> | undefined;
-  const recording = recordStatements();
+  let recording: ReturnType<typeof recordStatements>;
   const all: Statement[] = [];
   let operations: Statement[] = [];
   const { one, other, admin, records } = makeTwoTenants();
@@ -281,6 +281,8 @@ describe('the statements', () => {
   const second = message(conversation, 2);
 
   before(async () => {
+    // Not before: other files run in this process.
+    recording = recordStatements();
     // Empty, so that its migration is recorded.
     database = await newDatabaseUrl('postgres');
     service = await startService('postgres', {}, database.url);
