@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../src/contract/limits.ts';
@@ -146,8 +146,8 @@ onEveryEngine('kill -9 during an erasure', (engine) => {
         const env = { DATABASE_URL: url };
         const victim = await run(t, erasing, env);
         await erasing.untilSomeAreErased();
-        // Later ones may come while the file is rebuilt.
-        await sleep(kills * 40);
+        // A later kill may come while the file is rebuilt.
+        await sleep(shortOrLong(0, randomInt(150)));
         const outcome = await victim.kill();
         const left = await check(action);
         t.diagnostic(`killed with ${left} of ${chats.length} conversations left, outcome ${outcome}`);
