@@ -12,6 +12,7 @@ import {
   openConsole,
   openTab,
   phone,
+  pressShortcut,
   signIn,
   untilItFits,
 } from '../support/browser.ts';
@@ -122,12 +123,13 @@ describe('the console, in any view', () => {
     const { page, pageErrors, visit } = tab;
     await visit('models');
     await page.getByRole('main').focus();
-    await page.keyboard.press('g');
+    await pressShortcut(page, 'g');
     await page.keyboard.press('y');
     await page.waitForURL(/#\/keys$/);
     const names = page.getByRole('table', { name: 'Keys' }).locator('td:first-child a');
     await names.nth(1).waitFor();
-    await page.keyboard.press('/');
+    await pressShortcut(page, '/');
+    await page.locator('input:focus').waitFor();
     await page.keyboard.press('ArrowDown');
     const focused = () => page.locator(':focus').innerText();
     const [first, second] = await names.allInnerTexts();
