@@ -178,7 +178,9 @@ export const limits = {
   indexBusyCommits: 10,
   /** While others write, the indexer works for this share of the time, and for the larger one if it lags but can keep up. */
   indexShareMin: 1 / 40,
-  indexShareMax: 1 / 5,
+  indexShareMax: 1 / 3,
+  /** What the commits of a step take, which are not counted as its work. */
+  indexCommitMillis: 5,
   indexPauseMillisMax: 3_000,
 
   /** Ids of a table of a Dify installation that one statement compares. */

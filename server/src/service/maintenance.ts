@@ -101,13 +101,18 @@ export function indexRegularly({ store, logger }: Options): Maintenance {
     if (!pace.isBusy || watch.isClosed) return;
     const { oldest, isBuilding } = await indexLag(store, counts);
     const lagSeconds = isBuilding ? Number.POSITIVE_INFINITY : Date.now() / 1_000 - (oldest ?? Date.now() / 1_000);
-    await sleep(pace.pauseMillis(cost.millis, Math.max(0, lagSeconds)));
+    await sleep(pace.pauseMillis(cost, Math.max(0, lagSeconds)));
   };
   const run = async () => {
     while (!watch.isClosed) {
-      const [start, indexed] = [performance.now(), indexer.indexed];
+      const { workedMillis, indexed } = indexer;
+      const start = performance.now();
       const outcome = await step();
-      const cost = { millis: performance.now() - start, records: indexer.indexed - indexed };
+      const cost = {
+        millis: performance.now() - start,
+        workedMillis: indexer.workedMillis - workedMillis,
+        records: indexer.indexed - indexed,
+      };
       await pause(cost).catch(() => undefined);
       if (outcome === 'more') await nextTick();
       else await watch.wait(limits.indexWaitMillis);

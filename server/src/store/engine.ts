@@ -6,7 +6,7 @@ import type { ChangesHead } from '../domain/store/change-reads.ts';
 import type { Doubt } from '../domain/store/doubts.ts';
 import type { Eraser, ErasureSelection, MessageLocation } from '../domain/store/erasure.ts';
 import type { BackupKind, KeyErrors, NodeState } from '../domain/store/monitoring.ts';
-import type { IndexChange, IndexQuery, IndexState } from '../domain/store/search-reads.ts';
+import type { AppliedChanges, IndexChange, IndexQuery, IndexState } from '../domain/store/search-reads.ts';
 import type { SearchStore } from '../domain/store/search-store.ts';
 import type { Session } from '../domain/store/session.ts';
 import type {
@@ -130,7 +130,7 @@ export type Writes = {
   resetIndex: { input: { rules: string }; result: undefined };
   applyToIndex: {
     input: { from: string; changes: readonly IndexChange[]; millis: number };
-    result: string | undefined;
+    result: AppliedChanges | undefined;
   };
 };
 

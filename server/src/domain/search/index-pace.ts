@@ -1,8 +1,11 @@
 import { limits } from '../../contract/limits.ts';
 import type { ChangeCounts } from '../store/change-reads.ts';
 
-/** The last step of the indexer: how long it took, and how many records it has indexed. */
-export type StepCost = { millis: number; records: number };
+/** The last step of the indexer: its duration, how long it has worked, without waiting for others, and how many records it has indexed. */
+export type StepCost = { millis: number; workedMillis: number; records: number };
+
+/** What a step or a change of the head counts when the next one is added. */
+const rateMemory = 0.8;
 
 /**
  * How long the indexer pauses while others write, so that they hardly notice it. It takes a small share of the time, and more
@@ -14,8 +17,8 @@ export class IndexPace {
   #seenAt = 0;
   #position: number | undefined;
   #movedAt = 0;
-  #changesPerSecond = 0;
-  #millisPerRecord = 0;
+  readonly #others = new RecentRate();
+  readonly #own = new RecentRate();
   #isBusy = false;
 
   /** Whether others commit often. */
@@ -29,22 +32,36 @@ export class IndexPace {
     // Each commit of others adds an outbox entry; a step that reads the feed sequences them, which moves the head.
     const commits = hasMoved ? unsequenced : unsequenced - this.#unsequenced;
     this.#isBusy = commits / (hasMoved ? step.millis : now - this.#seenAt) > limits.indexBusyCommits / 1_000;
-    if (hasMoved && this.#position !== undefined) {
-      this.#changesPerSecond = (1_000 * (position - this.#position)) / (now - this.#movedAt);
-    }
+    if (hasMoved && this.#position !== undefined) this.#others.add(position - this.#position, now - this.#movedAt);
     if (hasMoved) this.#movedAt = now;
-    if (step.records > 0) this.#millisPerRecord = step.millis / step.records;
+    if (step.records > 0) this.#own.add(step.records, step.workedMillis);
     this.#position = position;
     this.#unsequenced = unsequenced;
     this.#seenAt = now;
   }
 
-  /** The pause after a step of this many milliseconds. `lagSeconds`: the age of the oldest change that is not indexed. */
-  pauseMillis(stepMillis: number, lagSeconds: number): number {
-    const { indexShareMin, indexShareMax, indexPauseMillisMax } = limits;
-    const neededShare = (this.#changesPerSecond * this.#millisPerRecord) / 1_000;
+  /** The pause after a step. `lagSeconds`: the age of the oldest change that is not indexed. */
+  pauseMillis({ workedMillis }: StepCost, lagSeconds: number): number {
+    const { indexShareMin, indexShareMax, indexCommitMillis, indexPauseMillisMax } = limits;
+    const neededShare = this.#others.perMilli / this.#own.perMilli;
     const share =
       neededShare > indexShareMax ? indexShareMin : Math.min(indexShareMin * 2 ** lagSeconds, indexShareMax);
-    return Math.min(stepMillis / share - stepMillis, indexPauseMillisMax);
+    const work = workedMillis + indexCommitMillis;
+    return Math.min(work / share - work, indexPauseMillisMax);
+  }
+}
+
+/** Records per millisecond, of which the last ones count most: one step among many may have waited for long. */
+class RecentRate {
+  #records = 0;
+  #millis = 0;
+
+  get perMilli(): number {
+    return this.#records / this.#millis;
+  }
+
+  add(records: number, millis: number): void {
+    this.#records = this.#records * rateMemory + records;
+    this.#millis = this.#millis * rateMemory + millis;
   }
 }

@@ -35,6 +35,8 @@ export class SearchIndexer {
   #changes: readonly IndexChange[] = [];
   /** Records that this object has indexed. */
   indexed = 0;
+  /** Duration of the transactions that have indexed them, without the wait for those of others. */
+  workedMillis = 0;
 
   /** `clock` returns milliseconds since the epoch. */
   constructor(store: Store, clock: () => number) {
@@ -86,7 +88,9 @@ export class SearchIndexer {
   }
 
   async #apply(millis: number): Promise<void> {
-    const cursor = await this.#store.search.apply(this.#cursor ?? '', this.#changes, millis);
+    const applied = await this.#store.search.apply(this.#cursor ?? '', this.#changes, millis);
+    const cursor = applied?.cursor;
+    this.workedMillis += applied?.millis ?? 0;
     const count = cursor === undefined ? 0 : this.#changes.findLastIndex((change) => change.cursor === cursor) + 1;
     this.indexed += this.#changes.slice(0, count).filter(({ kind }) => kind !== 'none').length;
     // Without a cursor another process has taken over, or has made the index empty: the next step reads its state.

@@ -39,6 +39,9 @@ export type ChunkHit = HitText & {
   child_chunk_id: string | null;
 };
 
+/** The cursor behind the changes that were indexed, and how long that took, without the wait for the writes of others. */
+export type AppliedChanges = { cursor: string; millis: number };
+
 /** A change that the indexer has read. `cursor` is the place behind it. */
 export type IndexChange = { cursor: string } & (
   | { kind: 'message'; conversation_id: string; id: string }

@@ -1,5 +1,5 @@
 import type { SearchInput, SearchName, SearchResult } from '../search/search.ts';
-import type { IndexChange, IndexCheck, IndexDifference, IndexState } from './search-reads.ts';
+import type { AppliedChanges, IndexChange, IndexCheck, IndexDifference, IndexState } from './search-reads.ts';
 
 /** The index of messages and of knowledge bases. */
 export interface SearchStore {
@@ -23,7 +23,7 @@ export interface SearchStore {
   reset(rules: string): Promise<void>;
   /**
    * Brings the index up to date with so many of these changes as take about `millis`, and stores the cursor behind them.
-   * Returns that cursor; undefined if another process has indexed since `from`.
+   * Undefined if another process has indexed since `from`.
    */
-  apply(from: string, changes: readonly IndexChange[], millis: number): Promise<string | undefined>;
+  apply(from: string, changes: readonly IndexChange[], millis: number): Promise<AppliedChanges | undefined>;
 }

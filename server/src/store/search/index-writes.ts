@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { ChunkKind } from '../../domain/store/search-reads.ts';
+import type { AppliedChanges, ChunkKind } from '../../domain/store/search-reads.ts';
 import { firstPosition, positionAfter, positionsPerSecond } from '../../domain/words/search-document.ts';
 import type { Dialect, WriteContext, WriteInput } from '../engine.ts';
 import { begin, execute, first, query, type Statement, type Write } from '../statement.ts';
@@ -40,11 +40,12 @@ export function* emptyIndex({ empty }: IndexTables, rules: string): Write<void> 
 export function* applyToIndex(
   { from, changes, millis }: WriteInput<'applyToIndex'>,
   { dialect, index }: WriteContext,
-): Write<string | undefined> {
+): Write<AppliedChanges | undefined> {
   yield* begin();
+  const start = performance.now();
   const lockState: typeof sql.findState = dialect.lockRows('cursor, rules', 'search_state', `name = 'state'`, 'rules');
   if ((yield* first(lockState))?.cursor !== from) return undefined;
-  const end = performance.now() + millis;
+  const end = start + millis;
   const messages: FoundMessage[] = [];
   let count = 0;
   // Most of the time is spent here, on the words.
@@ -71,7 +72,7 @@ export function* applyToIndex(
     cursor = change.cursor;
   }
   yield* execute(sql.moveCursor, cursor);
-  return cursor;
+  return { cursor, millis: performance.now() - start };
 }
 
 /** Returns the next free position of a chunk. Only the first call asks the database, all shards of a distributed one. */

@@ -2,7 +2,13 @@ import { limits } from '../../contract/limits.ts';
 import { type SearchInput, type SearchName, type SearchResult, searches } from '../../domain/search/search.ts';
 import type { ChangeReads } from '../../domain/store/change-reads.ts';
 import { ReadBudget } from '../../domain/store/read-budget.ts';
-import type { IndexChange, IndexCheck, IndexDifference, IndexState } from '../../domain/store/search-reads.ts';
+import type {
+  AppliedChanges,
+  IndexChange,
+  IndexCheck,
+  IndexDifference,
+  IndexState,
+} from '../../domain/store/search-reads.ts';
 import type { SearchStore } from '../../domain/store/search-store.ts';
 import type { Engine } from '../engine.ts';
 import { waitForEmptyLog } from '../erasure/wait-for-empty-log.ts';
@@ -47,7 +53,7 @@ export class SqlSearchStore implements SearchStore {
     if (this.#engine.dialect.leavesCopies) await waitForEmptyLog(this.#engine);
   }
 
-  apply(from: string, changes: readonly IndexChange[], millis: number): Promise<string | undefined> {
+  apply(from: string, changes: readonly IndexChange[], millis: number): Promise<AppliedChanges | undefined> {
     return this.#engine.write('applyToIndex', { from, changes, millis });
   }
 
