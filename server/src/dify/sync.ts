@@ -1,6 +1,7 @@
 import { addChildren, addUnread, findSelected, listUnread, needsAllChildren, unreadList } from './children.ts';
 import { importConfiguration } from './configuration.ts';
 import type { IdSets } from './id-set.ts';
+import { readAhead } from './read-ahead.ts';
 import { readConversations } from './rows/conversations.ts';
 import { readChildChunks, readDocuments, readSegments } from './rows/knowledge.ts';
 import { readMessages, type SelectedMessages } from './rows/messages.ts';
@@ -262,7 +263,7 @@ async function addMessages(
 ): Promise<string[]> {
   const unratedIds: string[] = [];
   const waitingIds = new Set<string>();
-  for await (const { records, waiting } of readMessages(source, options, report, selected)) {
+  for await (const { records, waiting } of readAhead(readMessages(source, options, report, selected))) {
     await state.addIds(waitingList, waiting);
     for (const id of waiting) waitingIds.add(id);
     const rated = records.filter(({ feedback }) => feedback !== null);
