@@ -10,6 +10,7 @@ import { measureImport } from './goals/imports.ts';
 import { measureIndexLag } from './goals/index-lag.ts';
 import { measureMemory } from './goals/memory.ts';
 import { measurePages } from './goals/pages.ts';
+import { measurePeers } from './goals/peers.ts';
 import { measurePostgresPages } from './goals/postgres-pages.ts';
 import { measurePurge } from './goals/purge.ts';
 import { measureReadsDuringEdits } from './goals/reads-during-edits.ts';
@@ -41,6 +42,7 @@ const measurements: readonly Measurement[] = [
   { goals: [28, 29], measure: measureUpstream },
   { goals: [30], measure: measurePurge },
   { goals: [32, 37], measure: measureIndexLag },
+  { goals: [33, 34, 35, 36], measure: measurePeers },
 ];
 
 const goals = measurements.flatMap((one) => one.goals).sort((a, b) => a - b);
