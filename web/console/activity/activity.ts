@@ -114,7 +114,7 @@ export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
     { title: 'Records', cell: countedKind },
     { title: 'Names', cell: (entry) => entry.records.length > 0 && h(Names, { entry }) },
   ];
-  return h(DataTable<Run>, { label: 'Activity', columns, rows: runsOf(rows), modelKeyOf: ({ id }) => id });
+  return h(DataTable<Run>, { label: 'Activity', columns, rows: runsOf(rows), rowKey: ({ id }) => id });
 }
 
 /** An entry, or several appends of one key in an hour. `since` is the time of the first one. */

@@ -17,7 +17,7 @@ type Props<T> = {
   label: string;
   columns: readonly Column<T>[];
   rows: readonly T[];
-  modelKeyOf: (row: T) => string;
+  rowKey: (row: T) => string;
   /** It stays a table on a phone: a name and few numbers. */
   isCompact?: boolean;
   /** The order by which the service sorts, with `-` if it is descending, and how to change it. */
@@ -29,7 +29,7 @@ type Props<T> = {
  * A table of records. Where its columns have no room each row is a block, and each cell has its column's title before
  * it. The roles are explicit because such a style hides those of the elements.
  */
-export function DataTable<T>({ label, columns, rows, modelKeyOf, isCompact = false, order, setOrder }: Props<T>) {
+export function DataTable<T>({ label, columns, rows, rowKey, isCompact = false, order, setOrder }: Props<T>) {
   const [local, setLocal] = useState('');
   const current = order ?? local;
   const isNarrow = useMedia(`(width < ${columns.length > 5 ? 60 : 45}rem)`);
@@ -52,7 +52,7 @@ export function DataTable<T>({ label, columns, rows, modelKeyOf, isCompact = fal
       sorted(rows, columns, order === undefined ? local : '').map((row) =>
         h(
           'tr',
-          { key: modelKeyOf(row), role: 'row' },
+          { key: rowKey(row), role: 'row' },
           columns.map((column) =>
             h(
               'td',

@@ -77,7 +77,7 @@ export function KeysView({ rest: [id], session }: ViewProps) {
       label: 'Keys',
       columns: columns(now, session.key_id, act),
       rows: shown,
-      modelKeyOf: ({ id }) => id,
+      rowKey: ({ id }) => id,
     }),
     shown.length === 0 && list.rows.length > 0 && el('p.soft', 'No key matches these filters.'),
     h(ListEnd, { list, nothing: 'There are no keys yet.' }),

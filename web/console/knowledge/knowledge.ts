@@ -40,7 +40,7 @@ function Datasets() {
   return h(
     Level,
     { title: 'Knowledge' },
-    h(DataTable<Dataset>, { label: 'Datasets', columns: datasetColumns, rows: list.rows, modelKeyOf: ({ id }) => id }),
+    h(DataTable<Dataset>, { label: 'Datasets', columns: datasetColumns, rows: list.rows, rowKey: ({ id }) => id }),
     h(ListEnd, {
       list,
       nothing: h(FirstSteps, { text: 'There are no datasets yet. A file of records can be dropped in' }),
@@ -60,7 +60,7 @@ function Documents({ dataset }: { dataset: string }) {
   return h(
     Level,
     { title: name, dataset, trail },
-    h(DataTable<Document>, { label: 'Documents', columns, rows: list.rows, modelKeyOf: ({ id }) => id }),
+    h(DataTable<Document>, { label: 'Documents', columns, rows: list.rows, rowKey: ({ id }) => id }),
     h(ListEnd, { list, nothing: 'This dataset has no documents.' }),
     list.rows.length > 0 && h(RecentEdits, { filters: { dataset_id: dataset } }),
   );

@@ -99,7 +99,7 @@ function Models({ workspace }: { workspace: string }) {
         { key: provider.provider, class: 'stack' },
         h(Provider, { provider }),
         rows.length === 0 && el('p.soft', 'No models.'),
-        h(DataTable<Model>, { label: `Models of ${provider.provider}`, columns, rows, modelKeyOf }),
+        h(DataTable<Model>, { label: `Models of ${provider.provider}`, columns, rows, rowKey: modelKeyOf }),
       ),
     ),
     groups.length === 0 && list.rows.length > 0 && h(Nothing, { icon: 'search' }, 'No model matches these filters.'),

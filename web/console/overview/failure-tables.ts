@@ -11,20 +11,21 @@ export const KeyErrorTable = ({ rows }: { rows: readonly KeyErrors[] }) =>
   el(
     'div.card.stack',
     el('h3', 'Failed requests by key'),
-    el('p.soft', 'The last 24 hours, all instances, most errors first.'),
-    rows.length === 0
-      ? el('p.soft', 'None.')
-      : h(DataTable<KeyErrors>, {
-          label: 'Failed requests by key',
-          rows,
-          isCompact: true,
-          modelKeyOf: ({ key_id }) => key_id,
-          columns: [
-            { title: 'Key', cell: (entry) => h(By, { entry }) },
-            { title: 'Rejected (4xx)', isNumber: true, cell: ({ client_errors }) => whole(client_errors) },
-            { title: 'Failed (5xx)', isNumber: true, cell: ({ server_errors }) => whole(server_errors) },
-          ],
-        }),
+    el(
+      'p.soft',
+      rows.length === 0 ? 'None in the last 24 hours.' : 'The last 24 hours, all instances, most errors first.',
+    ),
+    h(DataTable<KeyErrors>, {
+      label: 'Failed requests by key',
+      rows,
+      isCompact: true,
+      rowKey: ({ key_id }) => key_id,
+      columns: [
+        { title: 'Key', cell: (entry) => h(By, { entry }) },
+        { title: 'Rejected (4xx)', isNumber: true, cell: ({ client_errors }) => whole(client_errors) },
+        { title: 'Failed (5xx)', isNumber: true, cell: ({ server_errors }) => whole(server_errors) },
+      ],
+    }),
   );
 
 export const FailureTable = ({ failures }: { failures: readonly Failure[] }) =>
@@ -36,7 +37,7 @@ export const FailureTable = ({ failures }: { failures: readonly Failure[] }) =>
       : h(DataTable<Failure>, {
           label: 'Rejected and failed requests',
           rows: failures,
-          modelKeyOf: ({ status, method, route, key_id }) => `${status} ${method} ${route} ${key_id}`,
+          rowKey: ({ status, method, route, key_id }) => `${status} ${method} ${route} ${key_id}`,
           columns: [
             {
               title: 'Status',

@@ -71,7 +71,7 @@ const UpstreamTable = ({ statistics }: { statistics: UpstreamStatistics }) =>
     h(DataTable<UpstreamStatistics>, {
       label: 'Upstream',
       rows: [statistics],
-      modelKeyOf: () => '',
+      rowKey: () => '',
       columns: [
         { title: 'Served here', cell: ({ served_here }) => whole(served_here), isNumber: true },
         { title: 'Passed on', cell: ({ passed_on }) => whole(passed_on), isNumber: true },

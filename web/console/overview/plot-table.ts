@@ -18,7 +18,7 @@ export function PlotTable({ title, series, points, format, hrefAt }: PlotProps) 
         'div',
         // Focusable, so that it can be scrolled by keyboard.
         { class: 'plot-table', tabIndex: 0, role: 'region', 'aria-label': label },
-        h(DataTable<number>, { label, columns, rows, modelKeyOf: String }),
+        h(DataTable<number>, { label, columns, rows, rowKey: String }),
       ),
   });
 }

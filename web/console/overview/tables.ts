@@ -37,7 +37,7 @@ export function Tables({ overview: { apps, models, users, from, to }, app_id }: 
     const shown = columns.slice(0, isPhone ? 4 : undefined);
     return [
       el('h2', label),
-      h(DataTable<Row>, { label, rows, modelKeyOf: ({ id }) => id, columns: shown, isCompact: true }),
+      h(DataTable<Row>, { label, rows, rowKey: ({ id }) => id, columns: shown, isCompact: true }),
     ];
   };
   const byApp = apps.map(({ app_id, app_name: name, ...sums }) => ({ ...sums, id: app_id, name, filters: { app_id } }));

@@ -45,7 +45,7 @@ export function UserPage({ user }: { user: string }) {
         label: 'Conversations',
         columns: columnsOf(user),
         rows: list.rows,
-        modelKeyOf: ({ id }) => id,
+        rowKey: ({ id }) => id,
       }),
       h(ListEnd, { list, icon: 'conversations', nothing: 'This user has no conversations.' }),
     ),

@@ -35,7 +35,7 @@ function Users() {
       columns: columnsOf(app_id).filter(({ order }) => !isPhone || onPhones.includes(order)),
       isCompact: isPhone,
       rows: list.rows,
-      modelKeyOf: ({ user }) => user,
+      rowKey: ({ user }) => user,
       order: sort,
       setOrder: (sort) => setFilters({ sort: sort === orderDefault ? '' : sort }, 'replace'),
     }),
