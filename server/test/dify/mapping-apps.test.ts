@@ -186,6 +186,16 @@ describe('workspaces and apps of a Dify installation', () => {
     });
   });
 
+  it('have empty settings of moderation as Dify shows them', async () => {
+    const id = difyId(17);
+    await dify.insert('apps', { id, tenant_id: open, name: 'Plain', mode: 'chat', app_model_config_id: difyId(27) });
+    await dify.insert('app_model_configs', { id: difyId(27), app_id: id });
+    const { parameters } = onlyRecord(await read(source, readApps, { appIds: [id] }));
+    const sensitive_word_avoidance = { enabled: false, type: '', config: {} };
+    assert.deepEqual(parameters, { annotation_reply: { enabled: false }, sensitive_word_avoidance });
+    await dify.run(`DELETE FROM apps WHERE id = '${id}'`);
+  });
+
   it('have the features and the form of the workflow, but nothing else of it', async () => {
     await dify.insert('workflows', {
       id: difyId(22),

@@ -42,6 +42,7 @@ before(async () => {
     runtime_mode: 'rag_pipeline',
     pipeline_id: difyId(71),
     chunk_structure: 'hierarchical_model',
+    maintainer: difyId(89),
     created_at,
     updated_at,
   });
@@ -115,6 +116,7 @@ describe('datasets of a Dify installation', () => {
         chunk_structure: 'hierarchical_model',
         enable_api: true,
         is_multimodal: false,
+        maintainer: difyId(89),
         retrieval_model_dict: {
           search_method: 'hybrid_search',
           reranking_enable: true,
@@ -132,6 +134,15 @@ describe('datasets of a Dify installation', () => {
         doc_metadata: [{ id: difyId(85), name: 'author', type: 'string' }],
       },
     });
+  });
+
+  it('have the names of a reranking model that Dify shows if none was chosen', async () => {
+    const workspace = difyId(92);
+    await dify.insert('tenants', { id: workspace, name: 'Plain' });
+    await insert('datasets', { tenant_id: workspace, name: 'Plain' });
+    const { settings } = onlyRecord(await read(source, readDatasets, { workspaceIds: [workspace] }));
+    const reranking_model = { reranking_provider_name: '', reranking_model_name: '' };
+    assert.deepEqual((settings as Row).retrieval_model_dict, { reranking_model });
   });
 
   it('are imported without a setting of the wrong type, and closed ones are marked', async () => {

@@ -160,7 +160,7 @@ describe('records of any rows of a Dify installation', () => {
           ...{ created_at: 1, updated_at: Number.POSITIVE_INFINITY, provider: 'x', permission: null },
           ...{ retrieval_model: at(0), summary_index_setting: at(1), icon_info: at(2), built_in_field_enabled: null },
           ...{ runtime_mode: null, pipeline_id: null, chunk_structure: null, enable_api: true, is_multimodal: null },
-          ...{ created_by: null, updated_by: null },
+          ...{ created_by: null, updated_by: null, maintainer: null },
         };
         const details = { tags: [], metadata: [], external: undefined };
         requireValid((skips) => mapDataset(dataset, details, allRows, reportTo(skips)));

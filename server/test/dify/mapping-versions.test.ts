@@ -17,7 +17,8 @@ const later = `
   ALTER TABLE datasets DROP COLUMN enable_api, DROP COLUMN chunk_structure, DROP COLUMN icon_info,
     DROP COLUMN summary_index_setting, DROP COLUMN retrieval_model, DROP COLUMN is_multimodal, DROP COLUMN pipeline_id,
     DROP COLUMN runtime_mode, DROP COLUMN built_in_field_enabled, DROP COLUMN embedding_model,
-    DROP COLUMN embedding_model_provider, DROP COLUMN created_by, DROP COLUMN updated_by;
+    DROP COLUMN embedding_model_provider, DROP COLUMN created_by, DROP COLUMN updated_by,
+    DROP COLUMN maintainer;
   ALTER TABLE documents DROP COLUMN created_by, DROP COLUMN disabled_at, DROP COLUMN doc_language, DROP COLUMN doc_metadata;
   ALTER TABLE document_segments DROP COLUMN updated_at, DROP COLUMN created_by, DROP COLUMN disabled_at;`;
 
@@ -55,7 +56,11 @@ describe('a Dify installation without later tables and columns', () => {
     );
     const dataset = onlyRecord(datasets);
     assert.deepEqual([dataset.doc_form, dataset.tags], ['text_model', []]);
-    assert.deepEqual(dataset.settings, { provider: 'vendor', permission: 'only_me', enable_api: true });
+    const reranking_model = { reranking_provider_name: '', reranking_model_name: '' };
+    assert.deepEqual(dataset.settings, {
+      ...{ provider: 'vendor', permission: 'only_me', enable_api: true },
+      retrieval_model_dict: { reranking_model },
+    });
     assert.deepEqual(
       readings[3]?.records.map(({ dataset_ids }) => dataset_ids),
       [null, null],

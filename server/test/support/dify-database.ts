@@ -105,7 +105,7 @@ CREATE TABLE datasets (
   embedding_model_provider varchar(255), retrieval_model jsonb, summary_index_setting jsonb,
   built_in_field_enabled boolean NOT NULL DEFAULT false, icon_info jsonb, runtime_mode varchar(255) DEFAULT 'general',
   pipeline_id uuid, chunk_structure varchar(255), enable_api boolean NOT NULL DEFAULT true,
-  is_multimodal boolean NOT NULL DEFAULT false, created_by uuid, updated_by uuid, created_at timestamp NOT NULL DEFAULT now(),
+  is_multimodal boolean NOT NULL DEFAULT false, created_by uuid, updated_by uuid, maintainer uuid, created_at timestamp NOT NULL DEFAULT now(),
   updated_at timestamp NOT NULL DEFAULT now());
 CREATE TABLE tags (
   id uuid PRIMARY KEY, tenant_id uuid, type varchar(16) NOT NULL, name varchar(255) NOT NULL,

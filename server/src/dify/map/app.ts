@@ -73,6 +73,8 @@ function mapParameters(row: AppRow, mapper: RecordMapper): OpenObject | null {
   const parameters: OpenObject = { annotation_reply: { enabled: row.has_annotation_reply } };
   // A workflow without this setting has no citations; the default of the parameters is the opposite.
   if (isWorkflow) parameters.retriever_resource = { enabled: false };
+  // Dify names the empty settings differently where there is no workflow.
+  else parameters.sensitive_word_avoidance = { enabled: false, type: '', config: {} };
   for (const [name, select] of Object.entries(selectors)) {
     const value = settings[name];
     if (value === null || value === undefined) continue;

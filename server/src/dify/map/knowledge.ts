@@ -29,6 +29,7 @@ export type DatasetRow = {
   is_multimodal: boolean | null;
   created_by: string | null;
   updated_by: string | null;
+  maintainer: string | null;
 };
 
 /** Fields of a dataset from other tables. The address and the key of an external API are never read. */
@@ -48,8 +49,11 @@ export function mapDataset(
     tags,
     settings: selectSettings(mapper, {
       ...pick(row, ['provider', 'permission', 'built_in_field_enabled', 'runtime_mode', 'pipeline_id']),
-      ...pick(row, ['chunk_structure', 'enable_api', 'is_multimodal', 'created_by', 'updated_by']),
-      retrieval_model_dict: mapper.object(row.retrieval_model, 'settings.retrieval_model_dict'),
+      ...pick(row, ['chunk_structure', 'enable_api', 'is_multimodal', 'created_by', 'updated_by', 'maintainer']),
+      retrieval_model_dict: {
+        ...retrievalDefaults,
+        ...mapper.object(row.retrieval_model, 'settings.retrieval_model_dict'),
+      },
       // Without its prompt.
       summary_index_setting: withoutPrompt(mapper.object(row.summary_index_setting, 'settings.summary_index_setting')),
       icon_info: mapper.object(row.icon_info, 'settings.icon_info'),
@@ -62,6 +66,9 @@ export function mapDataset(
     optional: { settings: null, description: null, created_at: 0, updated_at: 0 },
   });
 }
+
+/** What Dify shows where no reranking model was chosen. */
+const retrievalDefaults = { reranking_model: { reranking_provider_name: '', reranking_model_name: '' } };
 
 const withoutPrompt = (setting: OpenObject | undefined): OpenObject | undefined =>
   setting && pick(setting, ['enable', 'model_name', 'model_provider_name']);

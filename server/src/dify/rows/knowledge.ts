@@ -25,7 +25,7 @@ export async function readDatasets(source: DifySource, options: ImportOptions, r
        ${source.has('datasets', 'enable_api') ? 's.enable_api IS TRUE' : 'true'} AS enable_api,
        ${columns(source, 'datasets', 's', ['embedding_model', 'embedding_model_provider', 'chunk_structure'])},
        ${columns(source, 'datasets', 's', ['built_in_field_enabled', 'runtime_mode', 'pipeline_id', 'is_multimodal'])},
-       ${columns(source, 'datasets', 's', ['created_by', 'updated_by'])},
+       ${columns(source, 'datasets', 's', ['created_by', 'updated_by', 'maintainer'])},
        ${['retrieval_model', 'summary_index_setting', 'icon_info']
          .map((name) => (source.has('datasets', name) ? `s.${name}::text AS ${name}` : `NULL AS ${name}`))
          .join(', ')}
