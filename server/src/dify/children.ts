@@ -2,6 +2,7 @@ import type { IdSets } from './id-set.ts';
 import { conditionOf, Parameters, type SelectedTable, tables } from './rows/selection.ts';
 import type { RunContext } from './run-context.ts';
 import type { ImportOptions } from './source.ts';
+import { deletedList, isOneBatch } from './writer.ts';
 
 /**
  * A record that is new in Backscroll brings all of its children, in every kind of sync: they may be older than the last one, which
@@ -184,4 +185,26 @@ export async function addChildren(
     }
     await state.removeIds(unreadList(kind), parents);
   }
+}
+
+/**
+ * Conversations that are new in Backscroll, if they are not written at once with all of their messages. They are marked as deleted until they
+ * are complete, so that their owner responds for them. After a run that was killed they are still marked, and unread.
+ */
+export async function hideIncomplete(
+  { source, state, isOwner }: RunContext,
+  conversationIds: readonly string[],
+): Promise<Set<string>> {
+  if (!isOwner || conversationIds.length === 0) return new Set();
+  const [row] = await source.query<{ messages: number; units: number }>(
+    `SELECT count(*)::float8 AS messages, coalesce(sum(octet_length(query) + octet_length(answer)), 0)::float8 AS units
+     FROM messages WHERE conversation_id = ANY($1::uuid[])`,
+    [conversationIds],
+  );
+  if (row === undefined || isOneBatch(conversationIds.length + row.messages, row.units)) return new Set();
+  const stored = await state.findIds('conversation', conversationIds);
+  const marked = await state.findIds(deletedList('conversation'), conversationIds);
+  const hidden = conversationIds.filter((id) => !stored.has(id) || marked.has(id));
+  await state.addIds(deletedList('conversation'), hidden);
+  return new Set(hidden);
 }

@@ -5,7 +5,8 @@ import type { SourcePoint } from './point.ts';
 import { conditionOf, epoch, Parameters, tables } from './rows/selection.ts';
 import { begin, type RunContext } from './run-context.ts';
 import { changedSince } from './scan.ts';
-import { importConversations, syncChanges, waitingList } from './sync.ts';
+import { importConversations, waitingList } from './sync.ts';
+import { syncChanges } from './sync-changes.ts';
 
 const batchConversations = 1_000;
 const batchDatasets = 10;

@@ -5,7 +5,7 @@ import type { Report } from './source.ts';
 import { SourceState } from './state.ts';
 import { Writer } from './writer.ts';
 
-type Parts = Pick<RunContext, 'store' | 'options' | 'report' | 'warn' | 'signal' | 'clock'> & {
+type Parts = Pick<RunContext, 'store' | 'options' | 'isOwner' | 'report' | 'warn' | 'signal' | 'clock'> & {
   source: DifyConnection;
   /** The id of the installation. */
   id: string;
@@ -18,7 +18,7 @@ type Parts = Pick<RunContext, 'store' | 'options' | 'report' | 'warn' | 'signal'
 
 /** The context of one run. Its writer must be closed. */
 export function createContext({ id, isDry, isForced, poll, ...parts }: Parts): RunContext {
-  const { source, store, options, signal, clock } = parts;
+  const { source, store, options, isOwner, signal, clock } = parts;
   const { report, muteReport, isMuted } = withMute(parts.report);
   const warn = onceEach(parts.warn);
   const points = new PointReader(source, warn);
@@ -26,6 +26,7 @@ export function createContext({ id, isDry, isForced, poll, ...parts }: Parts): R
     source,
     store,
     options,
+    isOwner,
     state: new SourceState(store?.imports, id, options, isDry),
     writer: new Writer(store, id, report, { isForced, isDry, clock }),
     report,

@@ -6,7 +6,7 @@ import { endDoubts, readDoubts } from './owned/doubts.ts';
 import { isComparable, type SourcePoint } from './point.ts';
 import type { RunContext } from './run-context.ts';
 import { pollMessages, pollOthers, readConfigurationFingerprint } from './scan.ts';
-import { syncChanges } from './sync.ts';
+import { syncChanges } from './sync-changes.ts';
 
 /** Seconds: what was committed in the source longer ago is stored, messages and everything else. */
 export type Lag = { messages: number; others: number };

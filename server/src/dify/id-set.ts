@@ -8,6 +8,7 @@ export class IdSets {
   readonly #first;
   readonly #between;
   readonly #delete;
+  readonly #remove;
   readonly #count;
 
   constructor() {
@@ -18,6 +19,7 @@ export class IdSets {
     this.#first = this.#db.prepare('SELECT id FROM ids WHERE kind = ? ORDER BY id LIMIT ?');
     this.#between = this.#db.prepare('SELECT id FROM ids WHERE kind = ? AND id > ? AND id <= ? ORDER BY id');
     this.#delete = this.#db.prepare('DELETE FROM ids WHERE kind = ? AND id <= ?');
+    this.#remove = this.#db.prepare('DELETE FROM ids WHERE kind = ? AND id = ?');
     this.#count = this.#db.prepare('SELECT COUNT(*) AS n FROM ids WHERE kind = ?');
   }
 
@@ -51,6 +53,12 @@ export class IdSets {
     const rest = this.#between.all(kind, last, end).map(({ id }) => id as string);
     this.#delete.run(kind, end);
     return [...ids, ...rest];
+  }
+
+  remove(kind: string, ids: readonly string[]): void {
+    this.#db.exec('BEGIN');
+    for (const id of ids) this.#remove.run(kind, id);
+    this.#db.exec('COMMIT');
   }
 
   clear(): void {

@@ -10,6 +10,8 @@ export type RunContext = {
   /** Undefined if a dry run has no database to compare with. */
   store: Store | undefined;
   options: ImportOptions;
+  /** The source owns the data: requests store what they have changed in it while it is read. */
+  isOwner: boolean;
   state: SourceState;
   writer: Writer;
   report: Report;

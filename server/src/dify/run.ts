@@ -15,7 +15,8 @@ import type { Progress, RunContext } from './run-context.ts';
 import { countOrphans, pollMessages, scanAll } from './scan.ts';
 import type { DifySource, ImportOptions, Report } from './source.ts';
 import { readSourceId } from './state.ts';
-import { syncAll, syncChanges } from './sync.ts';
+import { syncAll } from './sync.ts';
+import { syncChanges } from './sync-changes.ts';
 import type { KindCount } from './writer.ts';
 
 export type RunOptions = {
@@ -73,7 +74,7 @@ export async function importFromDify(
     const runOnce = async (signal: AbortSignal): Promise<RunResult> => {
       let current: Run | undefined;
       const poll = async () => current?.pollIfDue();
-      const parts = { source, store, options, report, warn: events.warning, signal, clock };
+      const parts = { source, store, options, isOwner, report, warn: events.warning, signal, clock };
       const context = createContext({ ...parts, id, isDry, isForced: isForced || isOwner, poll });
       try {
         current = new Run(context, run, events);

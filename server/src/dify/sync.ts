@@ -1,4 +1,4 @@
-import { addChildren, addUnread, findSelected, listUnread, needsAllChildren, unreadList } from './children.ts';
+import { addChildren, findSelected, hideIncomplete, listUnread, needsAllChildren, unreadList } from './children.ts';
 import { importConfiguration } from './configuration.ts';
 import type { IdSets } from './id-set.ts';
 import { readAhead } from './read-ahead.ts';
@@ -7,13 +7,13 @@ import { readChildChunks, readDocuments, readSegments } from './rows/knowledge.t
 import { readMessages, type SelectedMessages } from './rows/messages.ts';
 import { conditionOf, Parameters, type SelectedTable, tables } from './rows/selection.ts';
 import { begin, type RunContext } from './run-context.ts';
-import { noId, type Target } from './scan.ts';
+import type { Target } from './scan.ts';
 import type { RecordInput } from './source.ts';
 import type { PassPosition } from './state.ts';
 
 /** Conversations, or other rows, whose ids are read at a time. */
-const conversationBatch = 200;
-const rowBatch = 1_000;
+export const conversationBatch = 200;
+export const rowBatch = 1_000;
 /** The list of messages that the source had not finished. */
 export const waitingList = 'waiting message';
 /** The list of messages with feedback of the source. */
@@ -76,59 +76,6 @@ async function countRows(
 
 const isAfterId = (column: string, after: string, parameters: Parameters): string =>
   after === '' ? '' : `AND ${column} > ${parameters.bind(after)}::uuid`;
-
-/**
- * Reads rows that have changed, of all kinds, and all children of records that are new in Backscroll. Parents come before children.
- * Without `withUnread`, what earlier syncs have left stays left: a poll within a sync must not do the work of the sync.
- */
-export async function syncChanges(context: RunContext, changed: IdSets, withUnread = true): Promise<void> {
-  const { checkpoint, progress, state } = context;
-  changed.add('message', await state.listIds(waitingList, '', Number.MAX_SAFE_INTEGER));
-  if (withUnread) await addUnread(context, changed);
-  begin(progress, 'importing changes', 0);
-  for (const target of targets) {
-    progress.total = targets.reduce((sum, one) => sum + changed.count(one), progress.done);
-    for (;;) {
-      await checkpoint();
-      const ids = target === 'message' ? await takeMessages(context, changed) : takeIds(target, changed);
-      if (ids.length === 0) break;
-      await importRows(context, target, ids, changed);
-      progress.done += ids.length;
-    }
-  }
-  changed.clear();
-}
-
-const targets = ['conversation', 'message', 'document', 'segment', 'child_chunk'] as const;
-
-const takeIds = (target: Target, changed: IdSets): string[] =>
-  changed.take(target, target === 'conversation' ? conversationBatch : rowBatch);
-
-/** Messages that are read after others, by conversation: each id follows the id of its conversation. */
-const laterList = 'message by conversation';
-const idLength = 36;
-
-/**
- * The next messages to read. If they are too many for one batch, those of a conversation are in the same batch: messages of
- * one second are stored in the order in which they are read.
- */
-async function takeMessages({ source }: RunContext, changed: IdSets): Promise<string[]> {
-  const first = takeIds('message', changed);
-  if (changed.count('message') === 0 && changed.count(laterList) === 0) return first;
-  for (let ids = first; ids.length > 0; ids = takeIds('message', changed)) {
-    const rows = await source.query<{ id: string; conversation_id: string }>(
-      'SELECT id, conversation_id FROM messages WHERE id = ANY($1::uuid[])',
-      [ids],
-    );
-    const conversations = new Map(rows.map(({ id, conversation_id }) => [id, conversation_id]));
-    // Messages that the source has deleted are a group of their own.
-    changed.add(
-      laterList,
-      ids.map((id) => (conversations.get(id) ?? noId) + id),
-    );
-  }
-  return changed.takeGroups(laterList, rowBatch, idLength).map((id) => id.slice(idLength));
-}
 
 async function readIds(
   { source, options }: RunContext,
@@ -224,10 +171,15 @@ export async function importConversations(
     whole = found.filter((id) => !listed.has(id) || unread.has(id) || changed.has(unreadList('conversation'), id));
     await listUnread(context, changed, 'conversation', whole);
   }
-  for (const record of records) await writer.add(record);
+  const hidden = await hideIncomplete(context, changed === undefined ? [] : whole);
+  const isHidden = ({ id }: RecordInput) => hidden.has(id as string);
+  for (const record of records) await writer.add(isHidden(record) ? { ...record, deleted: true } : record);
   if (whole.length > 0) await addMessages(context, { conversationIds: whole }, []);
+  for (const record of records.filter(isHidden)) await writer.add(record);
   await writer.flush();
-  if (changed !== undefined) await state.removeIds(unreadList('conversation'), whole);
+  if (changed === undefined) return;
+  await state.removeIds(unreadList('conversation'), whole);
+  changed.remove(unreadList('conversation'), whole);
 }
 
 /**

@@ -15,6 +15,10 @@ import type { RecordInput, Report } from './source.ts';
 const batchRecords = 1_000;
 const batchUnits = 4 * 1024 * 1024;
 
+/** Whether records with these texts are written at once, with room for their other fields. */
+export const isOneBatch = (records: number, textUnits: number): boolean =>
+  records <= batchRecords / 10 && textUnits <= batchUnits / 10;
+
 const erasedCount = 'records erased in Backscroll, and not imported again';
 
 /** Kinds whose ids are listed as coming from the source. */

@@ -43,20 +43,26 @@ export class FakeDify {
     return { DATABASE_URL, UPSTREAM_URL: this.upstream.url, DIFY_DATABASE_URL: this.database.url };
   }
 
-  /** One more instance. */
-  async serve(settings: Record<string, string> = {}): Promise<Service> {
+  /** One more instance. It reaches its database by `databaseUrl`, if that is given. */
+  async serve(settings: Record<string, string> = {}, databaseUrl?: string): Promise<Service> {
     const env = await this.settings();
-    const service = await startService(this.#engine, { ...env, ...settings }, env.DATABASE_URL, this.heldMillisMax);
+    const DATABASE_URL = databaseUrl ?? env.DATABASE_URL;
+    const all = { ...env, DATABASE_URL, ...settings };
+    const service = await startService(this.#engine, all, DATABASE_URL, this.heldMillisMax);
     this.#ends.push(() => service.close());
     return service;
   }
 
   /** Follows it until the test stops that. */
-  follow({ store }: Service): { stop: () => Promise<void>; polls: () => number } {
+  follow({ store }: Pick<Service, 'store'>): {
+    stop: () => Promise<void>;
+    stopped: Promise<void>;
+    polls: () => number;
+  } {
     let polls = 0;
     let stopRun: (() => void) | undefined;
     let isStopped = false;
-    const done = runImport(this.database.url, store, {
+    const done: Promise<void> = runImport(this.database.url, store, {
       follow: 0.05,
       isOwner: true,
       onPoll: (stop) => {
@@ -64,16 +70,19 @@ export class FakeDify {
         stopRun = stop;
         if (isStopped) stop();
       },
-    }).catch((error) => {
-      if (error.name !== 'AbortError') throw error;
-    });
+    }).then(
+      () => undefined,
+      (error) => {
+        if (error.name !== 'AbortError') throw error;
+      },
+    );
     const stop = async () => {
       isStopped = true;
       void stopRun?.();
       await done;
     };
     this.#ends.push(stop);
-    return { stop, polls: () => polls };
+    return { stop, stopped: done, polls: () => polls };
   }
 
   /** A service that has copied everything, and is not followed any more. */

@@ -105,6 +105,7 @@ export class DifyOwner implements Owner {
       warn: () => undefined,
       isDry: false,
       isForced: true,
+      isOwner: true,
       signal: this.#stop.signal,
       clock: this.#clock,
       poll: async () => undefined,
