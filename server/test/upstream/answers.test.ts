@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import { limits } from '../../src/contract/limits.ts';
 import { type AnswerIds, holdBackBody, holdBackEnd } from '../../src/http/upstream/hold-back.ts';
+import { callRaw, resultOf } from '../mcp/clients.ts';
 import { newFolder, serve } from '../support/cli-helpers.ts';
 import { difyId, ids, tokens } from '../support/dify-database.ts';
 import { newMigratedUrl, onOneEngine, queryOnce, type Service, shortOrLong } from '../support/harness.ts';
@@ -206,6 +207,18 @@ onOneEngine('what a Dify installation owns', (engine) => {
     };
     const edited = await withKey.request('PATCH', `/admin${path}`, edit);
     assert.deepEqual([edited.status, edited.body.data.content], [200, 'Edited.']);
+    // The same for an agent, whose version is compared first.
+    const [, , dataset_id, , document_id, , segment_id, , child_chunk_id] = path.split('/');
+    const chunk = { dataset_id, document_id, segment_id, child_chunk_id };
+    const callTool = async (instance: Service, name: string, given: object) =>
+      resultOf((await callRaw(instance, secrets.admin, name, { ...chunk, ...given })).body.result);
+    const { version } = await callTool(withKey, 'get_chunk', {});
+    const update = { content: 'By an agent.', version };
+    assert.equal((await callTool(service, 'update_chunk', update)).status, 403);
+    assert.equal((await callTool(withKey, 'update_chunk', { ...update, version: 'older' })).status, 412);
+    assert.equal((await callTool(withKey, 'update_chunk', update)).data.content, 'By an agent.');
+    assert.equal(dify.upstream.requests.length, 2);
+    assert.match((await read(service, `/v1${path}`, tokens.dataset)).text, /By an agent\./);
     const records = await service.request('POST', '/admin/records', {
       key: secrets.writer,
       headers: { 'content-type': 'application/x-ndjson' },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import { whoResponds } from '../../src/http/upstream/who-responds.ts';
+import { startProxy, summarize } from '../store/recording-proxy.ts';
 import { newFolder, serveWithWorkers } from '../support/cli-helpers.ts';
 import { difyId, ids, tokens } from '../support/dify-database.ts';
 import { itOnOneEngine, onEveryEngine } from '../support/harness.ts';
@@ -80,12 +81,13 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     assert.deepEqual(await statuses(`${page()}&first_id=${difyId(98)}`), [200, 200]);
     assert.equal(dify.upstream.requests.length, 2);
     await erasure.erase({ conversation_id: ids.conversation }, eraser);
-    for (const path of [page(), `${page()}&first_id=${difyId(21)}`, `${lists}?last_id=${ids.conversation}`])
+    const other = `/v1/conversations/${ids.conversation.toUpperCase()}/variables`;
+    for (const path of [page(), `${page()}&first_id=${difyId(21)}`, `${lists}?last_id=${ids.conversation}`, other])
       assert.deepEqual(await statuses(path), [404, 404], path);
     assert.equal(dify.upstream.requests.length, 2);
     // A new instance does not know yet that everything was copied.
-    const other = await dify.serve();
-    assert.equal((await read(other, page())).status, 404);
+    const instance = await dify.serve();
+    assert.equal((await read(instance, page())).status, 404);
     assert.equal(dify.upstream.requests.length, 2);
   });
 
@@ -277,6 +279,25 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
       assert.ok(idsIn((await read(instance, page())).text).includes(id));
       assert.equal((await read(instance, lists)).status, 200);
     }
+    assert.equal(dify.upstream.requests.length, 0);
+  });
+});
+
+describe('a page that is served in front of a Dify installation', () => {
+  it('is read with one statement, as without it', async (t) => {
+    const dify = await FakeDify.start(t, 'postgres');
+    await dify.serveCopied();
+    const proxy = await startProxy((await dify.settings()).DATABASE_URL);
+    t.after(proxy.close);
+    const service = await dify.serve({}, proxy.url);
+    await dify.untilServed(service);
+    proxy.traffic.statements.length = 0;
+    assert.equal((await read(service, page())).status, 200);
+    // Not counted: what the process itself looks at from time to time.
+    const ofPages = proxy.traffic.statements
+      .map(({ text }) => summarize(text))
+      .filter((text) => !text.includes('import'));
+    assert.deepEqual(ofPages, ['SELECT conversations messages']);
     assert.equal(dify.upstream.requests.length, 0);
   });
 });

@@ -85,7 +85,7 @@ export class OwnedData {
     }
     if (caller) bearer.countRequest(caller, request.method, reply.raw);
     if (responder === 'forbidden') throw new ServiceError('forbidden', 'this key is read-only');
-    if (caller && asked.isRead && asked.operation === 'stored' && (await namesErased(store, request.url))) {
+    if (caller && asked.isRead && asked.operation !== 'partly constant' && (await namesErased(store, request.url))) {
       throw notFound('conversation not exists');
     }
     await this.#requireMatch(request, caller);
