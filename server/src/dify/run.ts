@@ -7,7 +7,7 @@ import { importConfiguration } from './configuration.ts';
 import { DifyConnection, SourceUnavailable } from './connection.ts';
 import { createContext } from './create-context.ts';
 import { applyDeletions } from './deletions.ts';
-import { Follower, type Lag } from './follow.ts';
+import { Follower, type Lag } from './follow/follower.ts';
 import { IdSets } from './id-set.ts';
 import { importModels } from './models.ts';
 import type { SourcePoint } from './point.ts';

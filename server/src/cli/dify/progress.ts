@@ -1,4 +1,4 @@
-import type { Lag } from '../../dify/follow.ts';
+import type { Lag } from '../../dify/follow/follower.ts';
 import type { Progress } from '../../dify/run-context.ts';
 import { print, showLine, timeOf } from '../command.ts';
 

@@ -1,12 +1,12 @@
-import { limits } from '../contract/limits.ts';
+import { limits } from '../../contract/limits.ts';
+import { importConfiguration } from '../configuration.ts';
+import { IdSets } from '../id-set.ts';
+import { endDoubts, readDoubts } from '../owned/doubts.ts';
+import { isComparable, type SourcePoint } from '../point.ts';
+import type { RunContext } from '../run-context.ts';
+import { pollMessages, pollOthers, readConfigurationFingerprint } from '../scan.ts';
+import { syncChanges } from '../sync-changes.ts';
 import { Comparisons } from './comparisons.ts';
-import { importConfiguration } from './configuration.ts';
-import { IdSets } from './id-set.ts';
-import { endDoubts, readDoubts } from './owned/doubts.ts';
-import { isComparable, type SourcePoint } from './point.ts';
-import type { RunContext } from './run-context.ts';
-import { pollMessages, pollOthers, readConfigurationFingerprint } from './scan.ts';
-import { syncChanges } from './sync-changes.ts';
 
 /** Seconds: what was committed in the source longer ago is stored, messages and everything else. */
 export type Lag = { messages: number; others: number };

@@ -1,4 +1,4 @@
-import { limits } from '../contract/limits.ts';
+import { limits } from '../../contract/limits.ts';
 import {
   type ComparedTable,
   compareSlice,
@@ -8,10 +8,10 @@ import {
   type Treatment,
   tablesOf,
   treatmentOf,
-} from './deletions.ts';
-import type { IdSets } from './id-set.ts';
-import type { SourcePoint } from './point.ts';
-import type { RunContext } from './run-context.ts';
+} from '../deletions.ts';
+import type { IdSets } from '../id-set.ts';
+import type { SourcePoint } from '../point.ts';
+import type { RunContext } from '../run-context.ts';
 
 /** A comparison that is not complete. */
 type Comparison = { after: string; treatment: Treatment; file: string };
