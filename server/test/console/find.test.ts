@@ -132,6 +132,7 @@ describe('finding a conversation in the console', () => {
     const { page, pageErrors } = await open();
     const filters = page.getByRole('group', { name: 'Filters' });
     await filters.getByRole('link', { name: 'Disliked 9' }).click();
+    await isAt(page, idAt(0, 250));
     await page.getByRole('combobox', { name: 'Period' }).selectOption('Last 7 days');
     await filters.getByRole('link', { name: 'Disliked 6' }).waitFor();
     await isAt(page, idAt(0, 250));
