@@ -77,6 +77,7 @@ describe('records of a small Dify', () => {
         runtime_mode: 'general',
         enable_api: true,
         is_multimodal: false,
+        retrieval_model_dict: { reranking_model: { reranking_provider_name: '', reranking_model_name: '' } },
       },
     });
     const document = onlyRecord(await read(source, readDocuments, {}, [ids.document]));

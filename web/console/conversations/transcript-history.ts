@@ -27,8 +27,6 @@ const pageMessages = limits.pageMessagesMax;
 const batchesMax = 20;
 /** Pages that are read to connect new messages with the loaded ones. With more between them, the transcript starts again. */
 const bridgePagesMax = 10;
-/** With more changed messages at once, as by an import, they are read again when they are opened again. */
-const rereadMax = 10;
 
 /**
  * The known part of a conversation: batches of messages, newest first. Consecutive ones are loaded. Pages only go back in
@@ -174,7 +172,7 @@ export class History {
     const places = this.rows
       .slice(0, Math.max(end, 0))
       .flatMap((row, i) => (changedIds.has(row.message.id) ? [i] : []));
-    if (places.length === 0 || places.length > rereadMax) return undefined;
+    if (places.length === 0) return undefined;
     for (const i of places) {
       // The page of one message before the next one is this message.
       const [row, next] = [this.rows[i], this.rows[i + 1]];
