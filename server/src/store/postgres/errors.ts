@@ -12,6 +12,12 @@ const transient = [readOnly, '57P01', '57P02', '57P03'];
 const timeouts = ['57014', '55P03'];
 const networkErrors = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'];
 
+/** Too many requests wait for a connection already. */
+export const connectionsBusy = (): ServiceError =>
+  Object.assign(unavailable('all database connections are busy'), {
+    outage: { cause: 'busy', node: '' } satisfies Outage,
+  });
+
 export const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
 const messageOf = (error: unknown): string => (error as Error | undefined)?.message ?? '';
 const causeOf = (error: unknown): unknown => (error as Error).cause;

@@ -2,11 +2,10 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { PostgresAddress } from '../../database-url.ts';
-import { unavailable } from '../../domain/errors.ts';
 import type { Row, Statement, Value } from '../statement.ts';
 import { Breaker } from './breaker.ts';
 import { cancel, newProbe, readerOn, waitFor } from './connections.ts';
-import { codeOf, isLost, isRetryable, isSilence, isTimeout, publicError, readOnly } from './errors.ts';
+import { codeOf, connectionsBusy, isLost, isRetryable, isSilence, isTimeout, publicError, readOnly } from './errors.ts';
 import { type HostClient, Hosts } from './hosts.ts';
 
 export type PoolOptions = {
@@ -223,7 +222,7 @@ export class PostgresPool {
 
   async #connect(deadline: number): Promise<HostClient> {
     if (this.#pool.waitingCount >= this.#options.connections * waitersPerConnection) {
-      throw Object.assign(unavailable('all database connections are busy'), { outage: { cause: 'busy', node: '' } });
+      throw connectionsBusy();
     }
     for (let attempt = 1; ; attempt += 1) {
       this.#breaker.requireServer();

@@ -1,5 +1,6 @@
 import { unavailable } from '../../domain/errors.ts';
 import type { FoundPage, PagePosition, PageShape } from '../../domain/store/store.ts';
+import { connectionsBusy } from './errors.ts';
 
 /** A cached page, to check whether it is current. */
 export type VersionCheck = { position: PagePosition; shape: PageShape; version: string };
@@ -37,7 +38,7 @@ export class VersionChecks {
 
   async check(check: VersionCheck): Promise<Result> {
     if (this.#inFlight < inFlightMax) return this.#run(() => this.#reads.readPage(check));
-    if (this.#waiting.length >= waitingMax) throw unavailable('all database connections are busy');
+    if (this.#waiting.length >= waitingMax) throw connectionsBusy();
     return new Promise((resolve, reject) => {
       this.#waiting.push({ check, since: performance.now(), resolve, reject });
     });
