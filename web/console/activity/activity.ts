@@ -46,7 +46,7 @@ export function useActivity({ days, day, ...filters }: Filters, limit: number): 
     if (day !== undefined && !Number.isNaN(start)) return [start, start + daySeconds];
     return [days && Math.floor(Date.now() / 1000) - Number(days) * daySeconds, undefined];
   }, [days, day]);
-  // They are most of the log, and rarely what somebody looks for.
+  // They are most of the log, and rarely what a reader looks for.
   const isAsked = [action, record, record_id, dataset_id, filters.appends].some((value) => value !== undefined);
   const appends = isAsked ? undefined : 'hidden';
   const query = { key_id, action, record, record_id, dataset_id, document_id, appends, from, to, limit };
