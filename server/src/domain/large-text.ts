@@ -52,7 +52,16 @@ export async function openText<I>(list: LargeItems<I>): Promise<LargeList> {
   }
 }
 
-/** Other requests can run between two batches. */
+/**
+ * Other requests run between two batches. All large texts of a thread take turns, one batch in each tick of the event loop:
+ * Node.js accepts one connection in a tick, so long ticks delay requests on new connections many times over.
+ */
+let turn = Promise.resolve();
+const nextTurn = (): Promise<void> => {
+  turn = turn.then(() => nextTick());
+  return turn;
+};
+
 async function* partsOf<I>({ head, tail, items, read }: LargeItems<I>): AsyncGenerator<string | Uint8Array> {
   yield head;
   let isFirst = true;
@@ -64,7 +73,7 @@ async function* partsOf<I>({ head, tail, items, read }: LargeItems<I>): AsyncGen
       isFirst = false;
       yield part;
     }
-    await nextTick();
+    await nextTurn();
   }
   yield tail;
 }
