@@ -23,6 +23,8 @@ export type Start = 'newest' | 'beginning' | { id: string };
 type Batch = { first_id: string | null; newest: string; oldest: string; count: number };
 
 const pageMessages = limits.pageMessagesMax;
+/** Messages of the newest page, which is what opens first and is read again after each change. */
+const newestMessages = limits.pageMessagesDefault;
 /** Batches that are loaded at once. The rest of a long conversation is read when the user scrolls there. */
 const batchesMax = 20;
 /** Pages that are read to connect new messages with the loaded ones. With more between them, the transcript starts again. */
@@ -79,7 +81,7 @@ export class History {
         : start === 'beginning'
           ? await this.#locate(undefined, pageMessages - 1)
           : await this.#locate(start.id, pageMessages / 2);
-    const { body, etag } = await this.#read(first_id);
+    const { body, etag } = await this.#read(first_id, null, start === 'newest' ? newestMessages : pageMessages);
     const rows = this.#rowsOf(body.data.toReversed());
     this.#batches = rows.length > 0 ? [batchOf(first_id, rows)] : [];
     this.#first = 0;
@@ -168,7 +170,7 @@ export class History {
 
   /** Reads changed messages that are loaded and not on the newest page; returns 0 if there were any. */
   async #reread(changedIds: ReadonlySet<string>): Promise<0 | undefined> {
-    const end = this.rows.length - (this.hasNewer ? 1 : pageMessages);
+    const end = this.rows.length - (this.hasNewer ? 1 : newestMessages);
     const places = this.rows
       .slice(0, Math.max(end, 0))
       .flatMap((row, i) => (changedIds.has(row.message.id) ? [i] : []));
@@ -188,7 +190,7 @@ export class History {
       await this.open();
       return this.rows.length === 0 ? undefined : this.rows.length;
     }
-    const { body, etag } = await this.#read(null, this.#etag);
+    const { body, etag } = await this.#read(null, this.#etag, newestMessages);
     if (body === undefined) return undefined;
     this.#etag = etag;
     let messages = body.data.toReversed();
