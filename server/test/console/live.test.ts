@@ -104,25 +104,34 @@ describe('the console, while records change', () => {
     );
     const stale = page.getByRole('status').getByText('Not up to date: the service cannot be reached.');
     let requests = 0;
-    const { promise: isRetried, resolve } = Promise.withResolvers<void>();
-    const fail = (route: { abort(): Promise<void> }) => {
+    let network: 'down' | 'silent' | 'up' = 'down';
+    await page.route(/\/admin\/changes/, async (route) => {
       requests += 1;
-      if (requests === 2) resolve();
-      return route.abort();
-    };
-    await page.route(/\/admin\/changes/, fail);
-    // The stream that is open ends with the tab's visibility; the next ones fail.
+      if (network === 'down') await route.abort();
+      if (network === 'up') await route.continue();
+    });
     await page.evaluate(
       "Object.defineProperty(document, 'hidden', { get: () => globalThis.isHidden, configurable: true })",
     );
-    for (const isHidden of [true, false])
-      await page.evaluate(`globalThis.isHidden = ${isHidden}; document.dispatchEvent(new Event('visibilitychange'))`);
+    // The stream that is open ends with the tab's visibility.
+    const connectAgain = async () => {
+      for (const isHidden of [true, false])
+        await page.evaluate(`globalThis.isHidden = ${isHidden}; document.dispatchEvent(new Event('visibilitychange'))`);
+    };
+    await connectAgain();
     assert.equal(await stale.count(), 0);
-    await isRetried;
+    await until(() => requests >= 2);
     await stale.waitFor();
     await checkAccessibility(page);
-    await page.unroute(/\/admin\/changes/, fail);
+    network = 'up';
     await stale.waitFor({ state: 'detached' });
+    // A connection on which nothing arrives is dead, although no one has closed it.
+    network = 'silent';
+    await connectAgain();
+    await stale.waitFor();
+    network = 'up';
+    await stale.waitFor({ state: 'detached' });
+    await page.unrouteAll();
     await page.evaluate('globalThis.setTimeout = wait');
     assert.deepEqual(pageErrors, []);
   });

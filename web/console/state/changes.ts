@@ -9,6 +9,8 @@ export type Changes = readonly Change[];
 /** An import changes many records at once: its changes are handled together. */
 const collectMillis = 200;
 const retryMillis = 2_000;
+/** The service sends a line at least every 15 seconds. After a longer silence the connection is dead: a network may drop it unseen. */
+const silenceMillis = 45_000;
 /** A single failure is usually over by the next request; from the second on it is shown. */
 const failuresMin = 2;
 
@@ -48,16 +50,25 @@ class Feed {
   async #follow(signal: AbortSignal): Promise<void> {
     let cursor: string | undefined;
     for (let failures = 0; !signal.aborted; ) {
+      const silence = new AbortController();
+      let timer: number | undefined;
+      const heard = () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => silence.abort(), silenceMillis);
+      };
+      const either = AbortSignal.any([signal, silence.signal]);
+      heard();
       try {
         if (cursor === undefined) {
-          const { body } = await request<ChangePage>('/admin/changes?after=now', { signal });
+          const { body } = await request<ChangePage>('/admin/changes?after=now', { signal: either });
+          heard();
           cursor = body.cursor;
           // Data read before this position may be old.
           for (const { changed } of this.#listeners) changed([]);
           failures = 0;
           this.#setStale(false);
         }
-        for await (const change of this.#read(cursor, signal)) cursor = change.cursor;
+        for await (const change of this.#read(cursor, either, heard)) cursor = change.cursor;
       } catch (error) {
         const { status } = error as ApiError;
         // 404: the feed is turned off. 401: the session has ended.
@@ -67,15 +78,18 @@ class Feed {
         failures += 1;
         this.#setStale(failures >= failuresMin);
         await new Promise((resolve) => setTimeout(resolve, retryMillis));
+      } finally {
+        clearTimeout(timer);
       }
     }
   }
 
   /** Changes after a position, until there is none for a while. An empty line only shows that the connection is alive. */
-  async *#read(after: string, signal: AbortSignal): AsyncGenerator<Change> {
+  async *#read(after: string, signal: AbortSignal, heard: () => void): AsyncGenerator<Change> {
     const query = { after, kinds: 'conversation,message', include: 'none', wait: limits.changesWaitSecondsMax };
     const headers = { accept: 'application/x-ndjson' };
     for await (const line of readLines(pathOf(['admin', 'changes'], query), { signal, headers })) {
+      heard();
       if (line === '') continue;
       const change = JSON.parse(line) as Change;
       this.#collected.push(change);
