@@ -11,10 +11,7 @@ export const KeyErrorTable = ({ rows }: { rows: readonly KeyErrors[] }) =>
   el(
     'div.card.stack',
     el('h3', 'Failed requests by key'),
-    el(
-      'p.soft',
-      rows.length === 0 ? 'None in the last 24 hours.' : 'The last 24 hours, all instances, most errors first.',
-    ),
+    el('p.soft', 'The last 24 hours, all instances, most errors first.'),
     h(DataTable<KeyErrors>, {
       label: 'Failed requests by key',
       rows,
@@ -52,8 +49,12 @@ export const FailureTable = ({ failures }: { failures: readonly Failure[] }) =>
             { title: 'Count', cell: ({ count }) => whole(count), isNumber: true },
             { title: 'Last', cell: ({ last_at }) => h(Time, { at: last_at }) },
             {
-              title: 'Its request id',
-              cell: ({ request_id: id }) => h(CopyButton, { text: id, label: `Copy ${id.slice(0, 8)}` }),
+              title: 'Request id',
+              cell: ({ request_id: id }) => [
+                el('code', id.slice(0, 8)),
+                ' ',
+                h(CopyButton, { text: id, label: `Copy ${id.slice(0, 8)}`, icon: 'copy' }),
+              ],
             },
           ],
         }),

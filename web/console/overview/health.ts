@@ -34,8 +34,8 @@ export function Health() {
     traffic.body === undefined ? error === undefined && h(Skeleton, null) : h(TrafficPlots, { traffic: traffic.body }),
     traffic.body?.upstream && h(UpstreamTable, { statistics: traffic.body.upstream }),
     failures.body && [
-      h(KeyErrorTable, { rows: failures.body.by_key }),
       h(FailureTable, { failures: failures.body.data }),
+      failures.body.by_key.length > 0 && h(KeyErrorTable, { rows: failures.body.by_key }),
     ],
   );
 }
@@ -54,10 +54,10 @@ function TrafficPlots({ traffic }: { traffic: Traffic }) {
   const durations = { kind: 'lines', series: latency, format: millis, tick: millis } as const;
   const counts = { kind: 'bars', series: errors, format: whole, tick: brief, isWhole: true } as const;
   return el(
-    'div.pair',
-    h(Plot, { ...common, ...perSecond, title: 'Requests per second', summary: summaries.requests }),
-    h(Plot, { ...common, ...durations, title: 'Latency', summary: summaries.latency }),
-    h(Plot, { ...common, ...counts, title: 'Errors', summary: summaries.errors }),
+    'div.traffic',
+    h(Plot, { ...common, ...perSecond, title: 'Requests per second', ...summaries.requests }),
+    h(Plot, { ...common, ...durations, title: 'Latency', ...summaries.latency }),
+    h(Plot, { ...common, ...counts, title: 'Errors', ...summaries.errors }),
   );
 }
 

@@ -2,7 +2,7 @@ import { brief, money, percent, whole } from '../components/format-number.ts';
 import type { FilterChange } from '../state/address.ts';
 import type { Overview, OverviewDay, OverviewTotals } from '../state/types.ts';
 
-type Sums = Omit<OverviewTotals, 'users'>;
+type Sums = OverviewTotals;
 
 /** Values per day, and their totals. */
 export type Measure = {
@@ -54,6 +54,7 @@ export function measuresOf(overview: Overview): Measure[] {
       look: 0,
       filters: {},
     })),
+    { id: 'users', label: 'Users', value: ({ users }) => users, ...counts, look: 0, filters: {} },
     { id: 'tokens', label: 'Tokens', value: ({ tokens }) => tokens, ...counts, look: 0, filters: {} },
     {
       ...{ id: 'disliked', label: 'Disliked', ...shares, look: 1, filters: disliked },
@@ -66,7 +67,10 @@ export function measuresOf(overview: Overview): Measure[] {
   ];
 }
 
-const none: Sums = { messages: 0, liked: 0, disliked: 0, failed: 0, tokens: 0, prices: [] };
+/** Costs in several currencies are one number with several plots. */
+export const isAlike = (id: string, other: string): boolean => id.split(' ')[0] === other.split(' ')[0];
+
+const none: Sums = { messages: 0, users: 0, liked: 0, disliked: 0, failed: 0, tokens: 0, prices: [] };
 
 /** The value of every day, also of those without messages. */
 export function valuesOf({ value }: Measure, days: readonly OverviewDay[], names: readonly string[]): number[] {
@@ -74,10 +78,10 @@ export function valuesOf({ value }: Measure, days: readonly OverviewDay[], names
   return names.map((name) => value(byDay.get(name) ?? none));
 }
 
-/** A value compared with the period before: `+12% from 340`. */
+/** A value compared with the period before: `+12% from 340`. Without a value before, nothing. */
 export function changeText(now: number, before: number, format: (value: number) => string): string {
+  if (before === 0) return '';
   if (now === before) return 'no change';
-  if (before === 0) return 'no data before';
   return `${signed(percent(Math.abs(now - before), Math.abs(before)), now > before)} from ${format(before)}`;
 }
 

@@ -1,19 +1,21 @@
 import { el, h } from '../../shared/dom.ts';
 import { brief, money, percent, whole } from '../components/format-number.ts';
 import { type FilterChange, hrefWith } from '../state/address.ts';
+import { dayText } from '../state/times.ts';
 import type { Overview } from '../state/types.ts';
 import {
   changeText,
   currenciesOf,
   disliked,
   failed,
+  isAlike,
   measuresOf,
   pointsText,
   priceIn,
   share,
   valuesOf,
 } from './measures.ts';
-import { daysOf, dayText } from './period.ts';
+import { daysOf } from './period.ts';
 
 type Trend = 'better' | 'worse' | undefined;
 type Total = {
@@ -22,8 +24,8 @@ type Total = {
   change: string;
   more?: string;
   trend?: Trend;
-  /** The measure whose days are drawn. */
-  plot?: string;
+  /** The measure whose days are drawn, here and in the plot. */
+  plot: string;
   filters: FilterChange;
 };
 
@@ -36,10 +38,11 @@ export function totalsOf({ totals, before, ...rest }: Overview, app_id?: string)
   });
   const shared = (name: 'disliked' | 'failed') => {
     const [now, earlier] = [share(totals[name], totals.messages), share(before[name], before.messages)];
-    const change = before.messages === 0 ? 'no data before' : pointsText(now, earlier, (value) => percent(value, 100));
+    const change = before.messages === 0 ? [] : [pointsText(now, earlier, (value) => percent(value, 100))];
     return {
       value: percent(now, 100),
-      change: totals.messages === 0 ? '' : `${whole(totals[name])} of ${whole(totals.messages)}; ${change}`,
+      change:
+        totals.messages === 0 ? '' : [`${whole(totals[name])} of ${whole(totals.messages)}`, ...change].join('; '),
       trend:
         before.messages === 0 || now === earlier ? undefined : now > earlier ? ('worse' as const) : ('better' as const),
       plot: name,
@@ -60,7 +63,11 @@ export function totalsOf({ totals, before, ...rest }: Overview, app_id?: string)
   return [
     { name: 'Messages', plot: 'messages', ...counted(totals.messages, before.messages), filters: period },
     { name: 'Cost', ...cost, more, filters: period },
-    { name: 'Users', ...counted(totals.users, before.users), more: perUser(totals), filters: period },
+    {
+      ...{ name: 'Users', plot: 'users', ...counted(totals.users, before.users) },
+      ...{ more: perUser(totals), filters: period },
+    },
+    { name: 'Tokens', plot: 'tokens', ...counted(totals.tokens, before.tokens), trend: undefined, filters: period },
     { name: 'Disliked', ...shared('disliked'), filters: { ...disliked, ...period } },
     { name: 'Failed', ...shared('failed'), filters: { ...failed, ...period } },
   ];
@@ -69,29 +76,40 @@ export function totalsOf({ totals, before, ...rest }: Overview, app_id?: string)
 const perUser = ({ messages, users }: Overview['totals']): string =>
   users === 0 ? '' : `${brief(messages / users)} messages per user`;
 
-/** Each leads to the list of the messages that it counts. */
-export function Numbers({ overview, app_id }: { overview: Overview; app_id: string | undefined }) {
+type Props = {
+  overview: Overview;
+  app_id: string | undefined;
+  /** The measure that the plot shows, and the address that shows another. */
+  chosen: string;
+  hrefOfPlot: (id: string) => string;
+};
+
+/** Each chooses what the plot below shows, and its value leads to the list of the messages that it counts. */
+export function Numbers({ overview, app_id, chosen, hrefOfPlot }: Props) {
   const measures = measuresOf(overview);
   const names = daysOf({ ...overview, days: undefined }).map(dayText);
-  const drawn = (id: string | undefined) => {
+  const drawn = (id: string) => {
     const measure = measures.find((one) => one.id === id);
     return measure && h(Spark, { values: valuesOf(measure, overview.days, names) });
   };
   return el(
     'ul.numbers.plain.tabular',
-    totalsOf(overview, app_id).map(({ name, value, change, more, trend, plot, filters }) =>
+    totalsOf(overview, app_id).map(({ name, value, change, more, trend = '', plot, filters }) =>
       h(
         'li',
-        { key: name },
+        { key: name, class: `card ${trend}` },
         h(
           'a',
-          { class: trend === undefined ? 'card' : `card ${trend}`, href: hrefWith(['conversations'], filters) },
-          el('span.soft', name),
-          el('b', value),
-          el('span.change', change),
-          more && el('span.change.soft', more),
-          drawn(plot),
+          { class: 'tile', href: hrefOfPlot(plot), 'aria-current': isAlike(plot, chosen) ? 'true' : undefined },
+          name,
         ),
+        el(
+          'b',
+          h('a', { href: hrefWith(['conversations'], filters), 'aria-label': `${value}: show the messages` }, value),
+        ),
+        change && el('span.change', change),
+        more && el('span.change.soft', more),
+        drawn(plot),
       ),
     ),
   );

@@ -1,17 +1,18 @@
 import { button, el, h } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import { Chip, Chips } from '../components/chips.ts';
+import { DayField } from '../components/day-field.ts';
 import { Page } from '../components/page.ts';
 import { ErrorNote, FirstSteps, Nothing, Skeleton } from '../components/ui.ts';
 import { useResponse } from '../hooks/use-reading.ts';
 import { pathOf } from '../state/api.ts';
 import { hrefWith, useFilters, type ViewProps } from '../state/route.ts';
-import { timeText } from '../state/times.ts';
+import { daySeconds, daySecondsOf, dayText, timeText } from '../state/times.ts';
 import type { Overview } from '../state/types.ts';
 import { Health } from './health.ts';
-import { type Measure, measuresOf, valuesOf } from './measures.ts';
+import { isAlike, type Measure, measuresOf, valuesOf } from './measures.ts';
 import { Numbers } from './numbers.ts';
-import { daySeconds, daySecondsOf, daysOf, dayText, type Period, periodOf } from './period.ts';
+import { daysOf, type Period, periodOf } from './period.ts';
 import { Plot } from './plot.ts';
 import { RecentProblems } from './recent-problems.ts';
 import { Tables } from './tables.ts';
@@ -40,12 +41,15 @@ const Tabs = ({ tab }: { tab: string | undefined }) => {
 };
 
 function Totals() {
-  const { filters } = useFilters();
+  const { filters, hrefOfFilters } = useFilters();
+  const hrefOfPlot = (plot: string) => hrefOfFilters({ plot });
   const period = periodOf(filters, Date.now() / 1000);
   const { from, to } = period;
   const { app_id } = filters;
   const path = pathOf(['admin', 'overview'], { app_id, from, to });
   const { body: overview, error, reload } = useResponse<Overview>(path);
+  const measures = overview === undefined ? [] : measuresOf(overview);
+  const measure = measures.find(({ id }) => id === filters.plot) ?? measures[0];
   return h(
     Page,
     {
@@ -53,19 +57,19 @@ function Totals() {
       look: 'overview',
       actions: [
         h(Tabs, { tab: undefined }),
-        el('span.soft.small', `Compared with the ${daysText(period)} before.`),
+        overview && el('span.soft.small', comparedText(overview, period)),
         h(PeriodChoice, { period, reload }),
       ],
     },
     h(ErrorNote, { error, retry: reload }),
-    overview === undefined
+    overview === undefined || measure === undefined
       ? error === undefined && h(Skeleton, { lines: 9 })
       : [
-          h(Numbers, { overview, app_id }),
+          h(Numbers, { overview, app_id, chosen: measure.id, hrefOfPlot }),
           overview.totals.messages === 0
             ? h(Nothing, { icon: 'conversations' }, h(FirstSteps, { text: 'No messages in this period.' }))
             : [
-                h(DayPlot, { overview, period, app_id }),
+                h(DayPlot, { overview, period, app_id, measure, hrefOfPlot }),
                 h(RecentProblems, { period, app_id }),
                 h(Tables, { overview, app_id }),
               ],
@@ -73,21 +77,19 @@ function Totals() {
   );
 }
 
-const daysText = ({ from, to }: Period): string =>
-  to - from === daySeconds ? 'day' : `${(to - from) / daySeconds} days`;
+function comparedText({ before, totals }: Overview, { from, to }: Period): string {
+  const days = to - from === daySeconds ? 'day' : `${(to - from) / daySeconds} days`;
+  const isAlone = before.messages === 0 && totals.messages > 0;
+  return isAlone ? `No messages in the ${days} before` : `Compared with the ${days} before`;
+}
 
 /** Any days, once the bar has chosen dates. The period is in the address. */
 function PeriodChoice({ period, reload }: { period: Period; reload: () => void }) {
   const { setFilters } = useFilters();
   const field = (label: string, seconds: number, change: (seconds: number) => { from: number; to: number }) =>
-    h('input', {
-      type: 'date',
-      'aria-label': label,
-      value: dayText(seconds),
-      onChange: (event: Event) => {
-        const day = daySecondsOf((event.target as HTMLInputElement).value);
-        if (day !== undefined) setFilters({ days: undefined, ...change(day) });
-      },
+    h(DayField, {
+      ...{ label, value: dayText(seconds) },
+      change: (day) => setFilters({ days: undefined, ...change(daySecondsOf(day) ?? seconds) }),
     });
   const { from, to } = period;
   return el(
@@ -107,26 +109,28 @@ function PeriodChoice({ period, reload }: { period: Period; reload: () => void }
   );
 }
 
-/** One measure per day, chosen by tabs. A bar leads to the list of its messages. */
-function DayPlot({ overview, period, app_id }: { overview: Overview; period: Period; app_id: string | undefined }) {
-  const { filters, hrefOfFilters } = useFilters();
-  const measures = measuresOf(overview);
-  const measure = measures.find(({ id }) => id === filters.plot) ?? (measures[0] as Measure);
+type PlotProps = {
+  overview: Overview;
+  period: Period;
+  app_id: string | undefined;
+  measure: Measure;
+  hrefOfPlot: (id: string) => string;
+};
+
+/** One measure per day, chosen by the numbers above. A bar leads to the list of its messages. */
+function DayPlot({ overview, period, app_id, measure, hrefOfPlot }: PlotProps) {
   const times = daysOf(period);
   const names = times.map(dayText);
   const values = valuesOf(measure, overview.days, names);
   const { label, look, format, tick, isWhole } = measure;
+  const alike = measuresOf(overview).filter(({ id }) => isAlike(id, measure.id));
+  const chip = ({ id, label }: Measure) =>
+    h(Chip, { key: id, label, isActive: id === measure.id, href: hrefOfPlot(id) });
   return h(
     'section',
     { class: 'stack', 'aria-labelledby': 'per-day' },
     h('h2', { id: 'per-day', class: 'hidden-label' }, 'Per day'),
-    h(
-      Chips,
-      { label: 'Plot' },
-      measures.map(({ id, label }) =>
-        h(Chip, { label, isActive: id === measure.id, href: hrefOfFilters({ plot: id }) }),
-      ),
-    ),
+    alike.length > 1 && h(Chips, { label: 'Plot' }, alike.map(chip)),
     h(Plot, {
       title: `${label} per day`,
       summary: `${format(measure.value(overview.totals))} in this period, at most ${format(Math.max(0, ...values))} a day; a bar leads to its messages`,

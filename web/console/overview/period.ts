@@ -1,6 +1,6 @@
 import type { Filters } from '../state/address.ts';
+import { daySeconds } from '../state/times.ts';
 
-export const daySeconds = 86_400;
 /** The lengths that can be chosen by a click, in days. */
 export const lengths = [7, 30, 90];
 const lengthDefault = 30;
@@ -22,12 +22,3 @@ const secondsOf = (text: string | undefined): number => (/^\d{1,12}$/.test(text 
 /** The start of each day. */
 export const daysOf = ({ from, to }: Period): number[] =>
   Array.from({ length: (to - from) / daySeconds }, (_, n) => from + n * daySeconds);
-
-/** `2026-11-16`, as in a date field and in the service. */
-export const dayText = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 10);
-
-/** The start of a day; undefined if the text is no day. */
-export function daySecondsOf(text: string): number | undefined {
-  const millis = Date.parse(`${text}T00:00:00Z`);
-  return Number.isNaN(millis) || millis < 0 ? undefined : millis / 1000;
-}

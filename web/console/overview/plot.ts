@@ -11,7 +11,9 @@ const height = 184;
  * through the slider, which is visible when it has the focus.
  */
 export function Plot(props: PlotProps) {
-  const { title, summary, hidesSummary, kind, series, points, hrefAt } = props;
+  const { title, figure, summary, hidesSummary, kind, series, points, hrefAt } = props;
+  const words = figure === undefined ? summary : `${figure} ${summary}`;
+  const hasLegend = series.length > 1 || figure !== undefined;
   const id = useId();
   const [box, width] = useWidth();
   const [chosen, choose] = useState<number>();
@@ -34,10 +36,10 @@ export function Plot(props: PlotProps) {
     el(
       'figcaption.row',
       el('h3', title),
-      series.length === 1 && el('span.at-end.soft', reading),
-      h('p', { class: hidesSummary ? 'hidden-label' : undefined }, summary),
+      !hasLegend && el('span.at-end.soft', reading),
+      h('p', { class: hidesSummary ? 'hidden-label' : 'soft small' }, figure && [el('b.figure', figure), ' '], summary),
     ),
-    series.length > 1 && h(Legend, { ...props, id, point }),
+    hasLegend && h(Legend, { ...props, id, point }),
     h(
       'div',
       { ref: box, class: 'plot-box' },
@@ -46,7 +48,7 @@ export function Plot(props: PlotProps) {
         {
           role: 'img',
           class: hrefAt && 'linked',
-          'aria-label': `${title}: ${summary}`,
+          'aria-label': `${title}: ${words}`,
           width,
           height,
           onPointerMove: follow,
@@ -63,7 +65,7 @@ export function Plot(props: PlotProps) {
         type: 'range',
         class: 'plot-slider',
         'aria-label': `${title}: value at a point`,
-        'aria-valuetext': reading ?? summary,
+        'aria-valuetext': reading ?? words,
         min: 0,
         max: points.length - 1,
         value: point ?? points.length - 1,

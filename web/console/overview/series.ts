@@ -3,7 +3,8 @@ export type Series = { name: string; look: number; values: readonly (number | nu
 
 export type PlotProps = {
   title: string;
-  /** The numbers as a sentence. */
+  /** The number to read first, and the others in words. */
+  figure?: string;
   summary: string;
   /** For screen readers only: the numbers are on the page. */
   hidesSummary?: boolean;

@@ -20,11 +20,13 @@ export function trafficPlots({ interval_seconds, data }: Traffic) {
   };
 }
 
-/** The last hour in a sentence for each plot. `now` is the last complete interval. */
+type Summary = { figure: string; summary: string };
+
+/** The last hour as a figure for each plot, and words about it. `now` is the last complete interval. */
 export function trafficSummary(
   { interval_seconds, data }: Traffic,
   locale?: string,
-): Record<'requests' | 'latency' | 'errors', string> {
+): Record<'requests' | 'latency' | 'errors', Summary> {
   const all = (value: (slot: TrafficInterval) => number) => data.reduce((sum, slot) => sum + value(slot), 0);
   const requests = all((slot) => slot.requests);
   const rejected = all((slot) => slot.client_errors);
@@ -35,16 +37,20 @@ export function trafficSummary(
   const last = data.findLast(({ p50 }) => p50 !== null);
   const when = now?.p50 == null ? 'last' : 'now';
   const per = (count: number) => brief(count / interval_seconds, locale);
+  const time = (value: number | null | undefined) => millis(value ?? 0, locale);
+  const part = (count: number) => `${whole(count, locale)} (${percent(count, requests, locale)})`;
   return {
-    requests: `now ${per(now?.requests ?? 0)} a second, at most ${per(busiest)}; ${whole(requests, locale)} in the last hour`,
-    latency:
-      last === undefined
-        ? 'no requests in the last hour'
-        : `${when} p50 ${millis(last.p50 ?? 0, locale)}, p90 ${millis(last.p90 ?? 0, locale)}, ` +
-          `p99 ${millis(last.p99 ?? 0, locale)}; p99 at most ${millis(slowest, locale)}`,
-    errors:
-      `now ${whole((now?.client_errors ?? 0) + (now?.server_errors ?? 0), locale)}; in the last hour ` +
-      `${whole(rejected, locale)} rejected (${percent(rejected, requests, locale)}), ` +
-      `${whole(failed, locale)} failed (${percent(failed, requests, locale)})`,
+    requests: {
+      figure: per(now?.requests ?? 0),
+      summary: `now; at most ${per(busiest)}, ${whole(requests, locale)} requests in the last hour`,
+    },
+    latency: {
+      figure: time(last?.p99),
+      summary: `p99 ${when}; p50 ${time(last?.p50)}, p90 ${time(last?.p90)}; at most ${time(slowest)}`,
+    },
+    errors: {
+      figure: whole(rejected + failed, locale),
+      summary: `in the last hour; rejected ${part(rejected)}, failed ${part(failed)}`,
+    },
   };
 }

@@ -400,6 +400,8 @@ export type OverviewDay = {
   failed: number;
   /** Sum of their total_tokens. */
   tokens: number;
+  /** Number of different users of their conversations. */
+  users: number;
   /** Sums of their prices by currency, in the order of the currencies: the 20 with the most messages. */
   prices: Price[];
 };

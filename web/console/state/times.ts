@@ -31,6 +31,17 @@ export function timeText(at: number, form: TimeForm = 'time'): string {
   return Number.isNaN(date.getTime()) ? `${at} s` : formats[form](date);
 }
 
+export const daySeconds = 86_400;
+
+/** `2026-11-16`, as in an address and in the service. */
+export const dayText = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 10);
+
+/** The start of a day; undefined if the text is no day. */
+export function daySecondsOf(text: string): number | undefined {
+  const millis = Date.parse(`${text}T00:00:00Z`);
+  return Number.isNaN(millis) || millis < 0 ? undefined : millis / 1000;
+}
+
 /** For a list: the time of today, the day of this year, else the day with its year. The tooltip has the rest. */
 export function briefForm(at: number, now = Date.now() / 1000): TimeForm {
   if (Math.floor(at / 86_400) === Math.floor(now / 86_400)) return 'clock';

@@ -122,8 +122,10 @@ const prices = list(
   `Sums of their prices by currency, in the order of the currencies: the ${limits.overviewCurrenciesMax} with the most messages.`,
 );
 
+const users = integer('Number of different users of their conversations.');
+
 const Totals = shape(
-  { ...sums, users: integer('Number of different users of their conversations.'), prices },
+  { ...sums, users, prices },
   { title: 'OverviewTotals', description: 'Totals of the messages of a period.' },
 );
 
@@ -134,7 +136,7 @@ export const Overview = shape(
     totals: Totals,
     before: Totals,
     days: list(
-      shape({ day: day('Day in UTC.'), ...sums, prices }, { title: 'OverviewDay' }),
+      shape({ day: day('Day in UTC.'), ...sums, users, prices }, { title: 'OverviewDay' }),
       'Days of the period that have messages, oldest first.',
     ),
     apps: list(

@@ -26,7 +26,8 @@ export async function readOverview(
 ): Promise<Overview> {
   const { first, last } = selection;
   const before = periodBefore(selection);
-  const { days: sums, apps, models, users, usersBefore, top } = await activity.sumPeriod(selection, before, signal);
+  const found = await activity.sumPeriod(selection, before, signal);
+  const { days: sums, apps, models, users, usersByDay, usersBefore, top } = found;
   const inPeriod = sums.filter(({ day }) => day >= first);
   const currencies = frequentCurrencies(sums);
   const total = (rows: readonly UsageSum[]) => totalOf(rows, currencies);
@@ -37,7 +38,7 @@ export async function readOverview(
     before: { ...total(sums.filter(({ day }) => day < first)), users: usersBefore },
     days: [...Map.groupBy(inPeriod, ({ day }) => day)]
       .sort(([one], [other]) => one - other)
-      .map(([day, rows]) => ({ day: formatDay(day), ...total(rows) })),
+      .map(([day, rows]) => ({ day: formatDay(day), ...total(rows), users: usersByDay.get(day) ?? 0 })),
     apps: [...Map.groupBy(apps, ({ app_id }) => app_id)]
       .map(([app_id, rows]) => ({ app_id, app_name: rows[0]?.app_name ?? '', ...total(rows) }))
       .sort((one, other) => other.messages - one.messages || (one.app_id < other.app_id ? -1 : 1))

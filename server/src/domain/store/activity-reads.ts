@@ -24,14 +24,15 @@ export type UserSum = UsageSum & { user: string };
 /** Empty texts: the model is not known. */
 export type ModelSum = UsageSum & { model_provider: string; model: string };
 /**
- * Sums by day and currency, of two periods, by app and currency, and by model and currency; different users; those with the
- * most messages.
+ * Sums by day and currency, of two periods, by app and currency, and by model and currency; different users, also on each
+ * day of the period; those with the most messages.
  */
 export type PeriodSums = {
   days: DaySum[];
   apps: AppSum[];
   models: ModelSum[];
   users: number;
+  usersByDay: ReadonlyMap<number, number>;
   usersBefore: number;
   top: UserSum[];
 };

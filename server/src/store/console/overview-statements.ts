@@ -53,6 +53,11 @@ export function countUsers(selection: DaySelection): Bound<{ users: number }> {
   return [`SELECT COUNT(DISTINCT c."user") AS users ${withUser} AND ${condition}`, ...values];
 }
 
+export function countUsersByDay(selection: DaySelection): Bound<{ day: number; users: number }> {
+  const [condition, ...values] = within(selection);
+  return [`SELECT u.day, COUNT(DISTINCT c."user") AS users ${withUser} AND ${condition} GROUP BY u.day`, ...values];
+}
+
 type TopUser = Omit<UserSum, 'currency'> & { currency: string | null; last_currency: string | null };
 
 /** The smallest and the greatest currency are the same if there is one. */

@@ -17,7 +17,10 @@ export async function querySums(engine: ReadEngine, selection: DaySelection, bef
     const currency = row.currency === last_currency ? (row.currency ?? '') : '';
     return { ...row, currency };
   });
-  return { days, apps, models, users: await countIn(selection), usersBefore: await countIn(before), top };
+  const users = await countIn(selection);
+  const counts = await engine.read(...sql.countUsersByDay(selection));
+  const usersByDay = new Map(counts.map(({ day, users }) => [day, Number(users)]));
+  return { days, apps, models, users, usersByDay, usersBefore: await countIn(before), top };
 }
 
 /** For an engine that reads on this thread: one scan for all sums, and other requests run in between. */
@@ -31,6 +34,7 @@ export async function scanSums(
   const apps = new SumsByKey<{ app_id: string }>();
   const models = new SumsByKey<{ model_provider: string; model: string }>();
   const users = new Map<string, UserSum & { hasSeveral: boolean }>();
+  const usersByDay = new Map<number, Set<string>>();
   const usersBefore = new Set<string>();
   const addToUser = (user: string, row: UsageSum): void => {
     const { currency } = row;
@@ -49,7 +53,11 @@ export async function scanSums(
     }
     apps.add({ app_id }, app_id, row);
     models.add({ model_provider, model }, `${model_provider}\0${model}\0`, row);
-    if (user !== null) addToUser(user, row);
+    if (user === null) return;
+    addToUser(user, row);
+    const ofDay = usersByDay.get(day);
+    if (ofDay === undefined) usersByDay.set(day, new Set([user]));
+    else ofDay.add(user);
   };
   try {
     await scan(visit, ...sql.scanUsage({ ...selection, first: before.first }));
@@ -64,6 +72,7 @@ export async function scanSums(
       apps: apps.sums.map((sum) => ({ ...sum, app_name: nameOf.get(sum.app_id) ?? '' })),
       models: models.sums,
       users: users.size,
+      usersByDay: new Map([...usersByDay].map(([day, { size }]) => [day, size])),
       usersBefore: usersBefore.size,
       top,
     };
