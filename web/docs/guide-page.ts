@@ -42,7 +42,7 @@ function elementOf(token: MarkedToken, linkTo: LinkTo): ComponentChild {
   const inner = () => ('tokens' in token ? elementsOf(token.tokens, linkTo) : []);
   switch (token.type) {
     case 'heading':
-      return h(`h${Math.min(token.depth + 1, 6)}`, { id: anchorOf(token.text) }, inner());
+      return h(`h${token.depth}`, { id: anchorOf(token.text) }, inner());
     case 'paragraph':
       return el('p', inner());
     case 'blockquote':

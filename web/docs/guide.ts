@@ -29,6 +29,7 @@ export function Guide(props: Props) {
   const { document } = props;
   const { description, version } = document.info;
   return [
+    el('h1', 'API reference'),
     el(
       'p.lead',
       prose(`${description} This page is made from `),

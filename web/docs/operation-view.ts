@@ -21,7 +21,7 @@ export function OperationView({ document, operation, shared }: Props) {
     { id: operationId, class: 'operation', 'aria-labelledby': `${operationId}-title` },
     el(
       'div.description.stack',
-      h('h2', { id: `${operationId}-title` }, summary),
+      h('h1', { id: `${operationId}-title` }, summary),
       el('p.call.row', h(Method, { method }), el('code', pathText(path))),
       h(RequiredKey, { operation }),
       description !== undefined && el('p', prose(description)),
@@ -31,12 +31,12 @@ export function OperationView({ document, operation, shared }: Props) {
       body !== undefined &&
         el(
           'section.part.stack',
-          el('h3', 'Body ', el('span.type', body.type)),
+          el('h2', 'Body ', el('span.type', body.type)),
           body.schema.properties === undefined && body.schema.$ref === undefined
             ? h(Notes, { schema: body.schema })
             : h(SchemaView, { document, schema: body.schema, isRequest: true }),
         ),
-      el('h3', 'Responses'),
+      el('h2', 'Responses'),
       descriptions
         .filter(([status]) => status < '400')
         .map(([status, response]) => h(Success, { key: status, document, status, response })),
@@ -83,7 +83,7 @@ function Parameters({ document, title, all }: ParameterProps) {
   const required = all.filter((one) => one.required).map(({ name }) => name);
   return el(
     'section.part.stack',
-    el('h3', title),
+    el('h2', title),
     h(SchemaView, { document, schema: { properties, required }, isRequest: true }),
   );
 }

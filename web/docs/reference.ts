@@ -1,4 +1,5 @@
 import { button, el, h, useLayoutEffect, useMemo, useRef, useState } from '../shared/dom.ts';
+import { Mark } from '../shared/icon.ts';
 import { ThemeChoice } from '../shared/theme.ts';
 import { type Document, groupsOf, type Operation, operationsOf } from './document.ts';
 import { Guide } from './guide.ts';
@@ -49,7 +50,7 @@ export function Reference({ document: api }: { document: Document }) {
     el(
       'header.top.row',
       button({ class: 'menu', 'aria-expanded': isMenuOpen, onClick: () => setMenuOpen(!isMenuOpen) }, 'Menu'),
-      el('h1', h('a', { href: '#' }, 'Backscroll ', el('span.soft', 'API reference'))),
+      h('a', { class: 'brand', href: '#' }, h(Mark, null), 'Backscroll ', el('span.soft', 'API reference')),
       h('a', { href: '/console' }, 'Console'),
       h(ThemeChoice, null),
     ),

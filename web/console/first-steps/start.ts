@@ -56,7 +56,7 @@ export function StartView() {
     el(
       'div.pair',
       el(
-        'ol.plain.stack.steps-to-do',
+        'ol.plain.card.steps-to-do',
         step(0, app ? `Create an app: ${app.name}` : 'Create an app', next === 0 && h(NewApp, { created: refresh })),
         step(
           1,
@@ -78,17 +78,21 @@ export function StartView() {
           3,
           'Read it',
           conversation && [
-            el('p', h('a', { class: 'button primary', href, onClick: open }, 'Open the conversation')),
-            secrets.app !== undefined
-              ? h(Copyable, {
-                  label: 'Or in a terminal, with an app key',
-                  text: curlOf('app', secrets.app, location.origin, conversation.id),
-                })
-              : mayWrite &&
+            el(
+              'div.row',
+              h('a', { class: 'button primary', href, onClick: open }, 'Open the conversation'),
+              secrets.app === undefined &&
+                mayWrite &&
                 h(Action, {
                   label: 'Create an app key to read it over HTTP',
                   run: () => createKey('app', conversation.app_id),
                 }),
+            ),
+            secrets.app !== undefined &&
+              h(Copyable, {
+                label: 'Or in a terminal, with an app key',
+                text: curlOf('app', secrets.app, location.origin, conversation.id),
+              }),
           ],
         ),
       ),
@@ -123,7 +127,7 @@ type StepProps = { number: number; title: string; isDone: boolean; children?: Co
 /** Only its heading, if there is nothing to do or to copy. */
 const Step = ({ number, title, isDone, children }: StepProps) =>
   el(
-    'li.card.stack',
+    'li.stack',
     el(
       'h2',
       h(
