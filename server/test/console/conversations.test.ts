@@ -113,7 +113,7 @@ describe('the console, conversations', () => {
     assert.equal(await entries.count(), 50);
     await entries.last().scrollIntoViewIfNeeded();
     await entries.nth(60).waitFor();
-    assert.match((await entries.allInnerTexts()).join('\n\n'), /\nann\n?·?[\s\S]*\d+ messages/);
+    assert.match((await entries.allInnerTexts()).join('\n\n'), /\nann\n?·?[\s\S]*\d+ msgs/);
     await page.getByRole('combobox', { name: 'App' }).selectOption('Island');
     await page.waitForURL(new RegExp(`app_id=${other.ids.app}`));
     await entries.nth(2).waitFor({ state: 'detached' });

@@ -128,6 +128,27 @@ describe('finding a conversation in the console', () => {
     assert.deepEqual(pageErrors, []);
   });
 
+  it('keeps a filter that was chosen in the same moment as the period', async () => {
+    const { page, pageErrors } = await open();
+    // Both before the view is drawn again, as on a slow machine.
+    const choosePeriod = `(() => {
+      const period = [...document.querySelectorAll('.scope select')].at(-1);
+      period.value = '7';
+      period.dispatchEvent(new Event('change', { bubbles: true }));
+    })()`;
+    await page.evaluate(`location.hash = '#/conversations?rating=dislike'; ${choosePeriod}`);
+    await page.waitForURL(/rating=dislike&days=7/);
+    await isAt(page, idAt(0, 250));
+    // The period is chosen while the search waits for another letter.
+    await page.getByRole('combobox', { name: 'Period' }).selectOption('Last 30 days');
+    await page.waitForURL(/days=30/);
+    await page.getByRole('searchbox').fill('hafen');
+    await page.evaluate(choosePeriod);
+    await page.waitForURL(/rating=dislike&days=7&q=hafen/);
+    await isAt(page, idAt(0, 250));
+    assert.deepEqual(pageErrors, []);
+  });
+
   it('lists the disliked answers of a week by two clicks, with counts, in the address', async () => {
     const { page, pageErrors } = await open();
     const filters = page.getByRole('group', { name: 'Filters' });
@@ -140,7 +161,7 @@ describe('finding a conversation in the console', () => {
     await untilEqual(() => namesOf(page), ['about user-8811', 'about User-8812']);
     const { hash } = new URL(page.url());
     assert.match(hash, /\?rating=dislike&days=7$/);
-    await untilMatch(() => entriesOf(page).first().innerText(), /300 messages[\s\S]*3 hits/);
+    await untilMatch(() => entriesOf(page).first().innerText(), /300 msgs[\s\S]*3 hits/);
     for (const sign of ['3 disliked', '1 failed'])
       await untilEqual(() => entriesOf(page).first().getByRole('img', { name: sign }).count(), 1, sign);
     await page.reload();

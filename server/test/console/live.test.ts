@@ -49,14 +49,14 @@ describe('the console, while records change', () => {
   const chosen = (page: Page) => page.locator('.conversation-list [aria-current]');
   const stream = /\/admin\/changes\?.*wait=/;
 
-  it('shows a new message, and counts it in the header and in the list alike', async () => {
+  it('shows a new message, and counts it below the transcript and in the list alike', async () => {
     const { page, pageErrors } = await open(20);
-    const header = page.locator('.open-conversation > header');
-    await header.getByText('1 message', { exact: true }).waitFor();
+    const foot = page.locator('.transcript > footer');
+    await foot.getByText('1 message', { exact: true }).waitFor();
     await service.load([message(idOf(20), now - 3_619, { query: 'One more' })]);
     await page.getByText('One more').waitFor();
-    await header.getByText('2 messages', { exact: true }).waitFor();
-    await chosen(page).getByText('2 messages', { exact: true }).waitFor();
+    await foot.getByText('2 messages', { exact: true }).waitFor();
+    await chosen(page).getByText('2 msgs', { exact: true }).waitFor();
     assert.deepEqual(pageErrors, []);
   });
 
@@ -170,7 +170,7 @@ describe('the console, while records change', () => {
     const moved = ['about user-3', 'about user-60'];
     const expected = ['about a new user', ...moved, ...before.filter((name) => !moved.includes(name))];
     await untilEqual(() => namesOf(page), expected);
-    await untilMatch(() => page.locator(':focus').innerText(), /^about user-60\n[\s\S]*2 messages/);
+    await untilMatch(() => page.locator(':focus').innerText(), /^about user-60\n[\s\S]*2 msgs/);
     await untilMatch(() => chosen(page).innerText(), /^about user-2\n/);
     assert.deepEqual(pageErrors, []);
   });
@@ -181,7 +181,7 @@ describe('the console, while records change', () => {
     await page.evaluate("document.querySelector('.conversation-list').scrollTop = 100");
     const before = await namesOf(page);
     await service.load([message(idOf(30), now + 90, { query: 'Again' })]);
-    await page.getByRole('link', { name: 'about user-30' }).getByText('2 messages').waitFor();
+    await page.getByRole('link', { name: 'about user-30' }).getByText('2 msgs').waitFor();
     assert.deepEqual(await namesOf(page), before);
   });
 });

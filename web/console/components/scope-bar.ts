@@ -1,15 +1,14 @@
 import { el, h, useEffect } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
 import { useAll } from '../hooks/use-all.ts';
-import { type FilterChange, hrefWith, useFilters } from '../state/route.ts';
+import { type FilterChange, hrefWith, readFilters, useFilters } from '../state/route.ts';
 import { rememberScope, viewsWithPeriod } from '../state/scope.ts';
-import { timeText } from '../state/times.ts';
+import { daySeconds, timeText } from '../state/times.ts';
 import type { App } from '../state/types.ts';
 
 const hidden = (text: string) => el('span.hidden-label', text);
 const periods: readonly (readonly [string, string])[] = [7, 30, 90].map((days) => [`${days}`, `Last ${days} days`]);
 const periodDefault = '30';
-const daySeconds = 86_400;
 
 /** The app and the period of the view, beside its menu. Another choice opens the view at its beginning. */
 export function ScopeBar({ view }: { view: string }) {
@@ -18,7 +17,8 @@ export function ScopeBar({ view }: { view: string }) {
   const { app_id = '', days, from, to } = filters;
   useEffect(() => rememberScope(filters), [app_id, days, from, to]);
   const change = (values: FilterChange) => {
-    location.hash = hrefWith([view], { ...filters, ...values });
+    // The browser's address: that of a link that was clicked just now may not be shown yet.
+    location.hash = hrefWith([view], { ...readFilters(), ...values });
   };
   const isKnown = apps.rows.some(({ id }) => id === app_id);
   const hasDates = from !== undefined || to !== undefined;

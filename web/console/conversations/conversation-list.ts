@@ -38,6 +38,7 @@ export function ConversationList({
   const isFirstPage = list.isLoading && entries.length === 0;
   const isApart = open !== undefined && !isListed && !isFirstPage && summaryOf(open.id) !== undefined;
   const shown: readonly ConversationEntry[] = isApart ? [{ ...open, hits: [] }, ...entries] : entries;
+  const namesApp = new Set(shown.map(({ app_id }) => app_id)).size > 1;
   const apart = list.hasMore ? 'Not in the part of the list that was read.' : 'Not in this list.';
   // Rows are taller with their summaries.
   const isComplete = entries.every(({ id }) => summaryOf(id) !== undefined);
@@ -68,6 +69,7 @@ export function ConversationList({
             summary: summaryOf(entry.id),
             isOpen,
             apart: isOpen && isApart ? apart : undefined,
+            namesApp,
             filters,
           };
           return h('li', { key: entry.id }, h(Row, row));
@@ -84,14 +86,13 @@ export function ConversationList({
 function NoMatch({ filters }: { filters: Filters }) {
   const { body } = useResponse<SearchCounts>(pathOf(['admin', 'search', 'counts'], queryOf(filters)));
   const suggestion = body?.suggestion;
+  const link = (look: string, change: Filters, text: string) =>
+    h('a', { class: `button ${look}`, href: hrefWith(['conversations'], change) }, text);
   return [
-    'Nothing matches. ',
-    suggestion && [
-      'Did you mean ',
-      h('a', { href: hrefWith(['conversations'], { ...filters, q: suggestion }) }, suggestion),
-      '? ',
-    ],
-    h('a', { href: hrefWith(['conversations'], {}) }, 'Clear the filters'),
+    el('strong', 'Nothing matches.'),
+    el('span', filters.q === undefined ? 'No message has all of these filters.' : `No message has “${filters.q}”.`),
+    suggestion && link('primary', { ...filters, q: suggestion }, `Search for “${suggestion}”`),
+    link('', {}, 'Clear the filters'),
   ];
 }
 
@@ -101,41 +102,64 @@ type RowProps = {
   isOpen: boolean;
   /** Why the row is before all others, if it is. */
   apart: string | undefined;
+  /** There are several apps in the list. */
+  namesApp: boolean;
   filters: Filters;
 };
 
-function Row({ entry, summary, isOpen, apart, filters }: RowProps) {
+function Row({ entry, summary, isOpen, apart, namesApp, filters }: RowProps) {
   const { hits } = entry;
   const [hit] = hits;
   const at = hit?.created_at ?? summary?.last_message_at ?? null;
+  const name = summary?.name ?? '…';
+  const words = wordsOf(filters.q ?? '');
+  // The title may be the text that was found, and the text of a message without an answer is its query.
+  const found = hit !== undefined && !isAlike(hit.snippet, name) ? hit : undefined;
+  const last = summary && (isAlike(summary.last_text, name) ? 'no answer' : summary.last_text);
   return h(
     'a',
     { href: hrefWith(placeOf(entry), filters), 'aria-current': isOpen ? 'true' : undefined },
-    el('span.name.one-line', summary?.name ?? '…'),
+    el('span.name.one-line', h(Marked, { text: name, ranges: found ? [] : matchesIn(name, words) })),
     h(
       'span',
-      { class: `words ${hit === undefined ? 'one-line' : 'two-lines'}` },
-      h(Marked, { text: hit?.snippet ?? summary?.last_text ?? '', ranges: hit?.ranges ?? [], draw: plain }),
+      { class: `words ${found === undefined ? 'one-line' : 'two-lines'}` },
+      h(Marked, { text: found?.snippet ?? last ?? '', ranges: found?.ranges ?? [], draw: plain }),
     ),
-    el('span.soft.one-line.statistics', summary && h(Statistics, { summary, hits, filters })),
+    el('span.soft.statistics', summary && h(Statistics, { summary, hits, namesApp, words })),
     el('span.soft.when', h(Signs, { summary }), h(Time, { at, none: '', form: briefForm(at ?? 0) })),
     apart && el('span.soft.apart', apart),
   );
 }
 
-type StatisticsProps = { summary: ConversationSummary; hits: readonly SearchHit[]; filters: Filters };
+/** A text as long as this may be only the beginning. */
+const cutUnits = 150;
 
-function Statistics({ summary, hits, filters: { q = '', app_id } }: StatisticsProps) {
+/** Whether two texts begin alike. */
+function isAlike(one: string, other: string): boolean {
+  const [begin, otherBegin] = [one, other].map((text) => text.trim().slice(0, cutUnits));
+  return begin === otherBegin;
+}
+
+type StatisticsProps = {
+  summary: ConversationSummary;
+  hits: readonly SearchHit[];
+  namesApp: boolean;
+  words: readonly string[];
+};
+
+/** On one line: the cost gives way to the app where there are several. */
+function Statistics({ summary, hits, namesApp, words }: StatisticsProps) {
   const { user, message_count, price, currency, app_name } = summary;
-  const ranges = matchesIn(user ?? '', wordsOf(q));
-  const isById = q !== '' && hits[0]?.ranges.length === 0 && ranges.length === 0;
+  const ranges = matchesIn(user ?? '', words);
+  const isById = words.length > 0 && hits[0]?.ranges.length === 0 && ranges.length === 0;
   return [
-    h('span', { title: user }, h(Marked, { text: user ?? 'no user', ranges })),
-    el('span', counted(message_count, 'message')),
+    h('span', { title: user, class: 'one-line' }, h(Marked, { text: user ?? 'no user', ranges })),
+    el('span', counted(message_count, 'msg')),
     hits.length > 1 && el('span', counted(hits.length, 'hit')),
     isById && el('span', 'matches an id'),
-    price !== null && price > 0 && el('span', money(price, currency ?? '')),
-    app_id === undefined && h('span', { title: app_name }, app_name),
+    namesApp
+      ? h('span', { title: app_name, class: 'one-line' }, app_name)
+      : price !== null && price > 0 && el('span', money(price, currency ?? '')),
   ];
 }
 
@@ -150,5 +174,5 @@ const Sign = ({ n, label }: { n: number; label: 'disliked' | 'failed' }) =>
     'span',
     { class: `sign ${label}`, role: 'img', 'aria-label': `${n} ${label}`, title: `${n} ${label}` },
     h(Icon, { name: label }),
-    n,
+    n > 1 && n,
   );

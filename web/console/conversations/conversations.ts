@@ -1,5 +1,6 @@
 import { el, h, useEffect, useRef, useState } from '../../shared/dom.ts';
 import { ViewSearch } from '../components/search-field.ts';
+import { Nothing } from '../components/ui.ts';
 import { useMedia } from '../hooks/use-media.ts';
 import { useTitle } from '../hooks/use-title.ts';
 import { hrefWith, readFilters, readRoute, useFilters, type ViewProps } from '../state/route.ts';
@@ -45,7 +46,13 @@ export function ConversationsView({ rest: [app_id, conversation_id, message_id] 
       h(ConversationList, { conversations, open, filters, isSearch, box }),
     ),
     open === undefined
-      ? h(NoConversation, { text: entries.length > 0 ? 'Choose a conversation to read it.' : '' })
+      ? h(NoConversation, {
+          text: list.isLoading
+            ? ''
+            : entries.length > 0
+              ? 'Choose a conversation to read it.'
+              : 'No conversation to read.',
+        })
       : h(OpenConversation, {
           key: `${open.app_id} ${open.id}`,
           app_id: open.app_id,
@@ -59,13 +66,13 @@ export function ConversationsView({ rest: [app_id, conversation_id, message_id] 
 
 function NoConversation({ text }: { text: string }) {
   useTitle('Conversations');
-  return el('p.soft.nothing-chosen', text);
+  return el('div.nothing-chosen', text && h(Nothing, { icon: 'conversations' }, text));
 }
 
 /** The field for the search. Its text is in the address once the user has stopped typing for a moment. */
 function Search({ q }: { q: string }) {
   const [typed, setTyped] = useState(q);
-  const { filters, setFilters } = useFilters();
+  const { setFilters } = useFilters();
   const latest = useRef(q);
   useEffect(() => {
     // The address changed otherwise: by a link, or back.
@@ -79,7 +86,7 @@ function Search({ q }: { q: string }) {
       latest.current = search;
       // Without a search, the open conversation stays. A search opens its newest hit.
       if (search === '') setFilters({ q: undefined }, 'replace');
-      else location.replace(hrefWith(['conversations'], { ...filters, q: search }));
+      else location.replace(hrefWith(['conversations'], { ...readFilters(), q: search }));
     };
     const timer = setTimeout(apply, search === '' ? 0 : typingMillis);
     return () => clearTimeout(timer);

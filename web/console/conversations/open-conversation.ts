@@ -1,6 +1,5 @@
 import { el, h, useMemo, useRef, useState } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
-import { counted } from '../components/ui.ts';
 import { type List, useList } from '../hooks/use-list.ts';
 import { useMedia } from '../hooks/use-media.ts';
 import { useTitle } from '../hooks/use-title.ts';
@@ -69,7 +68,6 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
         'Conversations',
       ),
       h('h2', { id: 'transcript-title', class: 'one-line', title }, title),
-      summary && el('span.soft', counted(summary.message_count, 'message')),
       hits.rows.length > 0 && h(HitSteps, { hits, message_id, goTo }),
       !isWide && inspector && el('details.inspector-menu', el('summary', 'Details'), inspector),
     ),

@@ -4,7 +4,7 @@ import { DownloadButton } from '../components/download.ts';
 import { useResponse } from '../hooks/use-reading.ts';
 import { pathOf } from '../state/api.ts';
 import { useChanges } from '../state/changes.ts';
-import { type FilterChange, type Filters, hrefOf, hrefWith } from '../state/route.ts';
+import { type FilterChange, type Filters, hrefOf, hrefWith, readFilters } from '../state/route.ts';
 import type { SearchCounts } from '../state/types.ts';
 import { dayOf, isSearched, queryOf } from './search-query.ts';
 
@@ -25,7 +25,7 @@ export function SearchFilters({ filters }: { filters: Filters }) {
   const { counts, isStale } = useCounts(filters);
   const change = (values: FilterChange) => hrefWith(['conversations'], { ...filters, ...values });
   const setFilters = (values: FilterChange) => {
-    location.hash = change(values);
+    location.hash = hrefWith(['conversations'], { ...readFilters(), ...values });
   };
   // The address has the last two for the link back to the segment.
   const { segment_id, document_id, dataset_id } = filters;

@@ -1,4 +1,5 @@
 import type { Filters } from '../state/route.ts';
+import { daySeconds, daySecondsOf, dayText } from '../state/times.ts';
 
 /** The filters in the address that narrow the list, by the names of the search's parameters. `days` are whole days in UTC, up to today. */
 const filterNames =
@@ -14,16 +15,14 @@ export const isSearched = (filters: Filters): boolean =>
 /** Whether some filter is on. */
 export const isFiltered = (filters: Filters): boolean => filterNames.some((name) => filters[name] !== undefined);
 
-const secondsPerDay = 86_400;
-
 /** Parameters of the search. Within a day they stay the same, so that the list is not read again for nothing. */
 export function queryOf(
   { days, from, to, ...rest }: Filters,
   now = Date.now() / 1000,
 ): Record<string, string | number> {
-  const tomorrow = (Math.floor(now / secondsPerDay) + 1) * secondsPerDay;
-  const start = days === undefined ? secondsOf(from) : tomorrow - Number(days) * secondsPerDay;
-  const end = days === undefined ? secondsOf(to, secondsPerDay) : tomorrow;
+  const tomorrow = (Math.floor(now / daySeconds) + 1) * daySeconds;
+  const start = days === undefined ? secondsOf(from) : tomorrow - Number(days) * daySeconds;
+  const end = days === undefined ? secondsOf(to, daySeconds) : tomorrow;
   const named = Object.entries(rest).filter(([name]) => filterNames.includes(name));
   return {
     ...Object.fromEntries(named),
@@ -36,13 +35,13 @@ export function queryOf(
 function secondsOf(text: string | undefined, plus = 0): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d+$/.test(text)) return Number(text);
-  const millis = Date.parse(`${text}T00:00:00Z`);
-  return Number.isNaN(millis) ? undefined : millis / 1000 + plus;
+  const start = daySecondsOf(text);
+  return start === undefined ? undefined : start + plus;
 }
 
 /** A time in an address as the value of a date field. */
 export function dayOf(text: string | undefined, minus = 0): string {
   const seconds = secondsOf(text);
   if (text === undefined || seconds === undefined) return '';
-  return /^\d+$/.test(text) ? new Date((seconds - minus) * 1000).toISOString().slice(0, 10) : text;
+  return /^\d+$/.test(text) ? dayText(seconds - minus) : text;
 }

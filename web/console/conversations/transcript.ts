@@ -1,10 +1,11 @@
 import { button, el, h, useLayoutEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
 import { counted, ErrorNote } from '../components/ui.ts';
 import { type MessageProps, MessageView } from '../messages/message.ts';
 import { siblingsOf } from '../messages/message-actions.ts';
 import type { ApiError } from '../state/api.ts';
 import { highlight } from '../state/highlight.ts';
-import { timeText } from '../state/times.ts';
+import { daySeconds, timeText } from '../state/times.ts';
 import { History, isGone } from './transcript-history.ts';
 import { Scroll } from './transcript-scroll.ts';
 import { useLiveMessages } from './use-live-messages.ts';
@@ -132,7 +133,6 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
       h('div', { ref: below }),
       isEmpty && el('p.soft.empty', 'No messages yet.'),
     ),
-    h('p', { class: 'soft stale', role: 'status' }, isStale && 'Not up to date: the service cannot be reached.'),
     failure &&
       el(
         'div.trouble',
@@ -140,23 +140,28 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
           ? h('p', { class: 'note bad', role: 'alert' }, 'This conversation does not exist or was deleted.')
           : h(ErrorNote, { error: failure.error, retry }),
       ),
+    // Below the messages, so that it covers none and does not move them.
     el(
-      'div.newer',
+      'footer.foot.row.soft.small',
+      total !== undefined && el('span', counted(total, 'message')),
+      h('span', { class: 'stale', role: 'status' }, isStale && 'Not up to date: the service cannot be reached.'),
       h('span', { class: 'hidden-label', role: 'status' }, unseenText),
       (!scroll.isPinned || history.isDisconnected) &&
-        button({ class: scroll.unseen > 0 ? 'primary' : '', onClick: () => scroll.toNewest() }, unseenText || 'Newest'),
+        button(
+          { class: scroll.unseen > 0 ? 'primary at-end' : 'quiet at-end', onClick: () => scroll.toNewest() },
+          unseenText || 'Newest',
+          h(Icon, { name: 'down' }),
+        ),
     ),
   );
 }
-
-const secondsPerDay = 86_400;
 
 /** The day of a message, if it is another than that of the message before. */
 function dayAt({ rows, hasOlder }: History, i: number): number | undefined {
   const [before, row] = [rows[i - 1], rows[i]];
   if (row === undefined || (before === undefined && hasOlder)) return undefined;
-  const day = Math.floor(row.message.created_at / secondsPerDay);
-  return before !== undefined && Math.floor(before.message.created_at / secondsPerDay) === day ? undefined : day;
+  const day = Math.floor(row.message.created_at / daySeconds);
+  return before !== undefined && Math.floor(before.message.created_at / daySeconds) === day ? undefined : day;
 }
 
 type ItemProps = MessageProps & { day: number | undefined; isFirst: boolean };
@@ -168,7 +173,7 @@ function Item({ message, day, isFirst, before, href, isCurrent, siblings }: Item
       el(
         'div.item',
         isFirst && el('p.soft.beginning', 'The beginning of this conversation'),
-        day !== undefined && h(Day, { at: day * secondsPerDay }),
+        day !== undefined && h(Day, { at: day * daySeconds }),
         h(MessageView, { message, before, href, isCurrent, siblings }),
       ),
     [message, day, isFirst, before, href, isCurrent, siblings?.at, siblings?.ids.length],

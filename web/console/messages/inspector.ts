@@ -34,7 +34,14 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
       fact('App', h('a', { href: hrefWith(['conversations'], { app_id }) }, app_name)),
       fact('Created', h(Time, { at: created_at })),
       fact('Last', h(Time, { at: last_message_at })),
-      fact('ID', [el('code', summary.id), ' ', h(CopyButton, { text: summary.id, label: 'Copy id', icon: 'copy' })]),
+      fact(
+        'ID',
+        [
+          h('code', { class: 'one-line', title: summary.id }, summary.id),
+          h(CopyButton, { text: summary.id, label: 'Copy id', icon: 'copy' }),
+        ],
+        'id',
+      ),
     ),
     group(
       'Numbers',
@@ -82,7 +89,7 @@ function Loaded({ shown }: Pick<Props, 'shown'>) {
     ],
     median !== undefined && [
       h('dt', { title }, 'Latency'),
-      el('dd', `median ${millis(median * 1000)}, longest ${millis((seconds.at(-1) ?? 0) * 1000)}`),
+      el('dd', `median ${millis(median * 1000)}, max ${millis((seconds.at(-1) ?? 0) * 1000)}`),
     ],
   ];
 }

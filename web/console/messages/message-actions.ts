@@ -21,7 +21,7 @@ export function MessageActions({ message, href }: { message: ShownMessage; href:
     ),
     h(Collapsible, {
       id: `${id} json`,
-      title: [h(Icon, { name: 'code' }), el('span.hidden-label', 'JSON')],
+      title: [h(Icon, { name: 'json' }), el('span.hidden-label', 'JSON')],
       content: () => [
         h(CopyButton, { text: json(), label: 'Copy JSON' }),
         h(Truncated, { id: `${id} json`, text: json(), draw: code }),
