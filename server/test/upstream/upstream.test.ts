@@ -384,6 +384,7 @@ describe('without an upstream', () => {
     const [, json] = /^data: (.*)\n\n$/.exec(streaming.text) ?? [];
     const event = JSON.parse(json ?? '');
     assert.deepEqual([event.event, event.status, event.code], ['error', 501, 'not_implemented']);
+    assert.deepEqual([event.message, event.answer], [blocking.body.message, blocking.body.message]);
     const { body: _, ...noKey } = await service.request('POST', '/v1/chat-messages', { body: {} });
     assert.equal(noKey.status, 401);
     assert.equal((await service.request('POST', '/v1/other', { key: one.keys.app, body: {} })).status, 404);

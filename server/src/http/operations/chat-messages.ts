@@ -32,6 +32,8 @@ export const chatMessageRoutes: Routes = (app, { bearer, upstream, clock }) => {
         status: statusOf(code),
         code,
         message,
+        // dify-chat shows no message of an error, but the answer of any event.
+        answer: message,
       };
       return reply
         .header('content-type', 'text/event-stream; charset=utf-8')
