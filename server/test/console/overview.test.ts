@@ -70,7 +70,7 @@ describe('Overview in the console', () => {
     await untilEqual(numbers, [
       ['Messages', '10', '+100% from 5'],
       ['Cost', 'US$5.00', '+100% from US$2.50'],
-      ['Users', '2', '+100% from 1', '5 messages per user'],
+      ['Users', '2', '+100% from 1', '5 messages each'],
       ['Tokens', '100', '+100% from 50'],
       ['Disliked', '20%', '2 of 10; −80 pp from 100%'],
       ['Failed', '10%', '1 of 10; +10 pp from 0%'],

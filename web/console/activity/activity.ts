@@ -1,6 +1,7 @@
 import { type ComponentChildren, el, h, useEffect, useMemo } from '../../shared/dom.ts';
 import { Select } from '../../shared/select.ts';
 import { FilterChips } from '../components/chips.ts';
+import { DayField } from '../components/day-field.ts';
 import { Page } from '../components/page.ts';
 import { FilterSearch } from '../components/search-field.ts';
 import { type Column, DataTable } from '../components/table.ts';
@@ -9,6 +10,7 @@ import { useAll } from '../hooks/use-all.ts';
 import { type List, useList } from '../hooks/use-list.ts';
 import { pathOf } from '../state/api.ts';
 import { type FilterAccess, type Filters, hrefOf, useFilters } from '../state/route.ts';
+import { daySeconds, daySecondsOf, timeText } from '../state/times.ts';
 import type { Activity, Key } from '../state/types.ts';
 import { actions, countedKind, hrefOfRecord, kinds } from './activity-labels.ts';
 
@@ -35,15 +37,12 @@ export function ActivityView() {
   );
 }
 
-const daySeconds = 86_400;
-const dayText = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 10);
-
 /** The audit log with the filters of an address. `days` counts back from now; `day` is one day in UTC. */
 export function useActivity({ days, day, ...filters }: Filters, limit: number): List<Activity> {
   const { key_id, action, record, record_id, dataset_id, document_id } = filters;
   const [from, to] = useMemo(() => {
-    const start = Date.parse(`${day}T00:00:00Z`) / 1000;
-    if (day !== undefined && !Number.isNaN(start)) return [start, start + daySeconds];
+    const start = day === undefined ? undefined : daySecondsOf(day);
+    if (start !== undefined) return [start, start + daySeconds];
     return [days && Math.floor(Date.now() / 1000) - Number(days) * daySeconds, undefined];
   }, [days, day]);
   // They are most of the log, and rarely what a reader looks for.
@@ -53,57 +52,44 @@ export function useActivity({ days, day, ...filters }: Filters, limit: number): 
   return useList<Activity>(pathOf(['admin', 'activity'], query));
 }
 
-const periods: readonly [days: string, label: string][] = [
-  ['7', 'Last 7 days'],
-  ['30', 'Last 30 days'],
-];
-
 function FilterBar({ filters, setFilters }: FilterAccess) {
-  const now = Date.now() / 1000;
-  const lastDays = ['Today', 'Yesterday'].map((label, ago) => [dayText(now - ago * daySeconds), label] as const);
   const { rows: keys } = useAll<Key>('/admin/keys');
   const names = keys.map(({ id, name, kind }): [string, string] => [id, name || `${kind} key ${id.slice(0, 8)}`]);
-  const select = (name: string, label: string, none: string, options: readonly [string, string][]) => {
+  const select = (name: string, label: string, none: string, options: Options) => {
     const value = filters[name] ?? '';
-    const isListed = options.some(([one]) => one === value);
-    const unlisted: [string, string][] = isListed || value === '' ? [] : [[value, value]];
-    const change = (value: string) => setFilters({ [name]: value });
-    return h(Select, { class: 'row', label, value, options: [['', none], ...unlisted, ...options], change });
+    const isListed = value === '' || options.some(([one]) => one === value);
+    const all = [['', none] as const, ...options, ...(isListed ? [] : [[value, value] as const])];
+    const change = (value: string) => setFilters({ [name]: value, ...(name === 'days' && { day: '' }) });
+    return h(Select, { label: el('span.hidden-label', label), value, options: all, change });
   };
   return el(
-    'div.stack',
-    el(
-      'div.row',
-      h(FilterSearch, { label: 'ID of a record, or a part of it', name: 'record_id' }),
-      select('key_id', 'By', 'anyone', names),
-      select('record', 'Records', 'all kinds', Object.entries(kinds)),
-    ),
-    el(
-      'div.row',
-      h(FilterChips, { label: 'Action', name: 'action', values: Object.entries(actions) }),
-      h(FilterChips, { label: 'More', name: 'appends', values: [['shown', 'With stored messages']] }),
-    ),
-    el(
-      'div.row',
-      h(FilterChips, { label: 'Day', name: 'day', values: lastDays }),
-      h(FilterChips, { label: 'Period', name: 'days', values: periods }),
-      h('input', {
-        type: 'date',
-        'aria-label': 'Day',
-        value: filters.day ?? '',
-        onChange: (event: Event) => setFilters({ day: (event.target as HTMLInputElement).value, days: '' }),
-      }),
-    ),
+    'div.row.activity-tools',
+    h(FilterSearch, { label: 'ID of a record', name: 'record_id' }),
+    select('key_id', 'By', 'By anyone', names),
+    select('action', 'Action', 'All actions', Object.entries(actions)),
+    select('record', 'Records', 'All records', Object.entries(kinds)),
+    select('days', 'When', filters.day ? 'One day' : 'Any time', periods),
+    h(DayField, { label: 'Day', value: filters.day ?? '', change: (day) => setFilters({ day, days: '' }) }),
+    h(FilterChips, { label: 'More', name: 'appends', values: [['shown', 'With stored messages']] }),
   );
 }
 
+/** Days up to now. */
+const periods: Options = [
+  ['1', 'Last 24 hours'],
+  ['7', 'Last 7 days'],
+  ['30', 'Last 30 days'],
+];
+type Options = readonly (readonly [value: string, text: string])[];
+
 export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
+  const runs = runsOf(rows);
   const columns: Column<Run>[] = [
     {
       title: 'Time',
       cell: ({ at, since }) => [
-        since !== at && [h(Time, { at: since }), '–'],
-        h(Time, { at, form: since === at ? 'time' : 'clock' }),
+        since !== at && [h(Time, { at: since, form: 'clock' }), '–'],
+        h(Time, { at, form: 'clock' }),
       ],
     },
     {
@@ -111,25 +97,48 @@ export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
       cell: (entry) => [h(By, { entry }), entry.tool && el('span.soft', ` with ${entry.tool}`)],
     },
     { title: 'Action', cell: ({ action }) => h('span', { class: classOf(action) }, actions[action]) },
-    { title: 'Records', cell: countedKind },
-    { title: 'Names', cell: (entry) => entry.records.length > 0 && h(Names, { entry }) },
+    {
+      title: 'Records',
+      cell: ({ parts, count }) => (parts.length > 1 ? counted(count, 'record') : countedKind(parts[0])),
+    },
+    {
+      title: 'Names',
+      cell: ({ parts }) =>
+        parts.length > 1 ? h(Parts, { parts, isOpen: runs.length === 1 }) : h(Names, { entry: parts[0] }),
+    },
   ];
-  return h(DataTable<Run>, { label: 'Activity', columns, rows: runsOf(rows), rowKey: ({ id }) => id });
+  const days = [...Map.groupBy(runs, ({ at }) => timeText(at, 'longDay'))];
+  return el(
+    'div.stack.days',
+    days.map(([day, rows]) => [
+      el('p.soft.small', day),
+      h(DataTable<Run>, { key: day, label: `Activity, ${day}`, columns, rows, rowKey: ({ id }) => id }),
+    ]),
+  );
 }
 
-/** An entry, or several appends of one key in an hour. `since` is the time of the first one. */
-type Run = Activity & { since: number };
+/** An entry, or what one key imported in an hour: several appends, or several kinds of record. `since` is the time of the first one. */
+type Run = Activity & { since: number; parts: readonly [Activity, ...Activity[]] };
 
 function runsOf(rows: readonly Activity[]): Run[] {
   const byRun = Map.groupBy(rows, ({ id, at, key_id, action, record }) => {
-    const isAppend = action === 'import' && (record === 'message' || record === 'conversation');
-    return isAppend ? `${Math.floor(at / 3_600)} ${key_id} ${record}` : id;
+    if (action !== 'import') return id;
+    const isAppend = record === 'message' || record === 'conversation';
+    return `${Math.floor(at / 3_600)} ${key_id} ${isAppend ? record : ''}`;
   });
-  return [...byRun.values()].map((run) => ({
-    ...(run[0] as Activity),
-    since: run.at(-1)?.at ?? 0,
-    count: run.reduce((sum, { count }) => sum + count, 0),
-  }));
+  return [...byRun.values()].map((run) => {
+    const kinds = [...Map.groupBy(run, ({ record }) => record).values()].map((entries) => ({
+      ...(entries[0] as Activity),
+      count: entries.reduce((sum, { count }) => sum + count, 0),
+    }));
+    const [first, ...others] = kinds;
+    return {
+      ...(first as Activity),
+      since: run.at(-1)?.at ?? 0,
+      count: kinds.reduce((sum, { count }) => sum + count, 0),
+      parts: [first as Activity, ...others],
+    };
+  });
 }
 
 const classOf = (action: Activity['action']): string =>
@@ -145,6 +154,15 @@ export function By({ entry: { key_id, key_name }, isText, none = 'command line' 
   return h(isText ? 'span' : 'a', { href: isText ? undefined : href, title: `key ${key_id}` }, name);
 }
 
+/** The kinds of record of an import; their names are folded. */
+const Parts = ({ parts, isOpen }: { parts: readonly Activity[]; isOpen: boolean }) =>
+  h(
+    'details',
+    { class: 'names parts', open: isOpen },
+    el('summary.one-line', parts.map(countedKind).join(', ')),
+    parts.map((entry) => el('div', el('span.soft', countedKind(entry)), h(Names, { entry }))),
+  );
+
 /** The name of the first record; the others are folded. */
 function Names({ entry: { record, records, count } }: { entry: Activity }) {
   const name = ({ id, name, path }: Activity['records'][number]): ComponentChildren => {
@@ -158,6 +176,7 @@ function Names({ entry: { record, records, count } }: { entry: Activity }) {
   };
   const [first, ...folded] = records.map(name);
   const rest = count - records.length;
+  if (first === undefined) return null;
   return el(
     'div.names',
     first,

@@ -50,11 +50,12 @@ export const FailureTable = ({ failures }: { failures: readonly Failure[] }) =>
             { title: 'Last', cell: ({ last_at }) => h(Time, { at: last_at }) },
             {
               title: 'Request id',
-              cell: ({ request_id: id }) => [
-                el('code', id.slice(0, 8)),
-                ' ',
-                h(CopyButton, { text: id, label: `Copy ${id.slice(0, 8)}`, icon: 'copy' }),
-              ],
+              cell: ({ request_id: id }) =>
+                el(
+                  'span.row',
+                  el('code', id.slice(0, 8)),
+                  h(CopyButton, { text: id, label: `Copy ${id.slice(0, 8)}`, icon: 'copy' }),
+                ),
             },
           ],
         }),

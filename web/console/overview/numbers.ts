@@ -74,7 +74,7 @@ export function totalsOf({ totals, before, ...rest }: Overview, app_id?: string)
 }
 
 const perUser = ({ messages, users }: Overview['totals']): string =>
-  users === 0 ? '' : `${brief(messages / users)} messages per user`;
+  users === 0 ? '' : `${brief(messages / users)} messages each`;
 
 type Props = {
   overview: Overview;
