@@ -25,5 +25,5 @@ export function Lazy<P extends object>({ load, props }: Props<P>) {
   if (!hasFailed) return null;
   // Browsers do not repeat a failed import.
   const error = new Error('This part of the console could not be loaded.');
-  return h(ErrorNote, { error, retry: () => location.reload(), label: 'Load the page again' });
+  return h(ErrorNote, { error, retry: () => location.reload(), label: 'Reload the page' });
 }

@@ -84,7 +84,7 @@ function KeyField({ kinds, kind, setKind, shared, allowsSession }: KeyProps) {
         autoComplete: 'off',
         spellCheck: false,
         value: shared.keys[kind] ?? '',
-        placeholder: allowsSession ? 'empty: your session of the console' : 'cleared when you leave this page',
+        placeholder: allowsSession ? 'empty: your console session' : 'cleared when you leave this page',
         onInput: (event: Event) => shared.storeKey(kind, (event.target as HTMLInputElement).value),
       }),
     ),

@@ -309,7 +309,7 @@ describe('keys in the console', () => {
     await page.locator('.facts').getByText('datasets Shelf 0').waitFor();
     await page.getByText('Rejected, 24 h').waitFor();
     await page.getByRole('heading', { name: 'Changes with this key' }).waitFor();
-    await page.getByText('None, as far as the audit log reaches.').waitFor();
+    await page.getByText('None in the audit log.').waitFor();
     await checkInBothThemes(page);
     await page.getByRole('link', { name: 'All keys' }).click();
     await row('librarian').waitFor();

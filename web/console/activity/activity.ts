@@ -33,7 +33,7 @@ export function ActivityView() {
     h(ActivityTable, { rows: list.rows }),
     isSearching
       ? h('p', { class: 'soft', role: 'status' }, 'Searching…')
-      : h(ListEnd, { list, nothing: 'Nothing was changed, as far as these filters and the audit log reach.' }),
+      : h(ListEnd, { list, nothing: 'The audit log has no changes with these filters.' }),
   );
 }
 

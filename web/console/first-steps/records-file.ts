@@ -37,7 +37,7 @@ export function RecordsFile({ imported }: { imported: () => void }) {
       onDragLeave: () => setOver(false),
     },
     el('h2', 'Or begin with records'),
-    el('p.soft', 'Drop a file of records here (lines of JSON), or choose one. All or nothing is imported.'),
+    el('p.soft', 'Drop a file of records (lines of JSON) here, or choose one. The import is all or nothing.'),
     el(
       'div.row',
       el(

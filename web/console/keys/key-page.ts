@@ -53,7 +53,7 @@ export function KeyPage({ id, of: key, list, act }: Props) {
       h(ActivityTable, { rows: changes.rows }),
       changes.hasMore
         ? h('a', { href: hrefWith(['activity'], { key_id: id }) }, 'All changes')
-        : h(ListEnd, { list: changes, nothing: 'None, as far as the audit log reaches.' }),
+        : h(ListEnd, { list: changes, nothing: 'None in the audit log.' }),
     ),
   );
 }

@@ -30,7 +30,7 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
 
   const cancel = () => {
     const isChanged = draft !== undefined && draft.text !== draft.base.chunk.content;
-    if (isChanged && !confirm('Discard the text that is not saved?')) return;
+    if (isChanged && !confirm('Discard the unsaved text?')) return;
     discardDraft(path);
     close(draft?.base.chunk);
   };

@@ -8,7 +8,7 @@ export function problemOf(text: string): string | undefined {
   if (!notBlank.test(text)) return 'The text is blank.';
   if (text.length > unitsMax) return 'The text is too long.';
   if (text.includes('\0')) return 'The text contains a NUL character.';
-  if (!text.isWellFormed()) return 'The text contains half a character.';
+  if (!text.isWellFormed()) return 'The text contains an incomplete character.';
   return undefined;
 }
 

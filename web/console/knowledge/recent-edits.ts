@@ -14,6 +14,6 @@ function Edits({ filters }: { filters: Filters }) {
     h(ActivityTable, { rows: list.rows }),
     list.hasMore
       ? h('a', { href: hrefWith(['activity'], filters) }, 'All edits')
-      : h(ListEnd, { list, nothing: 'No edits, as far as the audit log reaches.' }),
+      : h(ListEnd, { list, nothing: 'No edits in the audit log.' }),
   );
 }

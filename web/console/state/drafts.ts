@@ -19,7 +19,7 @@ export function discardDraft(path: string): void {
 
 /** Asks the user if there are drafts. They are discarded if the user leaves. */
 export function mayLeave(): boolean {
-  if (drafts.size > 0 && !confirm('You have text that is not saved. Leave and lose it?')) return false;
+  if (drafts.size > 0 && !confirm('You have unsaved text. Leave and lose it?')) return false;
   drafts.clear();
   return true;
 }

@@ -29,7 +29,7 @@ function Users() {
   return h(
     Page,
     { title: 'Users' },
-    h(FilterSearch, { label: 'Search users by a part of their name' }),
+    h(FilterSearch, { label: 'Search users by part of their name' }),
     h(DataTable<User>, {
       label: 'Users',
       columns: columnsOf(app_id).filter(({ order }) => !isPhone || onPhones.includes(order)),
