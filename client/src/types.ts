@@ -16,21 +16,21 @@ export type GetConversationHistoryQuery = {
 
 /** List Conversations: query. */
 export type GetConversationsQuery = {
-  /** End-user identifier. Only conversations of this user exist then. */
+  /** End-user identifier. If present, only conversations of this user exist. */
   user?: string | undefined;
   /** Earliest creation time. Unix epoch seconds. */
   created_after?: number | undefined;
-  /** End of the time range of creation, exclusive. Unix epoch seconds. */
+  /** Latest creation time, exclusive. Unix epoch seconds. */
   created_before?: number | undefined;
   /** Cursor: returns only conversations after the conversation with this ID. */
   last_id?: string | undefined;
-  /** Another name of `last_id`, if that is absent. */
+  /** Another name for `last_id`, which takes precedence. */
   first_id?: string | undefined;
-  /** The end of an earlier page in the same order, from its `Link` header. `last_id` is ignored then. */
+  /** The cursor in the `Link` header of an earlier page in the same order. If present, `last_id` is ignored. */
   cursor?: string | undefined;
   /** Number of conversations returned per request. */
   limit?: number | undefined;
-  /** Order, then by id. With `-`: descending. */
+  /** Sort order, then by id. `-` means descending. */
   sort_by?: 'created_at' | '-created_at' | 'updated_at' | '-updated_at' | undefined;
 };
 
@@ -108,7 +108,7 @@ export type ListKnowledgeBasesQuery = {
   page?: number | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Only items with this text in the name. A–Z match in any case. */
+  /** Only items whose name contains this. A–Z match in any case. */
   keyword?: string | undefined;
   /** Only knowledge bases with all of these tags. */
   tag_ids?: string[] | undefined;
@@ -134,7 +134,7 @@ export type ListKnowledgeDocumentsQuery = {
   page?: number | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Only items with this text in the name. A–Z match in any case. */
+  /** Only items whose name contains this. A–Z match in any case. */
   keyword?: string | undefined;
   /** Only this `display_status`. */
   status?: 'available' | 'disabled' | 'archived' | 'indexing' | 'queuing' | 'paused' | 'error' | undefined;
@@ -168,7 +168,7 @@ export type ListKnowledgeSegmentsQuery = {
   page?: number | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Only items with this text in the text. A–Z match in any case. */
+  /** Only items whose text contains this. A–Z match in any case. */
   keyword?: string | undefined;
   /** Only segments with one of these statuses. */
   status?: string[] | undefined;
@@ -200,7 +200,7 @@ export type ListKnowledgeChildChunksQuery = {
   page?: number | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Only items with this text in the text. A–Z match in any case. */
+  /** Only items whose text contains this. A–Z match in any case. */
   keyword?: string | undefined;
 };
 
@@ -266,7 +266,7 @@ export type ExportRecordsQuery = {
   conversation_id?: string | undefined;
   /** Earliest creation time of a message. Unix epoch seconds. */
   from?: number | undefined;
-  /** End of the time range of creation time of a message, exclusive. Unix epoch seconds. */
+  /** Latest creation time of a message, exclusive. Unix epoch seconds. */
   to?: number | undefined;
   /** Only records of these kinds: a comma-separated list. With another filter only `workspace`, `app`, `conversation` and `message`. */
   kinds?: string | undefined;
@@ -292,7 +292,7 @@ export type ListUsersQuery = {
   app_id?: string | undefined;
   /** Part of the name. A–Z match in any case, other characters exactly. */
   q?: string | undefined;
-  /** Order, then by name. With `-`: descending. `app_ids` sorts by their number. */
+  /** Sort order, then by name. `-` means descending. `app_ids` sorts by the number of apps. */
   sort?:
     | 'user'
     | '-user'
@@ -480,7 +480,7 @@ export type ChangePage = {
   data: Change[];
   /** Whether more entries may follow at once. */
   has_more: boolean;
-  /** `after` of the next request. Store it together with the effect of these entries. */
+  /** Send it as `after` with the next request. Store it together with the effect of these entries. */
   cursor: string;
 };
 
@@ -513,9 +513,9 @@ export type ConversationPage = {
   data: ListedConversation[];
 };
 
-/** Whose conversation it is. */
+/** The user of the conversation. */
 export type Deletion = {
-  /** End-user identifier. Only conversations of this user exist then. */
+  /** End-user identifier. If present, only conversations of this user exist. */
   user?: string | null | undefined;
 };
 
@@ -1028,7 +1028,7 @@ export type Purge = {
   dry_run?: boolean | undefined;
 };
 
-/** What was erased, or for a dry run what would be. */
+/** What was erased, or, with `dry_run`, would be erased. */
 export type Purged = {
   /** Number of erased conversations, deleted ones too. */
   conversations: number;
@@ -1056,7 +1056,7 @@ export type Rename = {
   name?: string | null | undefined;
   /** Whether to derive the name from the first query again. */
   auto_generate?: boolean | undefined;
-  /** End-user identifier. Only conversations of this user exist then. */
+  /** End-user identifier. If present, only conversations of this user exist. */
   user?: string | null | undefined;
 };
 
@@ -1224,15 +1224,15 @@ export type UserAction = {
   button_style: 'primary' | 'default' | 'accent' | 'ghost';
 };
 
-/** A record that differs from what an earlier entry or the start of the feed showed. */
+/** A record of the initial snapshot, or one that was created, changed or deleted. */
 export type ChangedRecord<Kind, Fields> = {
-  /** Position of this entry: `after` of a request that continues behind it. */
+  /** Position of this entry. Send it as `after` to continue from here. */
   cursor: string;
   /** ID of the record. A model provider is identified by its name. */
   id: string;
   /** Time of the change. Entries of the initial snapshot have the time of the request. Unix epoch seconds. */
   at: number;
-  /** Whether the record was deleted or erased. A conversation that is gone takes its messages with it. */
+  /** Whether the record was deleted or erased. If a conversation is gone, so are its messages. */
   gone: boolean;
   /** IDs of what the record belongs to: `workspace_id`, and below it what its kind has. */
   path: Record<string, string>;
@@ -1274,11 +1274,11 @@ export type AppRecord = {
   name: string;
   /** App mode, for example `chat`. */
   mode: string;
-  /** Days after its last message after which a conversation is erased; null for `RETENTION_DAYS`. */
+  /** Days from the last message of a conversation until it is erased; null for `RETENTION_DAYS`. */
   retention_days: number | null;
   /** Description. */
   description: string | null;
-  /** Values that replace the defaults of `GET /v1/parameters`, by their names there. */
+  /** Values that replace the defaults of `GET /v1/parameters`, by name. */
   parameters: Record<string, unknown> | null;
   /** Values that replace the defaults of `GET /v1/site`. */
   site: Record<string, unknown> | null;
@@ -1448,7 +1448,7 @@ export type ConversationRecord = {
   created_at: number;
   /** Whether it is deleted. Readers cannot see a deleted conversation. */
   deleted: boolean;
-  /** Whether it is kept although it is older than the period of retention. */
+  /** Whether it is protected from retention. */
   hold: boolean;
   /** Name; null if it is derived from the query of the first message. */
   name: string | null;

@@ -75,7 +75,7 @@ export const settings = {
     5_000,
     100,
     600_000,
-    'PostgreSQL: milliseconds until a statement, or waiting for a connection, is cancelled',
+    'PostgreSQL: maximum milliseconds for a statement, the wait for a connection included',
   ),
   database_wait: integer(30, 0, 3_600, 'PostgreSQL: seconds to wait at the start until the server accepts connections'),
   database_prepared: onOff(
@@ -97,7 +97,7 @@ export const settings = {
   page_order: choice(
     'newest_first',
     pageOrders,
-    'order of messages in a page when the request gives none (`oldest_first` if a Dify installation owns the data)',
+    'order of messages in a page, unless the request sets it (default `oldest_first` if a Dify installation owns the data)',
   ),
   log_level: choice('info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'log level'),
   log_format: choice(
@@ -115,7 +115,7 @@ export const settings = {
   ),
   changes: onOff(
     'on',
-    'the change feed, `on` or `off`, the same for all processes of a database; after `off`, readers start again',
+    'the change feed, `on` or `off`; must be the same for all processes of a database; after `off`, readers start again',
   ),
   search: onOff(
     'on',
@@ -125,40 +125,40 @@ export const settings = {
   retention_days: {
     fallback: undefined,
     allowed: `a whole number from 0 to ${limits.retentionDaysMax}`,
-    help: 'days after its last message until a conversation is erased, for apps without `retention_days`; 0 for never; without a value, the last one stays in force',
+    help: 'days from the last message of a conversation until it is erased, for apps without `retention_days`; 0 for never; if not set, the last value stays in force',
     parse: (text) => parseInteger(text, 0, limits.retentionDaysMax),
   } satisfies Setting<number | undefined>,
   dify_database_url: {
     fallback: undefined,
     allowed: 'postgres://USER:PASSWORD@HOST:PORT/DATABASE',
-    help: 'the database of a Dify installation, for `backscroll import --from-dify`; with UPSTREAM_URL, that installation is the upstream and owns the data: `serve` follows it',
+    help: 'the database of a Dify installation, for `backscroll import --from-dify`; with UPSTREAM_URL, that installation owns the data, and `serve` follows it',
     parse: (text) => text,
     withoutSecret: () => '…',
   } satisfies Setting<string | undefined>,
   dify_api_key: secret(
-    'knowledge keys of that Dify installation, one for each workspace, separated by commas, for `--dify-url`',
+    'knowledge keys of the Dify installation, one for each workspace, separated by commas, for `--dify-url`',
   ),
   dify_dataset_key: secret(
-    'a knowledge key of the Dify installation that owns the data: edits in the console are sent to that installation with it',
+    'a knowledge key of the Dify installation that owns the data, to send edits of child chunks to it',
   ),
   upstream_url: {
     fallback: undefined,
     allowed: 'http://HOST:PORT/PATH or https://…, without user, query and fragment',
-    help: 'the server that handles the operations of this API that Backscroll does not have, for example `http://dify-api:5001/v1`',
+    help: 'the server that gets requests for which Backscroll has no operation, for example `http://dify-api:5001/v1`',
     parse: (text) => (isUpstreamUrl(text) ? text : undefined),
     withoutSecret: (text) => text.replace(/\/\/[^/]*@/, '//…@').replace(/[?#].*/s, '?…'),
   } satisfies Setting<string | undefined>,
   public_url: {
     fallback: undefined,
     allowed: 'http://HOST:PORT or https://…, without user, path, query and fragment',
-    help: 'the address by which people reach this installation: for links to the console; a browser that shows a page of this address may send requests to `/mcp`',
+    help: 'the public address of this installation, for links to the console; pages of this origin may send requests to `/mcp`',
     parse: originOf,
     withoutSecret: (text) => text.replace(/\/\/[^/]*@/, '//…@').replace(/[?#].*/s, '?…'),
   } satisfies Setting<string | undefined>,
   metrics_token: {
     fallback: undefined,
     allowed: 'visible ASCII without spaces',
-    help: 'a bearer token that allows `/metrics` and nothing else; without it only an admin key does',
+    help: 'a bearer token that allows only `/metrics`; an admin key allows it too',
     parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
     withoutSecret: () => '…',
   } satisfies Setting<string | undefined>,

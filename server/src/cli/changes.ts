@@ -19,7 +19,7 @@ Prints changed records, one JSON object per line, as GET /admin/changes returns 
 records first.
 
 Options:
-  --after CURSOR  continue behind an entry, by its cursor; now: only later changes
+    --after CURSOR  continue after the entry with this cursor; now: only later changes
   --follow        wait for more changes, until SIGINT or SIGTERM
   --kinds KINDS   only these kinds, separated by commas: ${changeKinds.slice(0, 5).join(', ')},
                   ${changeKinds.slice(5).join(', ')}
@@ -87,8 +87,8 @@ const pollMillis = 500;
 export const reindexCommand: Command = {
   help: `Usage: backscroll reindex [--check]
 
-Builds the index of the search again, from all records. The service can run meanwhile: the search finds what is
-indexed so far. Needed only if the index is damaged; a new version of the program does it by itself if it has to.
+Rebuilds the search index from all records. The service can run meanwhile: the search finds what is indexed so far. Needed
+only if the index is damaged; a new version of the program rebuilds it by itself if necessary.
 
 Options:
   --check  compare the index with the records instead, and print the differences; exit code 1 if there are any.

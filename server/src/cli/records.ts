@@ -64,8 +64,8 @@ ${difyHelp}`,
 export const exportCommand: Command = {
   help: `Usage: backscroll export [OPTIONS] [FILE]
 
-Writes a consistent snapshot of all records, or of those that are selected, to FILE or to standard output.
-backscroll import reads them into this database or another one, even of the other engine.
+Writes a consistent snapshot of all records, or of selected ones, to FILE or to standard output. backscroll import can read
+it into this database or another one, also of the other engine.
 Keys are written as digests, never as secrets. Works while the service runs.
 
 Options:
@@ -77,8 +77,8 @@ Options:
   --kinds LIST       only records of these kinds, such as conversation,message
   --format FORMAT    records (default), or csv: one row for each message
 
-With --app, --user, --conversation, --from or --to, the file has the selected conversations and messages with the apps and
-workspaces above them, so that it can be imported, and never keys. Deleted conversations are included.`,
+With --app, --user, --conversation, --from or --to, the file has the selected conversations and messages with their apps and
+workspaces, so that it can be imported. It then never has keys. Deleted conversations are included.`,
 
   run: async (argv, config) => {
     const { values, positionals } = parse(argv, exportOptions, { max: 1 });

@@ -7,11 +7,11 @@ import { countOf, describe } from './purge.ts';
 export const retainCommand: Command = {
   help: `Usage: backscroll retain [--dry-run]
 
-Erases every conversation without a message for longer than the period of its app permanently, as the service does every
-hour: retention_days of the app, else RETENTION_DAYS, else the period that was last in force. Conversations on hold stay.
+Permanently erases conversations whose last message is older than the retention period, as the service does every hour. The
+period is retention_days of the app, else RETENTION_DAYS, else the last RETENTION_DAYS in force. Conversations on hold stay.
 
 Options:
-  --dry-run  print per app what would be erased, and erase nothing`,
+    --dry-run  print what would be erased, per app, and erase nothing`,
 
   run: async (argv, config) => {
     const { values } = parse(argv, { 'dry-run': { type: 'boolean' } }, { max: 0 });

@@ -39,9 +39,7 @@ export const periodFilters = (what: string) => {
   const seconds = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
   return {
     from: Type.Optional(Type.Integer({ ...seconds, description: `Earliest ${what}. Unix epoch seconds.` })),
-    to: Type.Optional(
-      Type.Integer({ ...seconds, description: `End of the time range of ${what}, exclusive. Unix epoch seconds.` }),
-    ),
+    to: Type.Optional(Type.Integer({ ...seconds, description: `Latest ${what}, exclusive. Unix epoch seconds.` })),
   };
 };
 

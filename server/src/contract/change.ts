@@ -20,15 +20,15 @@ export type ChangeKind = (typeof changeKinds)[number];
 
 export const Change = shape(
   {
-    cursor: text('Position of this entry: `after` of a request that continues behind it.'),
+    cursor: text('Position of this entry. Send it as `after` to continue from here.'),
     kind: choice(changeKinds, 'Kind of record.'),
     id: id('ID of the record. A model provider is identified by its name.'),
     at: epochSeconds('Time of the change. Entries of the initial snapshot have the time of the request.'),
-    gone: flag('Whether the record was deleted or erased. A conversation that is gone takes its messages with it.'),
+    gone: flag('Whether the record was deleted or erased. If a conversation is gone, so are its messages.'),
     path: texts('IDs of what the record belongs to: `workspace_id`, and below it what its kind has.'),
     record: nullable(openObject('The record, as in an export. Null if it is gone or `include` is `none`.')),
   },
-  { title: 'Change', description: 'A record that differs from what an earlier entry or the start of the feed showed.' },
+  { title: 'Change', description: 'A record of the initial snapshot, or one that was created, changed or deleted.' },
 );
 export type Change = Static<typeof Change>;
 
@@ -36,7 +36,7 @@ export const ChangePage = shape(
   {
     data: list(Change, 'Changed records.'),
     has_more: flag('Whether more entries may follow at once.'),
-    cursor: text('`after` of the next request. Store it together with the effect of these entries.'),
+    cursor: text('Send it as `after` with the next request. Store it together with the effect of these entries.'),
   },
   { title: 'ChangePage', description: 'A page of the change feed.' },
 );

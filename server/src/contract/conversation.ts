@@ -41,7 +41,7 @@ export const ConversationPage = shape(
   { title: 'ConversationPage', description: 'A page of conversations.' },
 );
 
-const user = Type.String({ description: 'End-user identifier. Only conversations of this user exist then.' });
+const user = Type.String({ description: 'End-user identifier. If present, only conversations of this user exist.' });
 
 const seconds = (description: string) =>
   Type.Optional(
@@ -55,15 +55,16 @@ const seconds = (description: string) =>
 export const ConversationListQuery = Type.Object({
   user: Type.Optional(user),
   created_after: seconds('Earliest creation time.'),
-  created_before: seconds('End of the time range of creation, exclusive.'),
+  created_before: seconds('Latest creation time, exclusive.'),
   last_id: Type.Optional(
     Type.String({ description: 'Cursor: returns only conversations after the conversation with this ID.' }),
   ),
-  first_id: Type.Optional(Type.String({ description: 'Another name of `last_id`, if that is absent.' })),
+  first_id: Type.Optional(Type.String({ description: 'Another name for `last_id`, which takes precedence.' })),
   cursor: Type.Optional(
     Type.String({
       pattern: cursorPattern.source,
-      description: 'The end of an earlier page in the same order, from its `Link` header. `last_id` is ignored then.',
+      description:
+        'The cursor in the `Link` header of an earlier page in the same order. If present, `last_id` is ignored.',
     }),
   ),
   limit: Type.Optional(
@@ -76,7 +77,7 @@ export const ConversationListQuery = Type.Object({
   ),
   sort_by: Type.Optional(
     Type.Unsafe<ConversationOrder>({
-      ...choice(conversationOrders, 'Order, then by id. With `-`: descending.'),
+      ...choice(conversationOrders, 'Sort order, then by id. `-` means descending.'),
       default: '-updated_at',
     }),
   ),
@@ -107,7 +108,7 @@ export type Rename = Static<typeof Rename>;
 /** The body of a DELETE, which may be absent. */
 export const Deletion = Type.Object(
   { user: bodyUser },
-  { title: 'Deletion', description: 'Whose conversation it is.' },
+  { title: 'Deletion', description: 'The user of the conversation.' },
 );
 
 export const MessagePath = Type.Object({ message_id: Type.String({ description: 'Message ID.' }) });

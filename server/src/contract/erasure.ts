@@ -21,7 +21,7 @@ export const Purged = shape(
     held: integer('How many of the conversations were on hold: `hold` protects from retention, not from a purge.'),
     audit_id: nullable(text('Entry of the audit log; null if nothing was erased.')),
   },
-  { title: 'Purged', description: 'What was erased, or for a dry run what would be.' },
+  { title: 'Purged', description: 'What was erased, or, with `dry_run`, would be erased.' },
 );
 export type Purged = Static<typeof Purged>;
 

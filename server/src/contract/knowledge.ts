@@ -259,28 +259,28 @@ const pageParameters = {
     }),
   ),
 };
-const keyword = (where: string) =>
-  Type.Optional(Type.String({ description: `Only items with this text in ${where}. A–Z match in any case.` }));
+const keyword = (field: string) =>
+  Type.Optional(Type.String({ description: `Only items whose ${field} contains this. A–Z match in any case.` }));
 
 export const KnowledgeBaseQuery = Type.Object({
   ...pageParameters,
-  keyword: keyword('the name'),
+  keyword: keyword('name'),
   tag_ids: Type.Optional(Type.Array(Type.String(), { description: 'Only knowledge bases with all of these tags.' })),
   include_all: Type.Optional(Type.String({ description: 'Accepted and ignored.' })),
 });
 export const DocumentQuery = Type.Object({
   ...pageParameters,
-  keyword: keyword('the name'),
+  keyword: keyword('name'),
   status: Type.Optional(
     Type.Unsafe<DisplayStatus>({ type: 'string', enum: displayStatuses, description: 'Only this `display_status`.' }),
   ),
 });
 export const SegmentQuery = Type.Object({
   ...pageParameters,
-  keyword: keyword('the text'),
+  keyword: keyword('text'),
   status: Type.Optional(Type.Array(Type.String(), { description: 'Only segments with one of these statuses.' })),
 });
-export const ChildChunkQuery = Type.Object({ ...pageParameters, keyword: keyword('the text') });
+export const ChildChunkQuery = Type.Object({ ...pageParameters, keyword: keyword('text') });
 export const SingleDocumentQuery = Type.Object({
   metadata: Type.Optional(
     Type.Unsafe<MetadataMode>({

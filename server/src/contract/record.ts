@@ -92,11 +92,11 @@ export const records = {
       Type.Integer({
         minimum: limits.retentionDaysMin,
         maximum: limits.retentionDaysMax,
-        description: 'Days after its last message after which a conversation is erased; null for `RETENTION_DAYS`.',
+        description: 'Days from the last message of a conversation until it is erased; null for `RETENTION_DAYS`.',
       }),
     ),
     description: nullable(text('Description.')),
-    parameters: nullable(openObject('Values that replace the defaults of `GET /v1/parameters`, by their names there.')),
+    parameters: nullable(openObject('Values that replace the defaults of `GET /v1/parameters`, by name.')),
     site: nullable(openObject('Values that replace the defaults of `GET /v1/site`.')),
   }),
   api_key: record('api_key', {
@@ -127,7 +127,7 @@ export const records = {
     user: nullable(text('End user of the conversation.')),
     created_at: withDefault(epochSeconds('Creation time.'), now),
     deleted: withDefault(flag('Whether it is deleted. Readers cannot see a deleted conversation.'), false),
-    hold: withDefault(flag('Whether it is kept although it is older than the period of retention.'), false),
+    hold: withDefault(flag('Whether it is protected from retention.'), false),
     name: nullable(text('Name; null if it is derived from the query of the first message.')),
     inputs: nullable(openObject('Input variables; null if they are those of the first message.')),
     introduction: nullable(text('Introduction.')),

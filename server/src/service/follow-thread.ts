@@ -52,7 +52,7 @@ async function follow(config: Config, store: Store, logger: FastifyBaseLogger, s
 
 function eventsOf(logger: FastifyBaseLogger): RunEvents {
   return {
-    begin: (schema, kind) => logger.info({ schema, kind }, 'reading the Dify'),
+    begin: (schema, kind) => logger.info({ schema, kind }, 'reading the Dify installation'),
     progress: () => undefined,
     difference: ({ kind, id }) => logger.warn({ kind, id }, 'a record differs from the Dify'),
     lag: () => undefined,

@@ -164,7 +164,7 @@ export type Dataset = {
   document_count: number;
   /** Number of words. */
   word_count: number;
-  /** Time of the last change: of its own record, or of a child chunk in it by a request, as far as the audit log reaches; null if unknown. Unix epoch seconds. */
+  /** Time of the last change of the record, or of a child chunk in it by a request that is still in the audit log; null if unknown. Unix epoch seconds. */
   changed_at: number | null;
 };
 
@@ -178,7 +178,7 @@ export type Document = {
   segment_count: number;
   /** Number of words. */
   word_count: number;
-  /** Time of the last change: of its own record, or of a child chunk in it by a request, as far as the audit log reaches; null if unknown. Unix epoch seconds. */
+  /** Time of the last change of the record, or of a child chunk in it by a request that is still in the audit log; null if unknown. Unix epoch seconds. */
   changed_at: number | null;
 };
 
@@ -192,7 +192,7 @@ export type DocumentShown = {
   segment_count: number;
   /** Number of words. */
   word_count: number;
-  /** Time of the last change: of its own record, or of a child chunk in it by a request, as far as the audit log reaches; null if unknown. Unix epoch seconds. */
+  /** Time of the last change of the record, or of a child chunk in it by a request that is still in the audit log; null if unknown. Unix epoch seconds. */
   changed_at: number | null;
   /** The document before it in the list; null for the first. */
   previous: {
@@ -223,7 +223,7 @@ export type Failure = {
   key_name: string | null;
   /** Number of responses since `first_at`. */
   count: number;
-  /** The first one; there was no pause of an hour since. Unix epoch seconds. */
+  /** Time of the first one. Since then, no hour passed without one. Unix epoch seconds. */
   first_at: number;
   /** The last one. Unix epoch seconds. */
   last_at: number;
@@ -400,7 +400,7 @@ export type OverviewDay = {
   failed: number;
   /** Sum of their total_tokens. */
   tokens: number;
-  /** Number of different users of their conversations. */
+  /** Number of different users. */
   users: number;
   /** Sums of their prices by currency, in the order of the currencies: the 20 with the most messages. */
   prices: Price[];
@@ -437,7 +437,7 @@ export type OverviewTotals = {
   failed: number;
   /** Sum of their total_tokens. */
   tokens: number;
-  /** Number of different users of their conversations. */
+  /** Number of different users. */
   users: number;
   /** Sums of their prices by currency, in the order of the currencies: the 20 with the most messages. */
   prices: Price[];
@@ -577,11 +577,11 @@ export type TrafficInterval = {
 
 /** If there is an upstream: its requests since the start of this instance. */
 export type UpstreamStatistics = {
-  /** Requests to `/v1/…` that this instance has responded to itself. */
+  /** Requests to `/v1/…` that Backscroll responded to itself. */
   served_here: number;
   /** Requests that were passed on. */
   passed_on: number;
-  /** Requests that were passed on because something is in doubt here. */
+  /** Requests that were passed on because data in Backscroll is in doubt. */
   in_doubt: number;
   /** Requests that were passed on and got no response. */
   errors: number;

@@ -52,7 +52,7 @@ export type ConversationSummary = Static<typeof ConversationSummary>;
 export const SummaryQuery = Type.Object({
   ...listParameters,
   ...conversationFilters,
-  ...periodFilters('last activity (`updated_at`)'),
+  ...periodFilters('activity (`updated_at`)'),
   id: Type.Optional(
     Type.Array(Type.String(), {
       minItems: 1,
@@ -73,7 +73,7 @@ export const LocateQuery = Type.Object({
       minimum: 0,
       maximum: limits.pageMessagesMax - 1,
       default: 0,
-      description: 'Number of newer messages that the page has before this one, if there are so many.',
+      description: 'Number of newer messages that the page should have before this one.',
     }),
   ),
 });
@@ -122,7 +122,7 @@ const prices = list(
   `Sums of their prices by currency, in the order of the currencies: the ${limits.overviewCurrenciesMax} with the most messages.`,
 );
 
-const users = integer('Number of different users of their conversations.');
+const users = integer('Number of different users.');
 
 const Totals = shape(
   { ...sums, users, prices },

@@ -6,8 +6,8 @@ import { Type } from '../type.ts';
 
 const changed_at = nullable(
   epochSeconds(
-    'Time of the last change: of its own record, or of a child chunk in it by a request, as far as the audit log reaches; ' +
-      'null if unknown.',
+    'Time of the last change of the record, or of a child chunk in it by a request that is still in the audit log; null if ' +
+      'unknown.',
   ),
 );
 const word_count = integer('Number of words.');

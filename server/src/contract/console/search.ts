@@ -58,7 +58,7 @@ const filters = {
     Type.Unsafe<'messages' | 'knowledge'>({
       ...choice(
         ['messages', 'knowledge'],
-        'Messages, or segments and child chunks. Then only `q` and `dataset_id` are allowed.',
+        'What to search: messages, or segments and child chunks. With `knowledge`, only `q` and `dataset_id` are allowed.',
       ),
       default: 'messages',
     }),
@@ -77,7 +77,7 @@ const filters = {
     }),
   ),
   from: Type.Optional(Type.Integer({ description: 'Earliest creation time. Unix epoch seconds.' })),
-  to: Type.Optional(Type.Integer({ description: 'End of the time range, exclusive. Unix epoch seconds.' })),
+  to: Type.Optional(Type.Integer({ description: 'Latest time, exclusive. Unix epoch seconds.' })),
   min_cost: Type.Optional(decimal('Only messages whose total_price is at least this, in any currency.')),
   min_latency: Type.Optional(decimal('Only messages whose provider_response_latency in seconds is at least this.')),
   segment_id: Type.Optional(Type.String({ description: 'Only messages that cite this segment.' })),

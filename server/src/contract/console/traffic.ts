@@ -12,9 +12,9 @@ const millis = (share: string) =>
 
 const Upstream = shape(
   {
-    served_here: integer('Requests to `/v1/…` that this instance has responded to itself.'),
+    served_here: integer('Requests to `/v1/…` that Backscroll responded to itself.'),
     passed_on: integer('Requests that were passed on.'),
-    in_doubt: integer('Requests that were passed on because something is in doubt here.'),
+    in_doubt: integer('Requests that were passed on because data in Backscroll is in doubt.'),
     errors: integer('Requests that were passed on and got no response.'),
     response_millis: nullable(
       number('double', 'Milliseconds until a response of the upstream begins, on average; null without one.'),
@@ -64,7 +64,7 @@ const Failure = shape(
     key_id: nullable(text('ID of the key; null without a valid key.')),
     key_name: nullable(text('Name of the key; null without a valid key.')),
     count: integer('Number of responses since `first_at`.'),
-    first_at: epochSeconds('The first one; there was no pause of an hour since.'),
+    first_at: epochSeconds('Time of the first one. Since then, no hour passed without one.'),
     last_at: epochSeconds('The last one.'),
     request_id: text('`X-Request-Id` of the last one: the log has a line with it.'),
     code: nullable(text('Error code of the last one; null if its response has none.')),

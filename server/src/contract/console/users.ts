@@ -40,7 +40,7 @@ export const UserQuery = Type.Object({
   ),
   sort: Type.Optional(
     Type.Unsafe<UserOrder>({
-      ...choice(userOrders, 'Order, then by name. With `-`: descending. `app_ids` sorts by their number.'),
+      ...choice(userOrders, 'Sort order, then by name. `-` means descending. `app_ids` sorts by the number of apps.'),
       default: '-last_at',
     }),
   ),

@@ -57,10 +57,10 @@ export const adminChangeRoutes: Routes = (app, dependencies) => {
       operationId: 'listChanges',
       summary: 'Follow changes of records',
       description:
-        'Lists records that have changed, each with its current state; several changes of a record are one entry. From the ' +
-        'start all records are listed, then the changes since. With `Accept: application/x-ndjson` or `text/event-stream` ' +
-        'entries are sent as they come, until there was none for `wait` seconds. An admin key, a session of the console, or ' +
-        'a key of kind `feed`, which sees its workspace, app or datasets. 404 if the setting `CHANGES` is `off`.',
+        'Lists changed records, each with its current state; several changes of a record may be one entry. Without `after`, ' +
+        'all records are listed first, then the changes since. With `Accept: application/x-ndjson` or `text/event-stream` ' +
+        'entries are streamed as they occur, until there was none for `wait` seconds. Requires an admin key, a console session, ' +
+        'or a key of kind `feed`, which sees its workspace, app or datasets. 404 if the setting `CHANGES` is `off`.',
       security: [...aboutAdmin.security, { feedKey: [] }],
       querystring: ChangesQuery,
       response: responses({ 200: streamed }, [400, 401, 404, 410, 503]),

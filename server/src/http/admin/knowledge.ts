@@ -94,7 +94,7 @@ export const adminKnowledgeRoutes: Routes = (app, dependencies) => {
     url: `${documentUrl}/segments`,
     operationId: 'listSegments',
     summary: 'List segments',
-    description: 'Parent chunks of a document, by position, then by id. A `cursor` is used with the same `order`.',
+    description: 'Parent chunks of a document, by position, then by id. A `cursor` is valid for one `order`.',
     params: Type.Object({ dataset_id, document_id }),
     querystring: SegmentQuery,
     row: SegmentWithChunks,

@@ -27,8 +27,8 @@ export const adminTrafficRoutes: Routes = (app, dependencies) => {
     operationId: 'getTraffic',
     summary: 'Traffic of the last hour',
     description:
-      'Requests to `/v1/…` and `/admin/records`, and all requests that failed, that this instance responded to in the last ' +
-      'hour, in intervals of ten seconds. Percentiles are accurate to about a tenth.',
+      'Requests to this instance in the last hour, in intervals of ten seconds: those to `/v1/…` and `/admin/records`, and all ' +
+      'that failed. Percentiles are accurate to about a tenth.',
     response: Traffic,
     read: async () => ({
       ...metrics.traffic.lastHour(),
@@ -42,8 +42,8 @@ export const adminTrafficRoutes: Routes = (app, dependencies) => {
     summary: 'Failed requests of the last hour',
     description:
       'Responses of this instance with a status of 400 or above, counted by status, method, route and key. A request that was ' +
-      'rejected because of its key has no key, unless a valid key is of the wrong kind. `by_key` is stored every ' +
-      `${limits.lastUsedIntervalMillis / 1000} seconds, and is that of all instances.`,
+      'rejected because of its key has no key, unless a valid key is of the wrong kind. `by_key` covers all ' +
+      `instances and is stored every ${limits.lastUsedIntervalMillis / 1000} seconds.`,
     response: Failures,
     read: async () => {
       const recent = metrics.failures.recent().slice(0, limits.failuresMax);

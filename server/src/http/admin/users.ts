@@ -21,7 +21,7 @@ export const adminUserRoutes: Routes = (app, dependencies) => {
     operationId: 'listUsers',
     summary: 'List end users',
     description:
-      'Users of all apps, or of one, with totals of their conversations there, deleted ones included. A page with `q` may ' +
+      'End users of all apps, or of one, with totals of their conversations, including deleted ones. A page with `q` may ' +
       'have fewer rows than `limit`, even none, although more follow: see `has_more`. After an import of very many ' +
       'conversations, it takes a few minutes until all are counted.',
     querystring: UserQuery,

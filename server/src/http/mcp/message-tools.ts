@@ -56,7 +56,7 @@ const listConversations = defineTool({
   title: 'List conversations',
   description:
     'Conversations, latest activity first, with counts of disliked and failed answers, price and newest text. Use it to find ' +
-    'conversations of a user, of an app or of a period. With `disliked` or `failed`, `from` and `to` are about the time of such an ' +
+    'conversations of a user, app or period. With `disliked` or `failed`, `from` and `to` are about the time of such an ' +
     'answer, and a conversation with several of them can be on several pages.',
   kinds: ['app', 'admin'],
   input: {

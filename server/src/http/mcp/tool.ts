@@ -58,7 +58,7 @@ const text_offset = Type.Optional(
   Type.Integer({
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: `Texts over ${limits.toolTextUnitsMax} characters start at this character: \`next_text_offset\` of the result before. Default: 0.`,
+    description: `Texts over ${limits.toolTextUnitsMax} characters start at this character: \`next_text_offset\` of the previous result. Default: 0.`,
   }),
 );
 

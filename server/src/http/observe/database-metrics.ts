@@ -68,7 +68,7 @@ export const databaseGauges: readonly Gauge[] = [
   ),
   {
     name: 'backscroll_dify_lag_seconds',
-    help: 'What was committed longer ago in the Dify installation that is followed is stored.',
+    help: 'Everything that was committed longer ago than this in the followed Dify installation is stored.',
     samples: ({ dify }) =>
       dify === undefined
         ? []

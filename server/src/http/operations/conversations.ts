@@ -62,8 +62,8 @@ export const conversationRoutes: Routes = (app, { store, bearer, clock, upstream
       summary: 'List Conversations',
       description:
         'Conversations of the app, or of one of its users. `last_id` selects those after a conversation of an earlier page. ' +
-        'If others follow, the response has a `Link` header with `rel="next"`: by its `cursor`, every conversation that does ' +
-        'not move is listed exactly once, also if the last one of a page moves or is deleted.',
+        'If others follow, the response has a `Link` header with `rel="next"`. Its `cursor` lists every conversation that ' +
+        'does not move exactly once, even if the last one of a page moves or is deleted.',
       querystring: ConversationListQuery,
       response: responses({ 200: ConversationPage }, [400, 401, 404]),
     },
@@ -134,7 +134,7 @@ export const conversationRoutes: Routes = (app, { store, bearer, clock, upstream
       ...about,
       operationId: 'rateMessage',
       summary: 'Submit Message Feedback',
-      description: 'Rates a message of any app, or removes the rating. The message shows it at once.',
+      description: 'Rates a message of an app of any mode, or removes the rating. Readers see it at once.',
       params: MessagePath,
       body: Rating,
       response: responses({ 200: Result }, writeErrors),
@@ -156,7 +156,8 @@ export const conversationRoutes: Routes = (app, { store, bearer, clock, upstream
       ...about,
       operationId: 'getSuggestedQuestions',
       summary: 'Get Suggested Questions',
-      description: 'Always fails with `bad_request`: the service runs no model.',
+      description:
+        'Always fails with `bad_request`, because the service runs no model. With an upstream, it is passed on.',
       params: MessagePath,
       response: responses({}, [400, 401]),
     },

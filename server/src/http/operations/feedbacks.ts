@@ -15,7 +15,7 @@ export const feedbackRoutes: Routes = (app, { store, bearer }) => {
       security: [{ appKey: [] }],
       operationId: 'getAppFeedbacks',
       summary: 'List App Feedbacks',
-      description: 'Feedback of all messages of the app, newest first. Conversations that are deleted are left out.',
+      description: 'Feedback of all messages of the app, newest first, without those of deleted conversations.',
       querystring: FeedbackListQuery,
       response: responses({ 200: AppFeedbacks }, [400, 401]),
     },

@@ -17,14 +17,18 @@ const Ready = shape(
     dify: Type.Optional(
       shape(
         {
-          messages_lag_seconds: integer('Messages that were committed in the source longer ago are stored.'),
-          others_lag_seconds: integer('Everything else that was committed in the source longer ago is stored.'),
+          messages_lag_seconds: integer(
+            'All messages that were committed in the source longer ago than this are stored.',
+          ),
+          others_lag_seconds: integer(
+            'Everything else that was committed in the source longer ago than this is stored.',
+          ),
         },
         { description: 'If a Dify installation is followed: how far the follower is behind. For information only.' },
       ),
     ),
     upstream: Type.Optional(
-      choice(upstreamStates, 'If there is an upstream: how its last request ended here. For information only.'),
+      choice(upstreamStates, 'If there is an upstream: how the last request to it ended. For information only.'),
     ),
   },
   { title: 'Ready', description: 'Ready.' },

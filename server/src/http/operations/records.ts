@@ -34,7 +34,7 @@ export const recordRoutes: Routes = (app, { store, bearer, clock, metrics, valid
       description:
         `NDJSON, one record per line, of the kinds ${recordKinds.map((kind) => `\`${kind}\``).join(', ')}. All or ` +
         'nothing: the first invalid line stops the import, and the error names it. A writer key allows `conversation` and ' +
-        '`message` records of its app: so a chat back end appends messages.',
+        '`message` records of its app: this is how a chat back end appends messages.',
       security: [{ writerKey: [] }, { adminKey: [] }, { consoleSession: [] }],
       body: {
         content: { [ndjson]: { schema: Type.String({ description: 'NDJSON, one record per line.' }) } },
@@ -66,9 +66,9 @@ export const recordRoutes: Routes = (app, { store, bearer, clock, metrics, valid
       summary: 'Export records',
       description:
         'All data as records: parents before children, from one consistent snapshot. With a filter by app, user, ' +
-        'conversation or time: the selected conversations and messages, with the apps and workspaces above them, so that the ' +
-        'file can be imported, and never keys. With `from` or `to`, only conversations with messages in that time. Deleted ' +
-        'conversations are included.',
+        'conversation or time, the export has the selected conversations and messages with their apps and workspaces, so that ' +
+        'it can be imported. It then never has keys, and with `from` or `to` only conversations with messages in that time. ' +
+        'Deleted conversations are included.',
       security: aboutAdmin.security,
       querystring: ExportQuery,
       response: responses({ 200: textResponse(ndjson, 'NDJSON, one record per line.') }, [400, 401, 404]),
