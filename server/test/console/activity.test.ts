@@ -90,7 +90,7 @@ describe('activity in the console', () => {
     await page.waitForURL(`**record_id=${chunk}`);
     await rows.nth(2).waitFor({ state: 'detached' });
     await page.getByRole('searchbox').fill('no such id');
-    await page.getByText('Nothing was changed').waitFor();
+    await page.getByText('The audit log has no changes').waitFor();
   });
 
   it('shows a period, or one day', async () => {
@@ -101,7 +101,7 @@ describe('activity in the console', () => {
     await page.getByLabel('Day, such as').fill('2020-02-29');
     await page.keyboard.press('Enter');
     await page.waitForURL('**#/activity?day=2020-02-29');
-    await page.getByText('Nothing was changed').waitFor();
+    await page.getByText('The audit log has no changes').waitFor();
     await page.getByLabel('Day, such as').fill('');
     await page.keyboard.press('Enter');
     await rows.nth(1).waitFor();

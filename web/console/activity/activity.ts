@@ -111,7 +111,7 @@ export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
   return el(
     'div.stack.days',
     days.map(([day, rows]) => [
-      el('p.soft.small', day),
+      el('strong', day),
       h(DataTable<Run>, { key: day, label: `Activity, ${day}`, columns, rows, rowKey: ({ id }) => id }),
     ]),
   );
