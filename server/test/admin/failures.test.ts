@@ -120,13 +120,20 @@ onEveryEngine('failed requests by key', (engine) => {
     assert.equal(wrongKind.status, 401);
     while (!second.logs.some((line) => line.includes('"status":401'))) await nextTick();
     await second.saveUses();
-    assert.deepEqual(await read(), [{ ...ofKey, client_errors: 1, server_errors: 1 }]);
+    const [both] = await read();
+    const [{ at }] = both.hours;
+    assert.equal(at % 3_600, 0);
+    const [failed, rejected] = [
+      { at, client_errors: 0, server_errors: 1 },
+      { at: at + 20 * 3_600, client_errors: 1, server_errors: 0 },
+    ];
+    assert.deepEqual(both, { ...ofKey, client_errors: 1, server_errors: 1, hours: [failed, rejected] });
     const metrics = (await second.request('GET', '/metrics', { key: admin })).text;
     const labels = `key_id="${one.keyIds.app}",key="app",status=`;
     for (const status of ['4xx', '5xx'])
       assert.ok(metrics.includes(`\nbackscroll_key_errors_24h{${labels}"${status}"} 1\n`), metrics);
     first.advanceClock(5 * 3_600);
-    assert.deepEqual(await read(), [{ ...ofKey, client_errors: 1, server_errors: 0 }]);
+    assert.deepEqual(await read(), [{ ...ofKey, client_errors: 1, server_errors: 0, hours: [rejected] }]);
     await first.store.monitoring.trimErrors(Number.MAX_SAFE_INTEGER);
     assert.deepEqual(await read(), []);
   });

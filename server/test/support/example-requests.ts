@@ -175,7 +175,8 @@ function failures(): object {
   const request_id = 'b1d7f2c4-8a31-4c0e-9f6d-2e5a7c90d1b3';
   const error = { code: 'not_found', message: 'conversation not exists' };
   const request = { status: 404, method: 'GET', route: '/v1/messages' };
-  const by_key = [{ ...key, client_errors: 12, server_errors: 0 }];
+  const errors = { client_errors: 12, server_errors: 0 };
+  const by_key = [{ ...key, ...errors, hours: [{ at: 1_793_818_800, ...errors }] }];
   return { by_key, data: [{ ...request, ...key, count: 3, ...times, request_id, ...error }] };
 }
 

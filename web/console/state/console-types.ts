@@ -287,6 +287,15 @@ export type KeyChange = {
   read_only: boolean;
 };
 
+export type KeyErrorHour = {
+  /** Start of the hour. Unix epoch seconds. */
+  at: number;
+  /** Requests with a status from 400 to 499. */
+  client_errors: number;
+  /** Requests with a status of 500 or above. */
+  server_errors: number;
+};
+
 export type KeyErrors = {
   /** ID of the key. */
   key_id: string;
@@ -296,6 +305,8 @@ export type KeyErrors = {
   client_errors: number;
   /** Requests with a status of 500 or above. */
   server_errors: number;
+  /** The hours with failed requests, oldest first. */
+  hours: KeyErrorHour[];
 };
 
 /** A segment or child chunk. */

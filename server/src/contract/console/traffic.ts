@@ -73,12 +73,20 @@ const Failure = shape(
   { title: 'Failure' },
 );
 
+const errorCounts = {
+  client_errors: integer('Requests with a status from 400 to 499.'),
+  server_errors: integer('Requests with a status of 500 or above.'),
+};
+
 const KeyErrors = shape(
   {
     key_id: text('ID of the key.'),
     key_name: nullable(text('Name of the key; null if it no longer exists.')),
-    client_errors: integer('Requests with a status from 400 to 499.'),
-    server_errors: integer('Requests with a status of 500 or above.'),
+    ...errorCounts,
+    hours: list(
+      shape({ at: epochSeconds('Start of the hour.'), ...errorCounts }, { title: 'KeyErrorHour' }),
+      'The hours with failed requests, oldest first.',
+    ),
   },
   { title: 'KeyErrors' },
 );

@@ -1,6 +1,12 @@
 /** Failed requests of a key in one hour: the number of the hour since the epoch. */
 export type KeyErrors = { key_id: string; hour: number; client_errors: number; server_errors: number };
 
+/** Failed requests of a key in several hours: their sum, and the hours that have any, oldest first. */
+export type KeyErrorSum = Omit<KeyErrors, 'hour'> & {
+  key_name: string | null;
+  hours: { at: number; client_errors: number; server_errors: number }[];
+};
+
 /** How the data was copied: with `backscroll backup`, or as records with `backscroll export`. */
 export type BackupKind = 'backup' | 'export';
 
@@ -17,7 +23,7 @@ export interface Monitoring {
   connections(): { used: number; waiting: number };
   addErrors(errors: readonly KeyErrors[]): Promise<void>;
   /** Failed requests by key, from an hour on; at most `limit` keys, those with the most errors first. */
-  sumErrors(hour: number, limit: number): Promise<(Omit<KeyErrors, 'hour'> & { key_name: string | null })[]>;
+  sumErrors(hour: number, limit: number): Promise<KeyErrorSum[]>;
   /** Deletes the errors before an hour. */
   trimErrors(hour: number): Promise<void>;
   /** Stores the time of a successful backup, in seconds. */

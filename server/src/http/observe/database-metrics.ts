@@ -1,7 +1,7 @@
 import type { IndexLag } from '../../domain/search/search-indexer.ts';
 import type { ChangeCounts } from '../../domain/store/change-reads.ts';
 import type { FollowLag } from '../../domain/store/import-sources.ts';
-import type { BackupKind, KeyErrors, NodeState } from '../../domain/store/monitoring.ts';
+import type { BackupKind, KeyErrorSum, NodeState } from '../../domain/store/monitoring.ts';
 
 /** What is read of the database for metrics. What is not used, or did not respond in time, is undefined. */
 export type DatabaseState = {
@@ -13,7 +13,7 @@ export type DatabaseState = {
   bytes?: number | undefined;
   nodes?: readonly NodeState[] | undefined;
   backups?: readonly { kind: BackupKind; at: number }[] | undefined;
-  keyErrors?: readonly (Omit<KeyErrors, 'hour'> & { key_name: string | null })[] | undefined;
+  keyErrors?: readonly KeyErrorSum[] | undefined;
 };
 
 type Samples = { labels: Record<string, string>; value: number }[];

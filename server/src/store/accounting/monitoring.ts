@@ -14,14 +14,16 @@ export const addKeyErrors: RowStatements = {
   ),
   isUndistributed: true,
 };
-/** Parameters: hour, limit. */
-export const sumKeyErrors: Statement<Omit<KeyErrors, 'hour'> & { key_name: string | null }> = `
-  SELECT e.key_id, k.name AS key_name, e.client_errors, e.server_errors
+/** The hours of the keys with the most errors. Parameters: hour, limit of keys, hour. */
+export const listKeyErrors: Statement<KeyErrors & { key_name: string | null }> = `
+  SELECT e.key_id, k.name AS key_name, e.hour, e.client_errors, e.server_errors
   FROM (
-    SELECT key_id, CAST(SUM(client_errors) AS BIGINT) AS client_errors, CAST(SUM(server_errors) AS BIGINT) AS server_errors
-    FROM key_errors WHERE hour >= ? GROUP BY key_id
-  ) e LEFT JOIN api_keys k ON k.id = e.key_id
-  ORDER BY e.client_errors + e.server_errors DESC, e.key_id LIMIT ?`;
+    SELECT key_id, SUM(client_errors + server_errors) AS errors
+    FROM key_errors WHERE hour >= ? GROUP BY key_id ORDER BY errors DESC, key_id LIMIT ?
+  ) most
+  JOIN key_errors e ON e.key_id = most.key_id AND e.hour >= ?
+  LEFT JOIN api_keys k ON k.id = e.key_id
+  ORDER BY most.errors DESC, e.key_id, e.hour`;
 const trimKeyErrors = 'DELETE FROM key_errors WHERE hour < ?';
 /** Parameters: kind, time. An older time never replaces a newer one. */
 const noteBackup = `
@@ -69,8 +71,20 @@ export class SqlMonitoring implements Monitoring {
     return this.#change({ errors });
   }
 
-  sumErrors(hour: number, limit: number): ReturnType<Monitoring['sumErrors']> {
-    return this.#engine.read(sumKeyErrors, hour, limit);
+  async sumErrors(hour: number, limit: number): ReturnType<Monitoring['sumErrors']> {
+    const rows = await this.#engine.read(listKeyErrors, hour, limit, hour);
+    const byKey = Map.groupBy(rows, ({ key_id }) => key_id);
+    return [...byKey].map(([key_id, ofKey]) => ({
+      key_id,
+      key_name: ofKey[0]?.key_name ?? null,
+      client_errors: ofKey.reduce((sum, { client_errors }) => sum + client_errors, 0),
+      server_errors: ofKey.reduce((sum, { server_errors }) => sum + server_errors, 0),
+      hours: ofKey.map(({ hour, client_errors, server_errors }) => ({
+        at: hour * 3_600,
+        client_errors,
+        server_errors,
+      })),
+    }));
   }
 
   trimErrors(hour: number): Promise<void> {
