@@ -1,17 +1,21 @@
-import { el, h, useId, useState } from '../shared/dom.ts';
+import { el, h, useEffect, useId, useState } from '../shared/dom.ts';
 import { Icon, type IconName } from '../shared/icon.ts';
-import { plain } from './components/marked-text.ts';
+import { Marked, plain } from './components/marked-text.ts';
 import { Dialog } from './components/ui.ts';
 import { useAll } from './hooks/use-all.ts';
 import type { CursorPage } from './hooks/use-list.ts';
 import { useReading } from './hooks/use-reading.ts';
 import { useSettled } from './hooks/use-settled.ts';
+import { hrefOfHit, withoutRepeats } from './knowledge/hits.ts';
 import { pathOf, request } from './state/api.ts';
+import { matchesIn, wordsOf } from './state/highlight.ts';
 import { hrefOf, hrefWith } from './state/route.ts';
 import type { App, Dataset, KnowledgeHit, SearchHit, User } from './state/types.ts';
 import { menu, views } from './views.ts';
 
-type Entry = { icon: IconName; text: string; detail: string; href: string };
+type Entry = { icon: IconName; text: string; detail?: string; href: string };
+/** Entries of one kind. Those with a name are before those with a text. */
+type Group = { title: string; entries: readonly Entry[] };
 
 export type FinderProps = { close: () => void };
 
@@ -26,13 +30,17 @@ export function Finder({ close }: FinderProps) {
   const q = typed.trim();
   const settled = useSettled(q);
   const { body: found = [] } = useReading(settled, (signal) => find(settled, signal));
-  const entries = [...useNamed(q), ...(settled === q ? found : []), ...(q === '' ? [] : [everywhere(q)])];
+  const groups = [...useNamed(q), ...(settled === q ? found : []), ...(q === '' ? [] : [everywhere(q)])].filter(
+    ({ entries }) => entries.length > 0,
+  );
+  const entries = groups.flatMap((group) => group.entries);
   const at = Math.min(chosen, entries.length - 1);
   const open = (entry: Entry | undefined) => {
     if (entry === undefined) return;
     close();
     location.hash = entry.href;
   };
+  useEffect(() => document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: 'nearest' }), [at]);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.isComposing || !['ArrowDown', 'ArrowUp', 'Enter'].includes(event.key)) return;
     event.preventDefault();
@@ -61,81 +69,102 @@ export function Finder({ close }: FinderProps) {
       },
     }),
     h(
-      'ul',
-      { id, class: 'plain found', role: 'listbox', 'aria-label': 'Places' },
-      entries.map((entry, n) =>
+      'div',
+      { id, class: 'found', role: 'listbox', 'aria-label': 'Places' },
+      groups.map(({ title, entries: ofKind }) =>
         h(
-          'li',
-          { key: entry.href, id: `${id}-${n}`, role: 'option', 'aria-selected': n === at, onClick: () => open(entry) },
-          h(Icon, { name: entry.icon }),
-          el('span.one-line', entry.text),
-          el('span.soft.small.one-line', entry.detail),
+          'div',
+          { key: title, role: 'group', 'aria-label': title },
+          h('h3', { class: 'soft small', 'aria-hidden': true }, title),
+          ofKind.map((entry) => {
+            const n = entries.indexOf(entry);
+            return h(
+              'div',
+              {
+                ...{ key: entry.href, id: `${id}-${n}`, class: 'place', role: 'option' },
+                ...{ 'aria-selected': n === at, onClick: () => open(entry) },
+              },
+              h(Icon, { name: entry.icon }),
+              el('span.one-line', h(Marked, { text: entry.text, ranges: rangesOf(entry.text, q) })),
+              el('span.soft.small.one-line', entry.detail),
+            );
+          }),
         ),
       ),
     ),
   );
 }
 
-const everywhere = (q: string): Entry => ({
-  icon: 'search',
-  text: `Search all messages for “${q}”`,
-  detail: '',
-  href: hrefWith(['conversations'], { q }),
+/** The text from a little before the words on: the entry has one line. */
+function fromWords(text: string, q: string): string {
+  const [first] = rangesOf(text, q);
+  const at = first?.[0] ?? 0;
+  return at > 24 ? `…${text.slice(at - 16)}` : text;
+}
+
+/** A name may contain the text anywhere; the words of other texts begin with it. */
+function rangesOf(text: string, q: string): readonly (readonly number[])[] {
+  const at = q === '' ? -1 : text.toLowerCase().indexOf(q.toLowerCase());
+  return at < 0 || /\s/.test(q) ? matchesIn(text, wordsOf(q)) : [[at, at + q.length]];
+}
+
+const everywhere = (q: string): Group => ({
+  title: 'Search',
+  entries: [{ icon: 'search', text: `All messages with “${q}”`, href: hrefWith(['conversations'], { q }) }],
 });
 
 /** Views, apps and knowledge bases whose name or id contains the text. */
-function useNamed(q: string): Entry[] {
+function useNamed(q: string): Group[] {
   const [apps, datasets] = [useAll<App>('/admin/apps').rows, useAll<Dataset>('/admin/datasets').rows];
   const part = q.toLowerCase();
-  const entries = (rows: readonly { id: string; name: string }[], of: (id: string) => Omit<Entry, 'text'>) =>
-    rows
+  type Named = { id: string; name: string };
+  const group = (title: string, rows: readonly Named[], of: (id: string) => Omit<Entry, 'text'>): Group => ({
+    title,
+    entries: rows
       .filter(({ id, name }) => name.toLowerCase().includes(part) || id === part)
       .slice(0, q === '' ? rows.length : shownOfKind)
-      .map(({ id, name }) => ({ text: name || id, ...of(id) }));
+      .map(({ id, name }) => ({ text: name || id, ...of(id) })),
+  });
   const places = [...menu, 'start' as const].map((view) => ({ id: view, name: views[view].title }));
+  const named = [group('Views', places, (id) => ({ icon: views[id as 'start'].icon, href: hrefOf(id) }))];
+  if (q === '') return named;
   return [
-    ...entries(places, (id) => ({ icon: views[id as 'start'].icon, detail: 'View', href: hrefOf(id) })),
-    ...(q === ''
-      ? []
-      : [
-          ...entries(apps, (app_id) => ({
-            ...{ icon: 'conversations', detail: 'App', href: hrefWith(['conversations'], { app_id }) },
-          })),
-          ...entries(datasets, (id) => ({
-            ...{ icon: 'knowledge', detail: 'Knowledge base', href: hrefOf('knowledge', id) },
-          })),
-        ]),
+    ...named,
+    group('Apps', apps, (app_id) => ({ icon: 'conversations', href: hrefWith(['conversations'], { app_id }) })),
+    group('Knowledge bases', datasets, (id) => ({ icon: 'knowledge', href: hrefOf('knowledge', id) })),
   ];
 }
 
 /** Users, documents and messages that the service finds. A search that is turned off finds none. */
-async function find(q: string, signal: AbortSignal): Promise<Entry[]> {
+async function find(q: string, signal: AbortSignal): Promise<Group[]> {
   if (q === '') return [];
   const rows = async <T>(path: string, query: object) =>
     request<CursorPage<T>>(pathOf(['admin', path], { q, limit: shownOfKind, ...query }), { signal }).then(
       ({ body }) => body.data,
       () => [],
     );
-  const [users, chunks, messages] = await Promise.all([
+  const [users, passages, messages] = await Promise.all([
     rows<User>('users', {}),
     rows<KnowledgeHit>('search', { in: 'knowledge' }),
     rows<SearchHit>('search', {}),
   ]);
   return [
-    ...users.map(({ user }): Entry => ({ icon: 'users', text: user, detail: 'User', href: hrefOf('users', user) })),
-    ...chunks.map(
-      ({ snippet, document_name, dataset_id, document_id, segment_id, child_chunk_id }): Entry => ({
-        ...{ icon: 'file', text: snippet, detail: document_name },
-        href: hrefWith(['knowledge', dataset_id, document_id, segment_id, child_chunk_id ?? ''].filter(Boolean), {
-          words: q,
-        }),
-      }),
-    ),
-    ...messages.map(
-      ({ snippet, user, app_id, conversation_id, message_id }): Entry => ({
-        ...{ icon: 'conversations', text: plain(snippet) || message_id, detail: user ?? 'Message' },
+    {
+      title: 'Users',
+      entries: users.map(({ user }) => ({ icon: 'users', text: user, href: hrefOf('users', user) })),
+    },
+    {
+      title: 'Knowledge',
+      entries: withoutRepeats(passages).map((hit) => ({
+        ...{ icon: 'file', text: fromWords(plain(hit.snippet), q), detail: hit.document_name, href: hrefOfHit(hit, q) },
+      })),
+    },
+    {
+      title: 'Messages',
+      entries: messages.map(({ snippet, user, app_id, conversation_id, message_id }) => ({
+        ...{ icon: 'conversations', text: fromWords(plain(snippet), q) || message_id, detail: user ?? '' },
         href: hrefWith(['conversations', app_id, conversation_id, message_id], { q }),
-      }),
-    ),
+      })),
+    },
   ];
 }

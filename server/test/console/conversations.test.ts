@@ -184,7 +184,7 @@ describe('the console, conversations', () => {
     assert.equal(await file.getAttribute('href'), 'https://example.com/counter.jpg');
     assert.equal(await file.getAttribute('rel'), 'noopener noreferrer nofollow');
     assert.match((await full.getByRole('list', { name: 'Files' }).first().innerText()) ?? '', /image\/jpeg, 1\.8 MB/);
-    for (const text of ['1,234 tokens', 'US$0.00129', '1.25 s', 'liked', rich.full.parent_message_id.slice(0, 8)])
+    for (const text of ['1,234 tokens', 'US$0.0013', '1.25 s', 'liked', rich.full.parent_message_id.slice(0, 8)])
       assert.ok((await full.innerText()).includes(text), text);
 
     assert.equal(await full.getByText('Remove the orange screw.').count(), 0);
@@ -192,7 +192,7 @@ describe('the console, conversations', () => {
     await full.getByText('Remove the orange screw.').waitFor();
     assert.match(await full.innerText(), /Handbook · score 0\.948/);
     assert.match(await full.innerText(), /segment 1, 70 words, 8 hits, upload_file, id /);
-    assert.equal(await full.locator('footer').getByText('US$0.00129').getAttribute('title'), '0.0012890 USD');
+    assert.equal(await full.locator('footer').getByText('US$0.0013').getAttribute('title'), '0.0012890 USD');
     assert.match((await full.locator('footer time').getAttribute('title')) ?? '', /1970.* UTC \(/);
     await full.getByText('2 steps').click();
     const steps = full.locator('.steps > li');

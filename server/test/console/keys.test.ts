@@ -307,11 +307,11 @@ describe('keys in the console', () => {
     await row('librarian').getByRole('link', { name: 'librarian' }).click();
     await page.getByRole('heading', { name: 'librarian' }).waitFor();
     await page.locator('.facts').getByText('datasets Shelf 0').waitFor();
-    await page.getByText('Rejected, 24 h').waitFor();
+    await page.getByText('No request with this key was rejected or failed in the last 24 hours.').waitFor();
     await page.getByRole('heading', { name: 'Changes with this key' }).waitFor();
     await page.getByText('None in the audit log.').waitFor();
     await checkInBothThemes(page);
-    await page.getByRole('link', { name: 'All keys' }).click();
+    await page.getByRole('navigation', { name: 'Breadcrumbs' }).getByRole('link', { name: 'Keys' }).click();
     await row('librarian').waitFor();
   });
 
@@ -404,7 +404,7 @@ describe('keys in the console', () => {
 
   it('revoking the last admin key, with which the user is signed in, warns and signs out', async () => {
     const last = page.getByText('backscroll keys create --kind admin');
-    const own = () => act(row('you are signed in with this key'), /^Revoke/);
+    const own = () => act(row('your key'), /^Revoke/);
     await own();
     await page.getByText('revoking it signs you out').waitFor();
     assert.equal(await last.count(), 0);

@@ -34,7 +34,7 @@ describe('knowledge in the console', () => {
     await page.getByRole('heading', { name: 'Chunk 13' }).waitFor();
     assert.equal(await page.getByText(hostile).count(), 1, 'text is shown as text');
     assert.equal(await page.getByRole('heading', { name: /Segment/ }).count(), 20);
-    await page.getByText('24 segments, 98 words, last change').waitFor();
+    await page.getByText('24 segments · 98 words · changed').waitFor();
     await page.getByRole('button', { name: 'Show more' }).press('Enter');
     await page.getByRole('heading', { name: 'Segment 24' }).waitFor();
     await page.getByText('Text of the whole segment').click();
@@ -94,7 +94,7 @@ describe('knowledge in the console', () => {
     await hit.waitFor();
     await untilEqual(() => hit.locator('mark').allTextContents(), ['Zürich', 'espresso']);
     assert.ok(page.url().endsWith('#/knowledge?q=zurich+espr'));
-    await hit.getByRole('link', { name: 'document' }).click();
+    await hit.getByRole('link').click();
     await page.locator('.chunk:focus', { hasText: 'Zürich' }).waitFor();
     await untilEqual(() => highlightsOf(page), ['Zürich', 'espr'], 'the words of the search, where it found them');
     assert.deepEqual(pageErrors, []);
@@ -185,7 +185,7 @@ describe('knowledge in the console', () => {
     const { page, pageErrors } = await fixture.atChunks();
     const button = (name: string) => page.getByRole('button', { name, exact: true });
     await chunkAt(page, 2).waitFor();
-    const header = page.getByText(/segments, .* words, last change/);
+    const header = page.getByText(/segments · .* words · changed/);
     await header.waitFor();
     const requested = page.waitForResponse((response) => response.url().endsWith(`/documents/${ids.document}`));
     for (const key of ['j', 'j', 'k', 'e']) await pressShortcut(page, key);

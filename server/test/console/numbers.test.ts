@@ -83,9 +83,14 @@ describe('numbers as text', () => {
 
   it('accept any currency of a record', () => {
     assert.equal(money(1234.5, 'USD', 'en'), '$1,234.50');
-    assert.equal(money(0.000_123_4, 'USD', 'en'), '$0.000123');
     assert.equal(money(2, 'credits', 'en'), '2.00 credits');
-    assert.equal(money(0.1, 'USD', 'en', 4), '$0.1000');
+  });
+
+  it('have two decimals as a price, or four below 1', () => {
+    assert.deepEqual(
+      [0, 0.1, 0.000_123_4, 0.000_001].map((value) => money(value, 'USD', 'en')),
+      ['$0.00', '$0.1000', '$0.0001', '<$0.0001'],
+    );
   });
 });
 

@@ -59,6 +59,7 @@ describe('users in the console', () => {
       ['Export records', 9],
       ['Export CSV', 7],
     ] as const) {
+      if (label === 'Export CSV') await page.getByRole('button', { name: 'More actions' }).click();
       const [saved] = await Promise.all([
         page.waitForEvent('download'),
         page.getByRole('button', { name: label }).click(),
@@ -82,7 +83,7 @@ describe('users in the console', () => {
     await visit('overview');
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: /^Go to/ }).fill('ann@');
-    await page.getByRole('option', { name: `${user} User` }).waitFor();
+    await page.getByRole('option', { name: user }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('table', { name: 'Conversations' }).getByRole('row').nth(3).waitFor();
   });
@@ -91,6 +92,7 @@ describe('users in the console', () => {
     const { page, pageErrors, visit } = tab;
     await visit('users');
     await page.getByRole('link', { name: user }).click();
+    await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('button', { name: 'Erase…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('3 conversations with 6 messages in 2 apps are erased for good').waitFor();

@@ -9,12 +9,15 @@ type Props = { label: string; path: string; name: string; look?: string };
 /** Saves a response as a file. The header of the console is needed, so that a link alone cannot do it. */
 export function DownloadButton({ label, path, name, look }: Props) {
   const { error, isBusy, attempt } = useAttempt();
-  const save = () => attempt(async () => offer(await (await send(path)).blob(), name));
+  const save = () => attempt(() => download(path, name));
   return [
     button({ class: look, disabled: isBusy, onClick: save }, h(Icon, { name: 'download' }), label),
     h(ErrorNote, { error }),
   ];
 }
+
+export const download = async (path: string, name: string): Promise<void> =>
+  offer(await (await send(path)).blob(), name);
 
 /** Gives a file to the user. */
 export function offer(blob: Blob, name: string): void {

@@ -18,16 +18,32 @@ export function millis(value: number, locale?: Locale): string {
   return value >= 1000 ? `${number(value / 1000, fine(value / 1000), locale)} s` : `${brief(value, locale)} ms`;
 }
 
+/** `1 word`, `2 words`. */
+export const counted = (n: number, thing: string): string => `${whole(n)} ${thing}${n === 1 ? '' : 's'}`;
+
+/** How many rows a list has, as far as it is loaded: `12`, `50+`, `12 users`. */
+export function listed({ rows, hasMore }: { rows: readonly unknown[]; hasMore: boolean }, thing = ''): string {
+  if (rows.length === 0) return '';
+  const number = `${whole(rows.length)}${hasMore ? '+' : ''}`;
+  return thing === '' ? number : `${number} ${thing}${rows.length === 1 ? '' : 's'}`;
+}
+
 /**
- * Every price has this format; those of a column have the same number of decimals. The currency comes from the record,
- * and may be none that the browser knows.
+ * Every price has this format: two decimals, or four below 1. The currency comes from the record, and may be none that the
+ * browser knows.
  */
-export function money(value: number, currency: string, locale?: Locale, decimals?: number): string {
-  const isFine = decimals === undefined && value !== 0 && Math.abs(value) < 1;
-  const options = isFine ? fine(value) : { minimumFractionDigits: decimals ?? 2, maximumFractionDigits: decimals ?? 2 };
+export function money(value: number, currency: string, locale?: Locale): string {
+  const least = 0.0001;
+  if (value > 0 && value < least / 2) return `<${money(least, currency, locale)}`;
+  const decimals = value !== 0 && Math.abs(value) < 1 ? 4 : 2;
+  const options = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   if (!/^[A-Za-z]{3}$/.test(currency)) return `${number(value, options, locale)} ${currency}`.trim();
   return number(value, { style: 'currency', currency, ...options }, locale);
 }
+
+/** The cost of a record; a dash if it has none. */
+export const cost = (price: number | null, currency: string | null): string =>
+  price === null ? '–' : money(price, currency ?? '');
 
 export function percent(part: number, all: number, locale?: Locale): string {
   const share = all === 0 ? 0 : part / all;

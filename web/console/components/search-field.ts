@@ -1,4 +1,4 @@
-import { el, h, useRef } from '../../shared/dom.ts';
+import { button, el, h, useRef } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import { useFilters } from '../state/route.ts';
 import { useShortcut } from '../state/shortcuts.ts';
@@ -28,7 +28,21 @@ export function ViewSearch({ label, value, change, leave }: Props & { leave?: ()
       leave?.();
     },
   });
-  return el('span.search-box', h(Icon, { name: 'search' }), input);
+  const clear = () => {
+    change('');
+    field.current?.focus();
+  };
+  return el(
+    'span.search-box',
+    h(Icon, { name: 'search' }),
+    input,
+    value !== '' &&
+      button(
+        { class: 'quiet icon-only', title: 'Clear the search', onClick: clear },
+        h(Icon, { name: 'close' }),
+        el('span.hidden-label', 'Clear the search'),
+      ),
+  );
 }
 
 /** The search of a view as a filter in the address. */

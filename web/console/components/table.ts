@@ -1,42 +1,54 @@
 import { button, type ComponentChildren, h, useState } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import { useMedia } from '../hooks/use-media.ts';
+import { whole } from './format-number.ts';
 
 export type Column<T> = {
   title: string;
-  cell: (row: T) => ComponentChildren;
+  cell?: (row: T) => ComponentChildren;
+  /** Instead of a cell: a number that is counted, and where it leads. A zero is muted, and a problem is tinted. */
+  count?: (row: T) => number;
+  href?: (row: T) => string;
+  isProblem?: boolean;
   isNumber?: boolean;
+  /** What a number counts, for a phone; the title if it is counted. */
+  unit?: string;
+  /** It is left out where not all columns have room. */
+  isExtra?: boolean;
   /** The table can be sorted by this value of a row. */
   value?: (row: T) => number | string;
   /** The service sorts by this name. */
   order?: string;
 };
 
+/** Rows below a heading. */
+export type RowGroup<T> = { id: string; heading: ComponentChildren; rows: readonly T[] };
+
 type Props<T> = {
   /** Name of the table, for screen readers. */
   label: string;
   columns: readonly Column<T>[];
-  rows: readonly T[];
+  rows?: readonly T[];
+  groups?: readonly RowGroup<T>[];
   rowKey: (row: T) => string;
-  /** It stays a table on a phone: a name and few numbers. */
-  isCompact?: boolean;
   /** The order by which the service sorts, with `-` if it is descending, and how to change it. */
   order?: string;
   setOrder?: (order: string) => void;
 };
 
 /**
- * A table of records. Where its columns have no room each row is a block, and each cell has its column's title before
- * it. The roles are explicit because such a style hides those of the elements.
+ * A table of records. On a phone a row is two lines: its first cell, and the others, with the word of what they count. The
+ * roles are explicit because such a style hides those of the elements.
  */
-export function DataTable<T>({ label, columns, rows, rowKey, isCompact = false, order, setOrder }: Props<T>) {
+export function DataTable<T>({ label, columns, rows = [], groups, rowKey, order, setOrder }: Props<T>) {
   const [local, setLocal] = useState('');
+  const isPhone = useMedia('(width < 43.75rem)');
   const current = order ?? local;
-  const isNarrow = useMedia(`(width < ${columns.length > 5 ? 60 : 45}rem)`);
-  if (rows.length === 0) return null;
+  const all = groups ?? (rows.length === 0 ? [] : [{ id: '', heading: null, rows }]);
+  if (all.length === 0) return null;
   return h(
     'table',
-    { class: isCompact ? 'data compact' : isNarrow ? 'data blocks' : 'data', role: 'table', 'aria-label': label },
+    { class: 'data', role: 'table', 'aria-label': label },
     h(
       'thead',
       { role: 'rowgroup' },
@@ -46,19 +58,16 @@ export function DataTable<T>({ label, columns, rows, rowKey, isCompact = false, 
         columns.map((column) => h(HeaderCell<T>, { key: column.title, column, current, sort: setOrder ?? setLocal })),
       ),
     ),
-    h(
-      'tbody',
-      { role: 'rowgroup' },
-      sorted(rows, columns, order === undefined ? local : '').map((row) =>
-        h(
-          'tr',
-          { key: rowKey(row), role: 'row' },
-          columns.map((column) =>
-            h(
-              'td',
-              { key: column.title, role: 'cell', class: classOf(column), 'data-title': column.title },
-              column.cell(row),
-            ),
+    all.map(({ id, heading, rows }) =>
+      h(
+        'tbody',
+        { key: id, role: 'rowgroup' },
+        heading && h('tr', { role: 'row' }, h('th', { role: 'rowheader', colSpan: columns.length }, heading)),
+        sorted(rows, columns, order === undefined ? local : '').map((row) =>
+          h(
+            'tr',
+            { key: rowKey(row), role: 'row' },
+            columns.map((column) => h(Cell<T>, { key: column.title, column, row, isPhone })),
           ),
         ),
       ),
@@ -66,7 +75,20 @@ export function DataTable<T>({ label, columns, rows, rowKey, isCompact = false, 
   );
 }
 
-const classOf = <T>({ isNumber }: Column<T>) => (isNumber ? 'number' : undefined);
+/** On a phone the row is one target: a number does not lead elsewhere, and has the word of what it counts. */
+function Cell<T>({ column, row, isPhone }: { column: Column<T>; row: T; isPhone: boolean }) {
+  const { title, cell, count: counted, href, isProblem } = column;
+  const n = counted?.(row);
+  const looks = [classOf(column), n === 0 && 'zero soft', n !== undefined && n > 0 && isProblem && 'problem'];
+  const unit = n === undefined ? column.unit : title.toLowerCase().replace(n === 1 ? /s$/ : '', '');
+  const content =
+    n === undefined ? cell?.(row) : n === 0 || !href || isPhone ? whole(n) : h('a', { href: href(row) }, whole(n));
+  return h('td', { role: 'cell', class: looks.filter(Boolean).join(' ') || undefined, 'data-unit': unit }, content);
+}
+
+const isNumeric = <T>({ isNumber, count }: Column<T>) => isNumber || count !== undefined;
+const classOf = <T>(column: Column<T>): string | undefined =>
+  [isNumeric(column) && 'number', column.isExtra && 'extra'].filter(Boolean).join(' ') || undefined;
 const orderOf = <T>({ order, value, title }: Column<T>) => order ?? (value && title);
 
 type HeaderProps<T> = { column: Column<T>; current: string; sort: (order: string) => void };
@@ -76,8 +98,8 @@ function HeaderCell<T>({ column, current, sort }: HeaderProps<T>) {
   const name = orderOf(column);
   const isDescending = current === `-${name}`;
   const state = isDescending ? 'descending' : current === name ? 'ascending' : undefined;
-  const next =
-    isDescending || (state === undefined && !column.isNumber && column.order === 'user') ? `${name}` : `-${name}`;
+  const isNameFirst = state === undefined && !isNumeric(column) && column.order === 'user';
+  const next = isDescending || isNameFirst ? `${name}` : `-${name}`;
   return h(
     'th',
     { role: 'columnheader', scope: 'col', class: classOf(column), 'aria-sort': state },

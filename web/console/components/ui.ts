@@ -1,12 +1,12 @@
 import { button, type ComponentChildren, el, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
 import { Icon, type IconName } from '../../shared/icon.ts';
 import type { All } from '../hooks/use-all.ts';
-import { locale } from '../state/locale.ts';
-import { relativeText, type TimeForm, timeText, zone } from '../state/times.ts';
+import { briefForm, relativeText, type TimeForm, timeText, zone } from '../state/times.ts';
 import { ErrorNote } from './error-note.ts';
 
 /* Small components that all views use. */
 
+export { counted, whole as count } from './format-number.ts';
 export { ErrorNote };
 
 /** The shape of what is being loaded. */
@@ -46,7 +46,7 @@ export function Fold({ class: name, title, isOpen: isOpenAtFirst = false, conten
 export const FirstSteps = ({ text }: { text?: string }) => [text, ' ', h('a', { href: '#/start' }, 'First steps')];
 
 /** A time in seconds since 1970. The tooltip names the zone and says how long ago that is. */
-export function Time({ at, none = 'never', form }: { at: number | null; none?: string; form?: TimeForm }) {
+export function Time({ at, none = 'never', form }: { at: number | null; none?: string; form?: TimeForm | 'brief' }) {
   if (at === null) return el('span.soft', none);
   const date = new Date(at * 1000);
   if (Number.isNaN(date.getTime())) return h('span', { title: 'seconds since 1970' }, timeText(at));
@@ -54,14 +54,9 @@ export function Time({ at, none = 'never', form }: { at: number | null; none?: s
   return h(
     'time',
     { dateTime: date.toISOString(), title: `${text} ${zone} (${relativeText(at)})` },
-    timeText(at, form),
+    timeText(at, form === 'brief' ? briefForm(at) : form),
   );
 }
-
-export const count = (n: number): string => n.toLocaleString(locale);
-
-/** `1 word`, `2 words`. */
-export const counted = (n: number, thing: string): string => `${count(n)} ${thing}${n === 1 ? '' : 's'}`;
 
 type DialogProps = { title: string; close: () => void; mustConfirm?: boolean; children?: ComponentChildren };
 

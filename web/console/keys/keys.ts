@@ -64,6 +64,7 @@ export function KeysView({ rest: [id], session }: ViewProps) {
     Page,
     {
       title: 'Keys',
+      meta: h('span', { role: 'status' }, countText(shown.length, list.rows.length)),
       actions: mayWrite && button({ class: 'primary', onClick: () => setDialog('new') }, 'New key'),
     },
     h(FilterSearch, { label: 'Search keys by name or id' }),
@@ -71,7 +72,6 @@ export function KeysView({ rest: [id], session }: ViewProps) {
       'div.row',
       chips('State', keyStates, named.filter(ofKind), (key) => stateOf(key, now)),
       chips('Kind', keyKinds, named.filter(inState), (key) => key.kind),
-      h('span', { class: 'soft', role: 'status' }, countText(shown.length, list.rows.length)),
     ),
     h(DataTable<Key>, {
       label: 'Keys',
@@ -92,7 +92,7 @@ function isLastAdmin(key: Key, rows: readonly Key[], now: number): boolean {
 
 function countText(shown: number, rows: number): string {
   if (rows === 0) return '';
-  return shown === rows ? counted(rows, 'key') : `${shown} of ${counted(rows, 'key')}`;
+  return shown === rows ? `${rows}` : `${shown} of ${counted(rows, 'key')}`;
 }
 
 function columns(now: number, ownId: string, act: (key: Key) => ComponentChildren): Column<Key>[] {
@@ -101,17 +101,17 @@ function columns(now: number, ownId: string, act: (key: Key) => ComponentChildre
       title: 'Key',
       cell: (key) =>
         el(
-          'div',
+          'div.one-line',
           h('a', { href: hrefOf('keys', key.id), title: `key ${key.id}` }, titleOf(key)),
-          key.id === ownId && el('p.soft', 'you are signed in with this key'),
+          key.id === ownId && [' ', el('span.badge', 'your key')],
         ),
     },
     { title: 'Kind', cell: (key) => h(Kind, { of: key }) },
     { title: 'Allows', cell: (key) => h(Reach, { of: key }) },
     { title: 'State', cell: (key) => h(State, { state: stateOf(key, now) }) },
-    { title: 'Created', cell: (key) => h(Time, { at: key.created_at }) },
-    { title: 'Ends', cell: (key) => h(Time, { at: key.revoked_at ?? key.expires_at }) },
-    { title: 'Last used', cell: (key) => h(Time, { at: key.last_used_at }) },
+    { title: 'Created', isExtra: true, cell: (key) => h(Time, { at: key.created_at, form: 'day' }) },
+    { title: 'Ends', isExtra: true, cell: (key) => h(Time, { at: key.revoked_at ?? key.expires_at, form: 'day' }) },
+    { title: 'Last used', cell: (key) => h(Time, { at: key.last_used_at, none: 'never\u00a0used', form: 'brief' }) },
     { title: 'Actions', cell: act },
   ];
 }

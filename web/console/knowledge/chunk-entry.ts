@@ -48,7 +48,11 @@ export function ChunkEntry({ path, listed, isTarget, saved }: Props) {
       'div.row',
       el('h3', `Chunk ${chunk.position}`),
       chunk.type === 'customized' && el('span.badge', chunk.type),
-      el('span.soft', `${counted(chunk.word_count, 'word')}, changed `, h(Time, { at: chunk.updated_at })),
+      el(
+        'span.soft',
+        `${counted(chunk.word_count, 'word')}, changed `,
+        h(Time, { at: chunk.updated_at, form: 'brief' }),
+      ),
       h('span', { class: 'good', role: 'status' }, message),
       mode.name !== 'edit' &&
         el(

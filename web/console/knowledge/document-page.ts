@@ -1,4 +1,4 @@
-import { button, el, h, useEffect, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
+import { button, h, useEffect, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
 import { counted, ListEnd, Time } from '../components/ui.ts';
 import { useList } from '../hooks/use-list.ts';
 import { pathOf } from '../state/api.ts';
@@ -56,19 +56,17 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
       title: name,
       dataset,
       trail,
-      beside: h(
+      meta: shown && [
+        `${counted(shown.segment_count, 'segment')} · ${counted(shown.word_count, 'word')} · changed `,
+        h(Time, { at: shown.changed_at, none: 'at an unknown time' }),
+      ],
+      actions: h(
         'nav',
         { class: 'row', 'aria-label': 'Documents' },
         neighbour(shown?.previous, 'prev', 'Previous'),
         neighbour(shown?.next, 'next', 'Next'),
       ),
     },
-    shown &&
-      el(
-        'p.soft',
-        `${counted(shown.segment_count, 'segment')}, ${counted(shown.word_count, 'word')}, last change `,
-        h(Time, { at: shown.changed_at, none: 'unknown' }),
-      ),
     h(RecentEdits, { key: saves, filters: { dataset_id: dataset, document_id: documentId } }),
     earlier.hasMore && button({ class: 'more', onClick: earlier.more }, 'Show earlier segments'),
     h(

@@ -1,32 +1,103 @@
 import { el, h } from '../../shared/dom.ts';
+import { Icon } from '../../shared/icon.ts';
+import { Chip, Chips } from '../components/chips.ts';
+import { counted, listed } from '../components/format-number.ts';
 import { Marked } from '../components/marked-text.ts';
 import { ListEnd } from '../components/ui.ts';
 import { useList } from '../hooks/use-list.ts';
 import { useSettled } from '../hooks/use-settled.ts';
 import { pathOf } from '../state/api.ts';
-import { hrefWith } from '../state/route.ts';
+import { matchesIn, wordsOf } from '../state/highlight.ts';
+import { hrefOf, hrefWith, useFilters } from '../state/route.ts';
 import type { KnowledgeHit } from '../state/types.ts';
 
-/** Segments and chunks of a knowledge base, or of all, with these words. */
-export function Hits({ q, dataset_id }: { q: string; dataset_id: string | undefined }) {
+/** The hits without segments of which a chunk is a hit as well: the chunk says where the words are. */
+export function withoutRepeats(hits: readonly KnowledgeHit[]): KnowledgeHit[] {
+  const inChunks = new Set(hits.flatMap((hit) => (hit.child_chunk_id === null ? [] : hit.segment_id)));
+  return hits.filter((hit) => hit.child_chunk_id !== null || !inChunks.has(hit.segment_id));
+}
+
+/** The address of a hit, where its words are marked. */
+export const hrefOfHit = ({ dataset_id, document_id, segment_id, child_chunk_id }: KnowledgeHit, words: string) =>
+  hrefWith(['knowledge', dataset_id, document_id, segment_id, child_chunk_id ?? ''].filter(Boolean), { words });
+
+type Name = { id: string; name: string };
+type Props = { q: string; dataset: string | undefined; isEverywhere: boolean; names: readonly Name[] };
+
+/** Names with these words, then passages of a knowledge base or of all, by document. */
+export function Hits({ q, dataset, isEverywhere, names }: Props) {
+  const { hrefOfFilters } = useFilters();
   const words = useSettled(q);
-  const list = useList<KnowledgeHit>(pathOf(['admin', 'search'], { in: 'knowledge', q: words, dataset_id }));
-  return [
+  const query = { in: 'knowledge', q: words, dataset_id: isEverywhere ? undefined : dataset };
+  const list = useList<KnowledgeHit>(pathOf(['admin', 'search'], query));
+  const hits = withoutRepeats(list.rows);
+  const marked = (text: string) => h(Marked, { text, ranges: matchesIn(text, wordsOf(words)) });
+  const isNamed = (name: string) => matchesIn(name, wordsOf(words)).length > 0;
+  const documents = [...Map.groupBy(hits, ({ document_id }) => document_id).values()]
+    .map((passages) => ({ first: passages[0] as KnowledgeHit, passages }))
+    .toSorted((one, other) => Number(isNamed(other.first.document_name)) - Number(isNamed(one.first.document_name)));
+  // A document whose text has the words as well is below, with its passages.
+  const named = list.isLoading
+    ? []
+    : names.filter(({ id, name }) => isNamed(name) && !documents.some(({ first }) => first.document_id === id));
+  const where = (label: string, isActive: boolean, where: string) =>
+    h(Chip, { label, isActive, href: hrefOfFilters({ where }) });
+  const passage = (hit: KnowledgeHit) =>
     h(
-      'ol',
-      { class: 'plain hits', 'aria-label': 'Hits' },
-      list.rows.map((hit) => {
-        const { dataset_id, document_id, segment_id, child_chunk_id, document_name, dataset_name } = hit;
-        const place = [dataset_id, document_id, segment_id, child_chunk_id].filter((id) => id !== null);
-        return h(
-          'li',
-          { key: place.join() },
-          h('a', { href: hrefWith(['knowledge', ...place], { words }) }, document_name || document_id),
-          el('span.soft', ` ${dataset_name}, ${child_chunk_id === null ? 'segment' : 'chunk'}`),
-          el('p.as-written', h(Marked, { text: hit.snippet, ranges: hit.ranges })),
-        );
-      }),
+      'li',
+      { key: `${hit.segment_id} ${hit.child_chunk_id}` },
+      h(
+        'a',
+        { class: 'as-written', href: hrefOfHit(hit, words) },
+        h(Marked, { text: hit.snippet, ranges: hit.ranges }),
+      ),
+    );
+  return [
+    el(
+      'div.row',
+      dataset !== undefined &&
+        h(
+          Chips,
+          { label: 'Searched' },
+          where('This knowledge base', !isEverywhere, ''),
+          where('All knowledge bases', isEverywhere, 'all'),
+        ),
+      h(
+        'span',
+        { class: 'soft', role: 'status' },
+        hits.length > 0 && `${listed({ ...list, rows: hits }, 'passage')} in ${counted(documents.length, 'document')}`,
+      ),
     ),
-    h(ListEnd, { list, nothing: 'No segment or chunk has these words.' }),
+    named.length > 0 &&
+      h(
+        'ul',
+        { class: 'plain card hits', 'aria-label': 'Names' },
+        named.map(({ id, name }) =>
+          h(
+            'li',
+            { key: id },
+            h('a', { href: hrefOf('knowledge', ...(dataset === undefined ? [id] : [dataset, id])) }, marked(name)),
+          ),
+        ),
+      ),
+    documents.map(({ first: { dataset_id, document_id, document_name, dataset_name }, passages }) =>
+      h(
+        'section',
+        { key: document_id, class: 'card stack', 'aria-label': document_name },
+        el(
+          'div.row',
+          h(Icon, { name: 'file' }),
+          el(
+            'h2',
+            h('a', { href: hrefOf('knowledge', dataset_id, document_id) }, marked(document_name || document_id)),
+          ),
+          isEverywhere && el('span.soft', dataset_name),
+          el('span.soft.small.at-end', counted(passages.length, 'passage')),
+        ),
+        h('ol', { class: 'plain hits', 'aria-label': 'Hits' }, passages.map(passage)),
+      ),
+    ),
+    (named.length === 0 || list.rows.length > 0 || list.isLoading || list.error) &&
+      h(ListEnd, { list, icon: 'search', nothing: 'No segment or chunk has these words.' }),
   ];
 }

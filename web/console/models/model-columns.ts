@@ -32,16 +32,18 @@ export const columns: readonly Column<Model>[] = [
   { title: 'Model', cell: (model) => h(Name, model) },
   { title: 'State', cell: (model) => h(ModelStatus, { model }) },
   { title: 'Type', cell: ({ model_type }) => modelTypes[model_type] ?? model_type },
-  { title: 'Context', cell: ({ model_properties: { context_size } }) => formatted(context_size), isNumber: true },
-  { title: 'Features', cell: ({ features }) => h(Tags, { tags: featuresOf(features) }) },
-  { title: 'More', cell: (model) => el('span.soft', propertiesOf(model)) },
+  {
+    title: 'Context',
+    cell: ({ model_properties: { context_size } }) => formatted(context_size),
+    isNumber: true,
+    unit: 'tokens',
+  },
+  { title: 'Features', cell: (model) => h(Tags, { tags: featuresOf(model) }) },
+  { title: 'More', isExtra: true, cell: (model) => el('span.soft', propertiesOf(model)) },
 ];
 
-export function Provider({
-  provider: { provider, label, icon_small, icon_small_dark, status },
-}: {
-  provider: WholeModelProvider;
-}) {
+export function Provider({ provider: whole }: { provider: WholeModelProvider }) {
+  const { provider, label, icon_small, icon_small_dark, status, models } = whole;
   const name = localized(label) ?? provider;
   return el(
     'div.provider',
@@ -49,12 +51,13 @@ export function Provider({
     el('h2', name),
     el('span.soft.mono', provider),
     status !== 'active' && h(Status, { status }),
+    models.length === 0 && el('span.soft', 'No models.'),
   );
 }
 
 function Name({ model, label }: Model) {
   const name = localized(label) ?? model;
-  return [el('strong', name), name !== model && el('span.soft.mono', ` ${model}`)];
+  return el('div.one-line', el('strong', name), name !== model && el('span.soft.mono', ` ${model}`));
 }
 
 const ModelStatus = ({ model }: { model: Model }) =>
@@ -62,30 +65,35 @@ const ModelStatus = ({ model }: { model: Model }) =>
     'div.row',
     h(Status, { status: model.status }),
     model.deprecated && el('span.badge.warn', 'deprecated'),
-    model.load_balancing_enabled && el('span.badge', 'load balanced'),
     model.has_invalid_load_balancing_configs && el('span.badge.bad', 'load balancing misconfigured'),
   );
 
+/** The words of a record in plain English: `no-configure`, `tool-call`. */
+const words = (text: string): string => (text === 'no-configure' ? 'not configured' : text.replaceAll(/[-_]/g, ' '));
+
 const Status = ({ status }: { status: string }) =>
-  h('span', { class: status === 'active' ? 'badge good' : 'badge warn' }, status);
+  h('span', { class: status === 'active' ? 'badge good' : 'badge warn' }, words(status));
 
 const Tags = ({ tags }: { tags: readonly string[] }) =>
   tags.length > 0 &&
   el(
     'div.row',
-    tags.map((tag) => h('span', { key: tag, class: 'badge' }, tag)),
+    tags.map((tag) => h('span', { key: tag, class: 'badge' }, words(tag))),
   );
 
 /** The other properties in one line, and where the model comes from if its provider did not define it. */
 function propertiesOf({ model_properties: { context_size, ...others }, fetch_from }: Model): string {
-  const texts = Object.entries(others).map(([name, value]) => `${name.replaceAll('_', ' ')} ${formatted(value)}`);
-  return [...texts, fetch_from !== 'predefined-model' && fetch_from.replaceAll('-', ' ')].filter(Boolean).join(', ');
+  const texts = Object.entries(others).map(([name, value]) =>
+    name === 'mode' ? formatted(value) : `${words(name)} ${formatted(value)}`,
+  );
+  return [...texts, fetch_from !== 'predefined-model' && words(fetch_from)].filter(Boolean).join(', ');
 }
 
 /** The record's features, which may be any JSON: usually a list of names. */
-function featuresOf(features: unknown): string[] {
-  if (features === null || features === undefined) return [];
-  return [...new Set([features].flat().map((one) => (typeof one === 'string' ? one : JSON.stringify(one))))];
+function featuresOf({ features, load_balancing_enabled }: Model): string[] {
+  const listed = features === null || features === undefined ? [] : [features].flat();
+  const texts = listed.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
+  return [...new Set([...texts, ...(load_balancing_enabled ? ['load balanced'] : [])])];
 }
 
 function formatted(value: unknown): string {

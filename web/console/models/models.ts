@@ -75,11 +75,9 @@ function Models({ workspace }: { workspace: string }) {
     );
   };
   const groups = list.rows
-    .map((provider) => ({ provider, rows: models(provider, type) }))
+    .map((provider) => ({ id: provider.provider, heading: h(Provider, { provider }), rows: models(provider, type) }))
     // A provider without models is shown, unless a filter asks for models.
-    .filter(
-      ({ provider, rows }) => rows.length > 0 || (provider.models.length === 0 && type === undefined && q === ''),
-    );
+    .filter(({ rows }) => rows.length > 0 || (type === undefined && q === ''));
   return el(
     'div.models.stack',
     list.rows.length > 0 &&
@@ -93,15 +91,7 @@ function Models({ workspace }: { workspace: string }) {
           countOf: (type) => list.rows.reduce((sum, provider) => sum + models(provider, type).length, 0),
         }),
       ),
-    groups.map(({ provider, rows }) =>
-      h(
-        'section',
-        { key: provider.provider, class: 'stack' },
-        h(Provider, { provider }),
-        rows.length === 0 && el('p.soft', 'No models.'),
-        h(DataTable<Model>, { label: `Models of ${provider.provider}`, columns, rows, rowKey: modelKeyOf }),
-      ),
-    ),
+    h(DataTable<Model>, { label: 'Models', columns, groups, rowKey: modelKeyOf }),
     groups.length === 0 && list.rows.length > 0 && h(Nothing, { icon: 'search' }, 'No model matches these filters.'),
     h(ListEnd, { list, icon: 'models', nothing: 'This workspace has no model providers.' }),
   );

@@ -15,7 +15,6 @@ export const KeyErrorTable = ({ rows }: { rows: readonly KeyErrors[] }) =>
     h(DataTable<KeyErrors>, {
       label: 'Failed requests by key',
       rows,
-      isCompact: true,
       rowKey: ({ key_id }) => key_id,
       columns: [
         { title: 'Key', cell: (entry) => h(By, { entry }) },

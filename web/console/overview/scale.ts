@@ -41,7 +41,10 @@ export function spreadScale(values: readonly number[]): Scale {
 const minute = 60;
 const day = 86_400;
 /** Distances between labels below a plot, in seconds. */
-const timeSteps = [...[1, 2, 5, 10, 15, 30, 60].map((n) => n * minute), ...[1, 2, 7, 14, 28, 91].map((n) => n * day)];
+const timeSteps = [
+  ...[1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720].map((n) => n * minute),
+  ...[1, 2, 7, 14, 28, 91].map((n) => n * day),
+];
 
 /** Which points, given by their times in seconds, have a label if there is room for `room` labels: those at round times. */
 export function labelledPoints(times: readonly number[], room: number): number[] {

@@ -1,44 +1,36 @@
 import { button, el, h, useState } from '../../shared/dom.ts';
 import { money, whole } from '../components/format-number.ts';
 import { type Column, DataTable } from '../components/table.ts';
-import { useMedia } from '../hooks/use-media.ts';
 import { type FilterChange, hrefWith } from '../state/route.ts';
 import type { Overview, OverviewApp, OverviewModel, OverviewUser } from '../state/types.ts';
 import { disliked, failed } from './measures.ts';
 
 type Row = Omit<OverviewApp, 'app_id' | 'app_name'> & { id: string; name: string; filters: FilterChange };
 const usersShown = 8;
+const none = {};
 
 type Props = { overview: Overview; app_id: string | undefined };
 
 /** Messages, ratings and cost by app, by model, and by user with the most bad answers first. Each number leads to its messages. */
 export function Tables({ overview: { apps, models, users, from, to }, app_id }: Props) {
   const [showsAll, setShowsAll] = useState(false);
-  const isPhone = useMedia('(width < 45rem)');
-  const link = (filters: FilterChange, text: string) =>
-    h('a', { href: hrefWith(['conversations'], { app_id, ...filters, from, to }) }, text);
-  const number = (title: string, value: (row: Row) => number, only: FilterChange = {}): Column<Row> => ({
+  const hrefIn = (filters: FilterChange) => hrefWith(['conversations'], { app_id, ...filters, from, to });
+  const number = (title: string, value: (row: Row) => number, only: FilterChange = none): Column<Row> => ({
     title,
-    cell: (row) => (value(row) === 0 ? '0' : link({ ...row.filters, ...only }, whole(value(row)))),
-    value,
-    isNumber: true,
+    ...{ count: value, value, isProblem: only !== none },
+    href: (row) => hrefIn({ ...row.filters, ...only }),
   });
   const table = (title: string, rows: readonly Row[]) => {
     const label = `By ${title.toLowerCase()}`;
-    const decimals = rows.some(({ prices }) => prices.some(({ price }) => price >= 1)) ? 2 : 4;
     const columns: Column<Row>[] = [
-      { title, cell: ({ filters, name }) => link(filters, name) },
+      { title, cell: ({ filters, name }) => h('a', { href: hrefIn(filters) }, name) },
       number('Messages', ({ messages }) => messages),
       number('Disliked', (row) => row.disliked, disliked),
       number('Failed', (row) => row.failed, failed),
       { title: 'Tokens', cell: ({ tokens }) => whole(tokens), value: ({ tokens }) => tokens, isNumber: true },
-      { title: 'Cost', cell: ({ prices }) => costText(prices, decimals), isNumber: true },
+      { title: 'Cost', cell: ({ prices }) => costText(prices), isNumber: true },
     ];
-    const shown = columns.slice(0, isPhone ? 4 : undefined);
-    return [
-      el('h2', label),
-      h(DataTable<Row>, { label, rows, rowKey: ({ id }) => id, columns: shown, isCompact: true }),
-    ];
+    return [el('h2', label), h(DataTable<Row>, { label, rows, rowKey: ({ id }) => id, columns })];
   };
   const byApp = apps.map(({ app_id, app_name: name, ...sums }) => ({ ...sums, id: app_id, name, filters: { app_id } }));
   const byUser = users.map(rowOfUser).toSorted((one, other) => badOf(other) - badOf(one));
@@ -69,8 +61,8 @@ const rowOfUser = ({ user, price, currency, ...sums }: OverviewUser): Row => ({
   prices: currency === null ? [] : [{ currency, price: price ?? 0 }],
 });
 const badOf = ({ disliked, failed }: Row): number => disliked + failed;
-const costText = (prices: Row['prices'], decimals: number): string =>
+const costText = (prices: Row['prices']): string =>
   prices
     .slice(0, 3)
-    .map(({ currency, price }) => money(price, currency, undefined, decimals))
+    .map(({ currency, price }) => money(price, currency))
     .join(', ');

@@ -43,7 +43,7 @@ function isTyping(target: EventTarget | null): boolean {
 }
 
 /** Rows in which the arrow keys move: from link to link, and from the search of the view to the first one. */
-const rows = ':is(.data tbody tr, .conversation-list li, .newest li)';
+const rows = ':is(.data tbody tr, .conversation-list li, .newest li, .hits li)';
 const firstLink = (row: Element | null | undefined) => row?.querySelector<HTMLElement>('a');
 
 addEventListener('keydown', (event) => {
@@ -70,13 +70,28 @@ export function ShortcutHelp() {
   const texts = new Map([...shortcuts].map(({ key, text }) => [key, text]));
   if (document.querySelector(rows) !== null) texts.set('↑ ↓', 'Previous, next row');
   const keys = (key: string) => key.split(/[ +]/).map((one) => h('kbd', { key: one }, one));
+  const groups = Map.groupBy([...texts].toSorted(), ([key]) => groupOf(key));
   return h(
     Dialog,
     { title: 'Keyboard shortcuts', close },
-    el(
-      'dl.shortcuts.values',
-      [...texts].toSorted().map(([key, text]) => [el('dt', keys(key)), el('dd', text)]),
-    ),
+    groupTitles.map((title) => {
+      const ofGroup = groups.get(title) ?? [];
+      return (
+        ofGroup.length > 0 &&
+        el(
+          'section',
+          el('h3', title),
+          el(
+            'dl.shortcuts.values',
+            ofGroup.map(([key, text]) => [el('dt', keys(key)), el('dd', text)]),
+          ),
+        )
+      );
+    }),
     el('div.row', button({ autoFocus: true, onClick: close }, 'Close')),
   );
 }
+
+const groupTitles = ['In this view', 'Go to', 'Everywhere'] as const;
+const groupOf = (key: string): (typeof groupTitles)[number] =>
+  key.startsWith('g ') ? 'Go to' : ['?', 'Ctrl+K'].includes(key) ? 'Everywhere' : 'In this view';

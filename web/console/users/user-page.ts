@@ -1,11 +1,13 @@
-import { button, h, useState } from '../../shared/dom.ts';
+import { button, el, h, useState } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
-import { DownloadButton } from '../components/download.ts';
+import { download } from '../components/download.ts';
 import { Facts } from '../components/facts.ts';
-import { money } from '../components/format-number.ts';
-import { Page } from '../components/page.ts';
+import { cost, listed, whole } from '../components/format-number.ts';
+import { Menu } from '../components/menu.ts';
+import { Page, Section } from '../components/page.ts';
 import { type Column, DataTable } from '../components/table.ts';
-import { count, ErrorNote, ListEnd, Time } from '../components/ui.ts';
+import { ErrorNote, ListEnd, Time } from '../components/ui.ts';
+import { useAttempt } from '../hooks/use-attempt.ts';
 import { type CursorPage, useList } from '../hooks/use-list.ts';
 import { useReading } from '../hooks/use-reading.ts';
 import { pathOf, request } from '../state/api.ts';
@@ -29,18 +31,14 @@ export function UserPage({ user }: { user: string }) {
     Page,
     {
       title: user,
-      part: 'Users',
-      actions: [
-        h('a', { class: 'button quiet first', href: hrefOf('users') }, h(Icon, { name: 'left' }), 'All users'),
-        body && h(Actions, { user, canErase, erase: () => setErasing(true) }),
-      ],
+      trail: [{ name: 'Users', href: hrefOf('users') }],
+      actions: body && h(Actions, { user, canErase, erase: () => setErasing(true) }),
     },
     h(ErrorNote, { error, retry: reload }),
     body && h(Totals, { of: body }),
     h(
-      'section',
-      { class: 'stack', 'aria-labelledby': 'user-conversations' },
-      h('h2', { id: 'user-conversations' }, 'Conversations'),
+      Section,
+      { title: 'Conversations', meta: listed(list) },
       h(DataTable<ConversationSummary>, {
         label: 'Conversations',
         columns: columnsOf(user),
@@ -66,32 +64,40 @@ async function readUser(user: string, signal: AbortSignal): Promise<User | null>
   return null;
 }
 
+/** One export is at hand; what is rare or destructive is in the menu. */
 function Actions({ user, canErase, erase }: { user: string; canErase: boolean; erase: () => void }) {
-  const save = (label: string, path: string, name: string) =>
-    h(DownloadButton, { label, path: pathOf(['admin', path], { user }), name });
+  const { error, isBusy, attempt } = useAttempt();
+  const save = (path: string, end: string) => () =>
+    attempt(() => download(pathOf(['admin', path], { user }), user + end));
   return h(
     'div',
     { class: 'row', role: 'group', 'aria-label': 'All data of this user' },
-    save('Export records', 'records', `${user}.ndjson`),
-    save('Export CSV', 'messages.csv', `${user}.csv`),
-    canErase && button({ class: 'danger', onClick: erase }, 'Erase…'),
+    button({ disabled: isBusy, onClick: save('records', '.ndjson') }, h(Icon, { name: 'download' }), 'Export records'),
+    h(
+      Menu,
+      { class: 'actions-menu', label: 'More actions', icon: 'more' },
+      button({ class: 'quiet', disabled: isBusy, onClick: save('messages.csv', '.csv') }, 'Export CSV'),
+      canErase && button({ class: 'quiet danger', onClick: erase }, 'Erase…'),
+    ),
+    h(ErrorNote, { error }),
   );
 }
 
 function Totals({ of: row }: { of: User }) {
-  const link = (n: number, filters: object) =>
-    n === 0 ? '0' : h('a', { href: hrefWith(['conversations'], { user: row.user, ...filters }) }, count(n));
-  const cost = row.total_price === null ? '–' : money(row.total_price, row.currency ?? '');
+  const number = (n: number, filters: object, look = '') =>
+    n === 0
+      ? el('span.soft', '0')
+      : h('a', { class: look, href: hrefWith(['conversations'], { user: row.user, ...filters }) }, whole(n));
   return h(Facts, {
     facts: [
-      ['Conversations', link(row.conversations, {})],
-      ['Messages', link(row.messages, {})],
-      ['Disliked', link(row.disliked, { rating: 'dislike' })],
-      ['Failed', link(row.failed, { status: 'error' })],
-      ['Cost', cost],
-      ['Apps', count(row.app_ids.length)],
-      ['First activity', h(Time, { at: row.first_at, form: 'day' })],
-      ['Last activity', h(Time, { at: row.last_at, form: 'day' })],
+      ['Conversations', number(row.conversations, {})],
+      ['Messages', number(row.messages, {})],
+      ['Disliked', number(row.disliked, { rating: 'dislike' }, 'problem')],
+      ['Failed', number(row.failed, { status: 'error' }, 'problem')],
+      ['Cost', cost(row.total_price, row.currency)],
+      ['Apps', whole(row.app_ids.length)],
+      ['First active', h(Time, { at: row.first_at, form: 'day' })],
+      ['Last active', h(Time, { at: row.last_at, form: 'day' })],
     ],
   });
 }
@@ -103,13 +109,9 @@ const columnsOf = (user: string): Column<ConversationSummary>[] => [
       h('a', { class: 'one-line', href: hrefWith(['conversations', app_id, id], { user }) }, name || id),
   },
   { title: 'App', cell: ({ app_name }) => app_name },
-  { title: 'Messages', isNumber: true, cell: ({ message_count }) => count(message_count) },
-  { title: 'Disliked', isNumber: true, cell: ({ disliked_count }) => count(disliked_count) },
-  { title: 'Failed', isNumber: true, cell: ({ failed_count }) => count(failed_count) },
-  {
-    title: 'Cost',
-    isNumber: true,
-    cell: ({ price, currency }) => (price === null ? '–' : money(price, currency ?? '')),
-  },
-  { title: 'Last message', cell: ({ last_message_at: at }) => h(Time, { at }) },
+  { title: 'Messages', count: ({ message_count }) => message_count },
+  { title: 'Disliked', count: ({ disliked_count }) => disliked_count, isProblem: true },
+  { title: 'Failed', count: ({ failed_count }) => failed_count, isProblem: true },
+  { title: 'Cost', isNumber: true, cell: ({ price, currency }) => cost(price, currency) },
+  { title: 'Last message', cell: ({ last_message_at: at }) => h(Time, { at, form: 'brief' }) },
 ];
