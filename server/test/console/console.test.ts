@@ -201,9 +201,10 @@ onOneEngine('the console', (engine) => {
     await signIn(page, admin);
     await accountButton(page).click();
     await page.getByRole('link', { name: 'API reference' }).click();
-    await page.getByRole('heading', { name: 'Backscroll' }).waitFor();
+    const back = page.getByRole('link', { name: 'Console', exact: true });
+    await back.waitFor();
     assert.ok(!(await scrollsHorizontally(page)));
-    await page.getByRole('link', { name: 'Console', exact: true }).click();
+    await back.click();
     await accountButton(page).waitFor();
     assert.ok(!(await scrollsHorizontally(page)));
     assert.deepEqual(pageErrors, []);
