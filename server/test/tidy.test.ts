@@ -214,6 +214,16 @@ describe('the source', () => {
     const readers = [...modules].filter(([, { text }]) => /process\.env\b/.test(text)).map(([path]) => path);
     assert.deepEqual(readers, ['cli/main.ts']);
   });
+
+  it('never imports node:http or node:https, which would evaluate the client of fetch at every start', () => {
+    const imports = /^import (?!type\b)[^;]*'node:https?'/m;
+    assert.match("import { request } from 'node:http';", imports);
+    const importing = [...modules].filter(([, { text }]) => imports.test(text));
+    assert.deepEqual(
+      importing.map(([path]) => path),
+      [],
+    );
+  });
 });
 
 describe('the pages', () => {

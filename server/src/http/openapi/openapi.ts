@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import Fastify, { type RouteOptions } from 'fastify';
 import type { TOptional, TString } from 'typebox';
 import { ErrorBody } from '../../contract/error.ts';
@@ -140,6 +139,7 @@ function nameErrors(document: {
   paths: Record<string, Record<string, { responses: NamedResponses }>>;
   components: { responses?: NamedResponses };
 }): void {
+  const { STATUS_CODES } = process.getBuiltinModule('node:http');
   const shared: NamedResponses = {};
   for (const { responses } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
     for (const [status, response] of Object.entries(responses)) {
