@@ -65,10 +65,12 @@ export class SqliteEngine implements Engine {
   readonly spoolFolder: string;
   readonly #path: string;
   readonly #reader: Connection;
-  readonly #writes: WriterQueue;
+  /** Undefined until there is a writer. */
+  #writes: WriterQueue | undefined;
   readonly background: BackgroundReader;
-  /** Undefined if the writer belongs to several threads. */
-  readonly #ownWriter: Writer | undefined;
+  readonly #writesOutbox: boolean;
+  /** Undefined before the first write, and if the writer belongs to several threads. */
+  #ownWriter: Writer | undefined;
   /** The data version that was read in this tick, and the number of commits before that. */
   #tickVersion: number | undefined;
   #tickCommits: number | undefined;
@@ -81,8 +83,14 @@ export class SqliteEngine implements Engine {
     this.#reader = new Connection(path, readerBusyMillis);
     const memory = `PRAGMA mmap_size = ${mappedBytesMax}; PRAGMA cache_size = -${cacheKibibytes}`;
     this.#reader.db.exec(`PRAGMA query_only = ON; ${memory}`);
-    this.#ownWriter = writer === undefined ? new Writer(path, changes) : undefined;
-    this.#writes = new WriterQueue(writer ?? (this.#ownWriter as Writer));
+    this.#writesOutbox = changes;
+    if (writer !== undefined) this.#writes = new WriterQueue(writer);
+  }
+
+  /** The first write starts a writer thread: a command that only reads needs none. */
+  #writesToOwnWriter(): WriterQueue {
+    this.#ownWriter = new Writer(this.#path, this.#writesOutbox);
+    return new WriterQueue(this.#ownWriter);
   }
 
   async read<R extends object = Row>(statement: Statement<R>, ...values: Value[]): Promise<R[]> {
@@ -95,7 +103,7 @@ export class SqliteEngine implements Engine {
    * request that was sent after another process had committed arrives in a later tick.
    */
   dataVersion(): number | undefined {
-    const { commits } = this.#writes;
+    const commits = this.#writes?.commits;
     if (this.#tickVersion === undefined || commits === undefined || commits !== this.#tickCommits) {
       if (this.#tickVersion === undefined) setImmediate(this.#endTick);
       this.#tickVersion = orUnavailable(() => this.#reader.first('PRAGMA data_version')?.[0] as number);
@@ -164,6 +172,7 @@ export class SqliteEngine implements Engine {
   }
 
   async write<N extends WriteName>(name: N, input: WriteInput<N>, options: WriteOptions = {}): Promise<WriteResult<N>> {
+    this.#writes ??= this.#writesToOwnWriter();
     if (name === 'updateChildChunk' && this.#writes.isBlocked) {
       // An edit that changes nothing, or is rejected, does not wait.
       const edit = input as ChildChunkEdit;
@@ -198,7 +207,7 @@ export class SqliteEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    await this.#writes.close();
+    await this.#writes?.close();
     await this.background.close();
     await this.#ownWriter?.close();
     this.#reader.close();
