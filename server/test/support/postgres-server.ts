@@ -22,7 +22,7 @@ process.on('exit', () => {
 
 /** Starts a real PostgreSQL from the npm registry on a free port, in its own folder; also works as root. */
 export async function startPostgres(): Promise<PostgresServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'backscroll-postgres-'));
+  const folder = await mkdtemp(join(process.env.TEST_POSTGRES_FOLDER ?? tmpdir(), 'backscroll-postgres-'));
   // As root, the server runs as another user, who needs access to the folder.
   await chmod(folder, 0o755);
   const port = await freePort();
