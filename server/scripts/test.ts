@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -29,13 +29,16 @@ const groupSizeMax = 10;
 
 /** Seconds of processor time per file: twice what a file takes beside other work, which is more than it takes alone. */
 const budget = 60;
-/** Files with a larger budget. Each has its own process, and they start first, so that none runs alone at the end. */
+/** Files with a larger budget. Each has its own process. */
 const largerBudgets: Record<string, number> = {
   'server/test/cli/cli.test.ts': 90,
   'server/test/properties/isolation.test.ts': 90,
   'server/test/store/postgres-faults.test.ts': 90,
   'server/test/store/postgres-instances.test.ts': 90,
 };
+
+/** Folders of files that take long. They start first, in this order, so that no long group runs alone at the end. */
+const longFolders = ['console', 'upstream', 'cli', 'dify', 'properties', 'erasure', 'search', 'feed', 'store', 'http'];
 
 const nameOf = (file: string): string => relative(repository, file);
 
@@ -49,7 +52,7 @@ function filesAt(path: string): string[] {
   process.exit(1);
 }
 
-/** The files of a folder are together, in groups; those with a larger budget are alone. */
+/** The files of a folder are together, in groups; those with a larger budget are alone. In the order in which they start. */
 function groupsOf(files: string[]): string[][] {
   const isLarge = (file: string) => nameOf(file) in largerBudgets;
   const byFolder = Map.groupBy(
@@ -61,7 +64,11 @@ function groupsOf(files: string[]): string[][] {
     const size = Math.ceil(some.length / count);
     return Array.from({ length: count }, (_, at) => some.slice(at * size, (at + 1) * size));
   });
-  return [...files.filter(isLarge).map((file) => [file]), ...groups];
+  const rankOf = ([file = '']: string[]): number => {
+    const rank = longFolders.indexOf(basename(dirname(file)));
+    return rank === -1 ? longFolders.length : rank;
+  };
+  return [...files.filter(isLarge).map((file) => [file]), ...groups].sort((a, b) => rankOf(a) - rankOf(b));
 }
 
 /** Writes the module that runs a group. */
@@ -106,8 +113,8 @@ async function runFiles(files: string[]): Promise<void> {
 async function runCheck(): Promise<void> {
   const check = spawn('npm', ['run', 'check'], {
     cwd: repository,
-    // The compiler takes a third less processor time if it collects garbage at four times the memory in use, not twice.
-    env: { GOGC: '300', ...process.env },
+    // The compiler takes a third less processor time without collecting garbage, and 0.85 GB of memory.
+    env: { GOGC: 'off', ...process.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
