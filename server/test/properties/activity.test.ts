@@ -219,18 +219,18 @@ onEveryEngine('message counts and usage', (engine) => {
   const userOf = ({ conversations }: Lines, { conversation_id }: Line): string =>
     conversations.find(({ id }) => id === conversation_id).user;
 
-  function expectedTotals(lines: Lines, first: number, end: number): Line {
-    const messages = within(lines.messages, first, end);
+  function totalsOf(lines: Lines, messages: Line[]): Line {
     const users = new Set(messages.map((message) => userOf(lines, message))).size;
     return { ...sumsOf(messages), users, prices: pricesOf(messages) };
   }
 
-  function expectedDays({ messages }: Lines, first: number, end: number): Line[] {
-    return [...Map.groupBy(within(messages, first, end), dayOf)]
+  const expectedTotals = (lines: Lines, first: number, end: number): Line =>
+    totalsOf(lines, within(lines.messages, first, end));
+
+  function expectedDays(lines: Lines, first: number, end: number): Line[] {
+    return [...Map.groupBy(within(lines.messages, first, end), dayOf)]
       .sort(([one], [other]) => one - other)
-      .map(([at, own]) => ({
-        ...{ day: new Date(at * day * 1000).toISOString().slice(0, 10), ...sumsOf(own), prices: pricesOf(own) },
-      }));
+      .map(([at, own]) => ({ day: new Date(at * day * 1000).toISOString().slice(0, 10), ...totalsOf(lines, own) }));
   }
 
   function expectedUsers(lines: Lines, first: number, end: number): Line[] {
