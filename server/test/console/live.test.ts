@@ -108,7 +108,7 @@ describe('the console, while records change', () => {
     await page.route(/\/admin\/changes/, async (route) => {
       requests += 1;
       if (network === 'down') await route.abort();
-      if (network === 'up') await route.continue();
+      else if (network === 'up') await route.continue();
     });
     await page.evaluate(
       "Object.defineProperty(document, 'hidden', { get: () => globalThis.isHidden, configurable: true })",
