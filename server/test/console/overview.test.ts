@@ -258,7 +258,7 @@ describe('Overview in the console', () => {
   it('shows statistics of the upstream, if there is one', async () => {
     assert.equal(await page.getByRole('heading', { name: 'Upstream' }).count(), 0);
     const figures = {
-      ...{ served_here: 12_000, passed_on: 340, in_doubt: 5, errors: 2, response_millis: 81.4 },
+      ...{ served: 12_000, passed_on: 340, in_doubt: 5, errors: 2, response_millis: 81.4 },
       ...{ doubts: 1, messages_lag_seconds: 3, others_lag_seconds: null },
     };
     await page.route('**/admin/traffic', async (route) => {

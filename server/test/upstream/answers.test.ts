@@ -236,8 +236,8 @@ onOneEngine('what a Dify installation owns', (engine) => {
     dify.upstream.script = (socket) => json(socket, {}, '404 Not Found');
     assert.equal((await read(withKey, page(difyId(99)))).status, 404);
     const { body: traffic } = await withKey.request('GET', '/admin/traffic', { key: secrets.admin });
-    const { served_here, response_millis, ...counted } = traffic.upstream;
-    for (const figure of [served_here, response_millis]) assert.ok(figure > 0);
+    const { served, response_millis, ...counted } = traffic.upstream;
+    for (const figure of [served, response_millis]) assert.ok(figure > 0);
     const notFollowed = { messages_lag_seconds: null, others_lag_seconds: null };
     assert.deepEqual(counted, { passed_on: 1, in_doubt: 0, errors: 0, doubts: 0, ...notFollowed });
   });

@@ -73,7 +73,7 @@ const UpstreamTable = ({ statistics }: { statistics: UpstreamStatistics }) =>
       rows: [statistics],
       rowKey: () => '',
       columns: [
-        { title: 'Served here', cell: ({ served_here }) => whole(served_here), isNumber: true },
+        { title: 'Served', cell: ({ served }) => whole(served), isNumber: true },
         { title: 'Passed on', cell: ({ passed_on }) => whole(passed_on), isNumber: true },
         { title: 'In doubt', cell: ({ in_doubt }) => whole(in_doubt), isNumber: true },
         { title: 'No response', cell: ({ errors }) => whole(errors), isNumber: true },

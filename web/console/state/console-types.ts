@@ -589,7 +589,7 @@ export type TrafficInterval = {
 /** If there is an upstream: its requests since the start of this instance. */
 export type UpstreamStatistics = {
   /** Requests to `/v1/…` that Backscroll responded to itself. */
-  served_here: number;
+  served: number;
   /** Requests that were passed on. */
   passed_on: number;
   /** Requests that were passed on because data in Backscroll is in doubt. */

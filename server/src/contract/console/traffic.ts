@@ -12,7 +12,7 @@ const millis = (share: string) =>
 
 const Upstream = shape(
   {
-    served_here: integer('Requests to `/v1/…` that Backscroll responded to itself.'),
+    served: integer('Requests to `/v1/…` that Backscroll responded to itself.'),
     passed_on: integer('Requests that were passed on.'),
     in_doubt: integer('Requests that were passed on because data in Backscroll is in doubt.'),
     errors: integer('Requests that were passed on and got no response.'),

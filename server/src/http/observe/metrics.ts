@@ -165,7 +165,7 @@ export class Metrics {
       (sum, { labels, series }) => sum + (`${labels.route}`.startsWith('/v1/') ? series.count : 0),
       0,
     );
-    return { served_here: Math.max(0, all - passed), passed_on: passed - doubted, in_doubt: doubted };
+    return { served: Math.max(0, all - passed), passed_on: passed - doubted, in_doubt: doubted };
   }
 
   /** The labels are without the prefix. */
