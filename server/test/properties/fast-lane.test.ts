@@ -122,6 +122,21 @@ onEveryEngine('the fast lane and the route', (engine) => {
   /** Keys of chat apps. Requests with any other key go to the route. */
   const chatKeys = new Set<string | undefined>([one.keys.app, other.keys.app, unusual.key]);
 
+  /** One request for each outcome, so that none is left to chance. */
+  const plainRequest = {
+    ...{ query: `conversation_id=${one.ids.conversation}`, key: one.keys.app, etagCase: 'none' },
+    ...{ change: 1, id: '', before: 0 },
+  };
+  const examples = [
+    {},
+    { etagCase: 'current' },
+    { query: `conversation_id=${randomUUID()}` },
+    { before: 4 },
+    { query: 'limit=0' },
+    { key: 'x' },
+    { key: completion.keys.app, before: 4 },
+  ].map((change): [typeof plainRequest] => [{ ...plainRequest, ...change }]);
+
   type Sent = { path: 'lane' | 'route'; response: TestResponse };
 
   async function send(url: string, key: string | undefined, headers: object, earlier = 0): Promise<Sent> {
@@ -166,7 +181,7 @@ onEveryEngine('the fast lane and the route', (engine) => {
         const outcome = `${path} ${byRoute.response.status}`;
         counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
       }),
-      { numRuns: shortOrLong(80, 10_000) },
+      { numRuns: shortOrLong(80, 10_000), examples },
     );
     const outcomes = ['lane 200', 'lane 304', 'lane 404', 'lane 429', 'route 400', 'route 401', 'route 429'];
     for (const outcome of outcomes) assert.ok(counts.has(outcome), `${outcome}: none`);
