@@ -123,11 +123,12 @@ onEveryEngine('the fast lane and the route', (engine) => {
   const chatKeys = new Set<string | undefined>([one.keys.app, other.keys.app, unusual.key]);
 
   /** One request for each outcome, so that none is left to chance. */
-  const plainRequest = {
+  type Request = typeof request extends fc.Arbitrary<infer T> ? T : never;
+  const plainRequest: Request = {
     ...{ query: `conversation_id=${one.ids.conversation}`, key: one.keys.app, etagCase: 'none' },
     ...{ change: 1, id: '', before: 0 },
   };
-  const examples = [
+  const changes: Partial<Request>[] = [
     {},
     { etagCase: 'current' },
     { query: `conversation_id=${randomUUID()}` },
@@ -135,7 +136,8 @@ onEveryEngine('the fast lane and the route', (engine) => {
     { query: 'limit=0' },
     { key: 'x' },
     { key: completion.keys.app, before: 4 },
-  ].map((change): [typeof plainRequest] => [{ ...plainRequest, ...change }]);
+  ];
+  const examples = changes.map((change): [Request] => [{ ...plainRequest, ...change }]);
 
   type Sent = { path: 'lane' | 'route'; response: TestResponse };
 
