@@ -1,5 +1,5 @@
-import { button, el, h, useLayoutEffect, useRef, useState } from '../shared/dom.ts';
-import { Icon, Mark } from '../shared/icon.ts';
+import { el, h, useLayoutEffect, useRef, useState } from '../shared/dom.ts';
+import { iconButton, Mark } from '../shared/icon.ts';
 import { Copyable } from './components/copyable.ts';
 import { ErrorNote } from './components/error-note.ts';
 import { useTitle } from './hooks/use-title.ts';
@@ -83,16 +83,7 @@ function KeyField({ field }: { field: { current: HTMLInputElement | null } }) {
           autoCapitalize: 'off',
           spellCheck: false,
         }),
-        button(
-          {
-            class: 'quiet icon-only',
-            'aria-label': label,
-            title: label,
-            'aria-pressed': isShown,
-            onClick: () => setShown(!isShown),
-          },
-          h(Icon, { name: 'eye' }),
-        ),
+        iconButton('eye', label, { 'aria-pressed': isShown, onClick: () => setShown(!isShown) }),
       ),
     ),
   ];

@@ -1,4 +1,4 @@
-import { h } from './dom.ts';
+import { button, h, type JSX } from './dom.ts';
 
 /** Lines on a grid of 24, drawn with round ends. */
 const paths = {
@@ -37,6 +37,10 @@ export type IconName = keyof typeof paths;
 /** A picture beside a word that says the same; screen readers skip it. */
 export const Icon = ({ name }: { name: IconName }) =>
   h('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': 'true' }, h('path', { d: paths[name] }));
+
+/** An action with a picture only: its name is for screen readers and the tooltip. */
+export const iconButton = (name: IconName, label: string, props: JSX.IntrinsicElements['button']): JSX.Element =>
+  button({ class: 'quiet icon-only', 'aria-label': label, title: label, ...props }, h(Icon, { name }));
 
 /** The mark of Backscroll: lines of text, and the way back up. */
 export const Mark = () =>

@@ -181,9 +181,9 @@ onOneEngine('the console', (engine) => {
     const { page } = await openTab(browser, service.base);
     await signIn(page, admin);
     const menu = page.getByRole('button', { name: 'Menu' });
-    for (const width of [375, 560, 700, 780, 862, 899, 900, 1000, 1280]) {
+    for (const width of [375, 560, 700, 780, 862, 1000, 1199, 1200, 1280]) {
       await page.setViewportSize({ width, height: 800 });
-      const isFolded = width < 900;
+      const isFolded = width < 1200;
       await menu.waitFor({ state: isFolded ? 'visible' : 'hidden' });
       await views(page).waitFor({ state: isFolded ? 'hidden' : 'visible' });
       if (isFolded) await menu.click();

@@ -63,7 +63,7 @@ function FilterBar({ filters, setFilters }: FilterAccess) {
     return h(Select, { label: el('span.hidden-label', label), value, options: all, change });
   };
   return el(
-    'div.row.activity-tools',
+    'div.tools.row.activity-tools',
     h(FilterSearch, { label: 'ID of a record', name: 'record_id' }),
     select('key_id', 'By', 'By anyone', names),
     select('action', 'Action', 'All actions', Object.entries(actions)),

@@ -1,11 +1,14 @@
 import { type ComponentChildren, el, h } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
+import { useStrip } from '../hooks/use-strip.ts';
 import { useFilters } from '../state/route.ts';
 import { count } from './ui.ts';
 
 /** A group of chips, with a name for screen readers. */
-export const Chips = ({ label, children }: { label: string; children?: ComponentChildren }) =>
-  h('div', { class: 'chips row', role: 'group', 'aria-label': label }, children);
+export function Chips({ label, children }: { label: string; children?: ComponentChildren }) {
+  const strip = useStrip<HTMLDivElement>(location.hash);
+  return h('div', { class: 'chips strip row', ref: strip, role: 'group', 'aria-label': label }, children);
+}
 
 /** The service counts up to this number, which means that or more. */
 const countMax = 1000;

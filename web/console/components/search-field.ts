@@ -1,5 +1,5 @@
-import { button, el, h, useRef } from '../../shared/dom.ts';
-import { Icon } from '../../shared/icon.ts';
+import { el, h, useRef } from '../../shared/dom.ts';
+import { Icon, iconButton } from '../../shared/icon.ts';
 import { useFilters } from '../state/route.ts';
 import { useShortcut } from '../state/shortcuts.ts';
 
@@ -36,12 +36,7 @@ export function ViewSearch({ label, value, change, leave }: Props & { leave?: ()
     'span.search-box',
     h(Icon, { name: 'search' }),
     input,
-    value !== '' &&
-      button(
-        { class: 'quiet icon-only', title: 'Clear the search', onClick: clear },
-        h(Icon, { name: 'close' }),
-        el('span.hidden-label', 'Clear the search'),
-      ),
+    value !== '' && iconButton('close', 'Clear the search', { onClick: clear }),
   );
 }
 

@@ -1,18 +1,21 @@
-import { button, type ComponentChildren, h, useState } from '../../shared/dom.ts';
+import { button, type ComponentChildren, el, h, useState } from '../../shared/dom.ts';
 import { Icon } from '../../shared/icon.ts';
 import { useMedia } from '../hooks/use-media.ts';
+import { useStrip } from '../hooks/use-strip.ts';
 import { whole } from './format-number.ts';
 
 export type Column<T> = {
   title: string;
   cell?: (row: T) => ComponentChildren;
-  /** Instead of a cell: a number that is counted, and where it leads. A zero is muted, and a problem is tinted. */
+  /** Instead of a cell: a number that is counted, and where it leads. A zero is muted, and a problem has its colour. */
   count?: (row: T) => number;
   href?: (row: T) => string;
-  isProblem?: boolean;
+  problem?: 'disliked' | 'failed' | undefined;
   isNumber?: boolean;
   /** What a number counts, for a phone; the title if it is counted. */
   unit?: string;
+  /** The cells speak for themselves: the title is for screen readers. */
+  hidesTitle?: boolean;
   /** It is left out where not all columns have room. */
   isExtra?: boolean;
   /** The table can be sorted by this value of a row. */
@@ -45,16 +48,17 @@ export function DataTable<T>({ label, columns, rows = [], groups, rowKey, order,
   const isPhone = useMedia('(width < 43.75rem)');
   const current = order ?? local;
   const all = groups ?? (rows.length === 0 ? [] : [{ id: '', heading: null, rows }]);
+  const orders = useStrip<HTMLTableRowElement>(all.length === 0 ? '' : current);
   if (all.length === 0) return null;
   return h(
     'table',
-    { class: 'data', role: 'table', 'aria-label': label },
+    { class: columns.length < 6 ? 'data few' : 'data', role: 'table', 'aria-label': label },
     h(
       'thead',
       { role: 'rowgroup' },
       h(
         'tr',
-        { role: 'row' },
+        { role: 'row', class: 'strip', ref: orders },
         columns.map((column) => h(HeaderCell<T>, { key: column.title, column, current, sort: setOrder ?? setLocal })),
       ),
     ),
@@ -77,9 +81,9 @@ export function DataTable<T>({ label, columns, rows = [], groups, rowKey, order,
 
 /** On a phone the row is one target: a number does not lead elsewhere, and has the word of what it counts. */
 function Cell<T>({ column, row, isPhone }: { column: Column<T>; row: T; isPhone: boolean }) {
-  const { title, cell, count: counted, href, isProblem } = column;
+  const { title, cell, count: counted, href, problem } = column;
   const n = counted?.(row);
-  const looks = [classOf(column), n === 0 && 'zero soft', n !== undefined && n > 0 && isProblem && 'problem'];
+  const looks = [classOf(column), n === 0 && 'zero soft', n && problem && `problem ${problem}`];
   const unit = n === undefined ? column.unit : title.toLowerCase().replace(n === 1 ? /s$/ : '', '');
   const content =
     n === undefined ? cell?.(row) : n === 0 || !href || isPhone ? whole(n) : h('a', { href: href(row) }, whole(n));
@@ -104,7 +108,9 @@ function HeaderCell<T>({ column, current, sort }: HeaderProps<T>) {
     'th',
     { role: 'columnheader', scope: 'col', class: classOf(column), 'aria-sort': state },
     name === undefined
-      ? column.title
+      ? column.hidesTitle
+        ? el('span.hidden-label', column.title)
+        : column.title
       : button({ onClick: () => sort(next) }, column.title, state !== undefined && h(Icon, { name: 'down' })),
   );
 }

@@ -21,6 +21,7 @@ export function KeyPage({ id, of: key, list, act }: Props) {
   const { body: failures, error, reload } = useResponse<Failures>('/admin/failures', 10_000);
   const changes = useActivity({ key_id: id }, 10);
   const recent = failures?.data.filter(({ key_id }) => key_id === id) ?? [];
+  const hours = failures?.by_key.find(({ key_id }) => key_id === id)?.hours ?? [];
   return h(
     Page,
     {
@@ -30,9 +31,11 @@ export function KeyPage({ id, of: key, list, act }: Props) {
       actions: key && act(key),
     },
     h(ListEnd, { list, nothing: '' }),
-    key === undefined ? !list.isLoading && el('p.soft', 'There is no key with this id.') : h(KeyFacts, { of: key }),
+    key === undefined
+      ? !list.isLoading && el('p.soft', 'There is no key with this id.')
+      : h(KeyFacts, { of: key, hasFailed: hours.length > 0 }),
     h(ErrorNote, { error, retry: reload }),
-    failures && h(ErrorPlot, { hours: failures.by_key.find(({ key_id }) => key_id === id)?.hours ?? [] }),
+    failures && h(ErrorPlot, { hours }),
     recent.length > 0 && h(FailureTable, { failures: recent }),
     h(
       Section,
@@ -45,7 +48,7 @@ export function KeyPage({ id, of: key, list, act }: Props) {
   );
 }
 
-const KeyFacts = ({ of: key }: { of: Key }) =>
+const KeyFacts = ({ of: key, hasFailed }: { of: Key; hasFailed: boolean }) =>
   el(
     'div.pair',
     h(Facts, {
@@ -60,7 +63,7 @@ const KeyFacts = ({ of: key }: { of: Key }) =>
       facts: [
         ['Created', h(Time, { at: key.created_at, form: 'day' })],
         [key.revoked_at === null ? 'Ends' : 'Revoked', h(Time, { at: key.revoked_at ?? key.expires_at, form: 'day' })],
-        ['Last used', h(Time, { at: key.last_used_at })],
+        ['Last used', h(Time, { at: key.last_used_at, none: hasFailed ? 'never successfully' : 'never' })],
       ],
     }),
   );

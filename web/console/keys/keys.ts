@@ -67,9 +67,9 @@ export function KeysView({ rest: [id], session }: ViewProps) {
       meta: h('span', { role: 'status' }, countText(shown.length, list.rows.length)),
       actions: mayWrite && button({ class: 'primary', onClick: () => setDialog('new') }, 'New key'),
     },
-    h(FilterSearch, { label: 'Search keys by name or id' }),
     el(
-      'div.row',
+      'div.tools.row',
+      h(FilterSearch, { label: 'Search keys by name or id' }),
       chips('State', keyStates, named.filter(ofKind), (key) => stateOf(key, now)),
       chips('Kind', keyKinds, named.filter(inState), (key) => key.kind),
     ),
@@ -112,6 +112,6 @@ function columns(now: number, ownId: string, act: (key: Key) => ComponentChildre
     { title: 'Created', isExtra: true, cell: (key) => h(Time, { at: key.created_at, form: 'day' }) },
     { title: 'Ends', isExtra: true, cell: (key) => h(Time, { at: key.revoked_at ?? key.expires_at, form: 'day' }) },
     { title: 'Last used', cell: (key) => h(Time, { at: key.last_used_at, none: 'never\u00a0used', form: 'brief' }) },
-    { title: 'Actions', cell: act },
+    { title: 'Actions', hidesTitle: true, cell: act },
   ];
 }

@@ -1,6 +1,6 @@
 import { CopyButton } from '../../shared/copy-button.ts';
-import { button, el, h } from '../../shared/dom.ts';
-import { Icon } from '../../shared/icon.ts';
+import { el, h } from '../../shared/dom.ts';
+import { Icon, iconButton } from '../../shared/icon.ts';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
 import { Collapsible } from './collapsible.ts';
 import { Truncated } from './truncated.ts';
@@ -59,13 +59,4 @@ type StepProps = { id: string | undefined; goTo: (id: string) => void; label: st
 
 /** A step to another message. */
 export const StepButton = ({ id = '', goTo, label, icon }: StepProps) =>
-  button(
-    {
-      class: 'quiet icon-only',
-      disabled: id === '',
-      'aria-label': label,
-      title: label,
-      onClick: () => goTo(id),
-    },
-    h(Icon, { name: icon }),
-  );
+  iconButton(icon, label, { disabled: id === '', onClick: () => goTo(id) });

@@ -1,5 +1,5 @@
-import { button, el, h } from '../../shared/dom.ts';
-import { Icon } from '../../shared/icon.ts';
+import { el, h } from '../../shared/dom.ts';
+import { iconButton } from '../../shared/icon.ts';
 import { Chip, Chips } from '../components/chips.ts';
 import { DayField } from '../components/day-field.ts';
 import { Page } from '../components/page.ts';
@@ -101,11 +101,7 @@ function PeriodChoice({ period, reload }: { period: Period; reload: () => void }
         'to',
         field('To', to - daySeconds, (day) => ({ from: Math.min(from, day), to: day + daySeconds })),
       ),
-    button(
-      { class: 'quiet icon-only', title: 'Refresh', onClick: reload },
-      h(Icon, { name: 'refresh' }),
-      el('span.hidden-label', 'Refresh'),
-    ),
+    iconButton('refresh', 'Refresh', { onClick: reload }),
   );
 }
 

@@ -27,6 +27,7 @@ export const RecentProblems = ({ period, app_id }: Props) =>
 
 function Newest({ title, filters, period: { from, to }, app_id }: Props & { title: string; filters: FilterChange }) {
   const inPeriod = { app_id, ...filters, from, to };
+  const look = filters === failed ? 'failed' : 'disliked';
   const list = useList<SearchHit>(pathOf(['admin', 'search'], { ...inPeriod, limit: shown }));
   const hrefOf = ({ app_id, conversation_id, message_id }: SearchHit) =>
     hrefWith(['conversations', app_id, conversation_id, message_id], inPeriod);
@@ -43,7 +44,7 @@ function Newest({ title, filters, period: { from, to }, app_id }: Props & { titl
     );
   return el(
     'div.card.stack',
-    el('h3.row', h(Icon, { name: filters === failed ? 'failed' : 'disliked' }), title),
+    el('h3.row', el(`span.${look}`, h(Icon, { name: look })), title),
     list.rows.length > 0 && el('ul.plain.stack.newest', list.rows.map(entry)),
     // 404: the search is turned off.
     list.error?.status === 404 && el('p.soft', list.error.message),

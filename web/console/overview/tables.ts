@@ -7,7 +7,6 @@ import { disliked, failed } from './measures.ts';
 
 type Row = Omit<OverviewApp, 'app_id' | 'app_name'> & { id: string; name: string; filters: FilterChange };
 const usersShown = 8;
-const none = {};
 
 type Props = { overview: Overview; app_id: string | undefined };
 
@@ -15,9 +14,9 @@ type Props = { overview: Overview; app_id: string | undefined };
 export function Tables({ overview: { apps, models, users, from, to }, app_id }: Props) {
   const [showsAll, setShowsAll] = useState(false);
   const hrefIn = (filters: FilterChange) => hrefWith(['conversations'], { app_id, ...filters, from, to });
-  const number = (title: string, value: (row: Row) => number, only: FilterChange = none): Column<Row> => ({
+  const number = (title: string, value: (row: Row) => number, only?: FilterChange): Column<Row> => ({
     title,
-    ...{ count: value, value, isProblem: only !== none },
+    ...{ count: value, value, problem: only && (only === failed ? 'failed' : 'disliked') },
     href: (row) => hrefIn({ ...row.filters, ...only }),
   });
   const table = (title: string, rows: readonly Row[]) => {

@@ -92,8 +92,8 @@ function Totals({ of: row }: { of: User }) {
     facts: [
       ['Conversations', number(row.conversations, {})],
       ['Messages', number(row.messages, {})],
-      ['Disliked', number(row.disliked, { rating: 'dislike' }, 'problem')],
-      ['Failed', number(row.failed, { status: 'error' }, 'problem')],
+      ['Disliked', number(row.disliked, { rating: 'dislike' }, 'problem disliked')],
+      ['Failed', number(row.failed, { status: 'error' }, 'problem failed')],
       ['Cost', cost(row.total_price, row.currency)],
       ['Apps', whole(row.app_ids.length)],
       ['First active', h(Time, { at: row.first_at, form: 'day' })],
@@ -110,8 +110,8 @@ const columnsOf = (user: string): Column<ConversationSummary>[] => [
   },
   { title: 'App', cell: ({ app_name }) => app_name },
   { title: 'Messages', count: ({ message_count }) => message_count },
-  { title: 'Disliked', count: ({ disliked_count }) => disliked_count, isProblem: true },
-  { title: 'Failed', count: ({ failed_count }) => failed_count, isProblem: true },
+  { title: 'Disliked', count: ({ disliked_count }) => disliked_count, problem: 'disliked' },
+  { title: 'Failed', count: ({ failed_count }) => failed_count, problem: 'failed' },
   { title: 'Cost', isNumber: true, cell: ({ price, currency }) => cost(price, currency) },
   { title: 'Last message', cell: ({ last_message_at: at }) => h(Time, { at, form: 'brief' }) },
 ];

@@ -47,9 +47,9 @@ const columnsOf = (app_id: string | undefined): Column<User>[] => {
     title: string,
     order: 'conversations' | 'messages' | 'disliked' | 'failed',
     filters = {},
-    isProblem = false,
+    problem?: 'disliked' | 'failed',
   ): Column<User> => ({
-    ...{ title, order, isProblem },
+    ...{ title, order, problem },
     count: (row) => row[order],
     href: ({ user }) => hrefWith(['conversations'], { app_id, user, ...filters }),
   });
@@ -65,8 +65,8 @@ const columnsOf = (app_id: string | undefined): Column<User>[] => {
     },
     number('Conversations', 'conversations'),
     number('Messages', 'messages'),
-    number('Disliked', 'disliked', { rating: 'dislike' }, true),
-    number('Failed', 'failed', { status: 'error' }, true),
+    number('Disliked', 'disliked', { rating: 'dislike' }, 'disliked'),
+    number('Failed', 'failed', { status: 'error' }, 'failed'),
     {
       title: 'Cost',
       order: 'total_price',

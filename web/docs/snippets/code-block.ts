@@ -9,6 +9,6 @@ export function CodeBlock({ label, text, isJson = false, children }: Props) {
   return el(
     'div.code',
     el('div.code-head.row', children ?? el('span.soft', label), h(CopyButton, { text })),
-    h('pre', { tabIndex: 0, role: 'region', 'aria-label': label }, isJson ? jsonText(text) : text),
+    h('pre', { class: 'strip', tabIndex: 0, role: 'region', 'aria-label': label }, isJson ? jsonText(text) : text),
   );
 }
