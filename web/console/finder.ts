@@ -95,11 +95,11 @@ export function Finder({ close }: FinderProps) {
   );
 }
 
-/** The text from a little before the words on: the entry has one line. */
+/** The text from a few words before the match on: the entry has one line. */
 function fromWords(text: string, q: string): string {
   const [first] = rangesOf(text, q);
   const at = first?.[0] ?? 0;
-  return at > 24 ? `…${text.slice(at - 16)}` : text;
+  return at > 24 ? `…${text.slice(at - 16, at).replace(/^\S*\s+/, '')}${text.slice(at)}` : text;
 }
 
 /** A name may contain the text anywhere; the words of other texts begin with it. */

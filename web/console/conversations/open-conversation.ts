@@ -87,14 +87,14 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
 
 type StepsProps = { hits: List<SearchHit>; message_id: string | undefined; goTo: (id: string) => void };
 
-/** `3 / 14 ‹ ›`: steps through the hits, from the oldest to the newest. */
+/** `3 / 14 ‹ ›`: steps through the hits, from the oldest to the newest. The keys begin again after the last one. */
 function HitSteps({ hits, message_id, goTo }: StepsProps) {
   const ids = hits.rows.map((hit) => hit.message_id).toReversed();
   const at = ids.indexOf(message_id ?? '');
   const step = (to: number, key: string, label: string, icon: 'left' | 'right') => {
-    const id = ids[(to + ids.length) % ids.length];
-    useShortcut(key, label, () => id !== undefined && goTo(id));
-    return h(StepButton, { id, goTo, label, icon });
+    const around = ids.at(to % ids.length);
+    useShortcut(key, label, () => around !== undefined && goTo(around));
+    return h(StepButton, { id: at < 0 ? around : ids[to], goTo, label, icon });
   };
   return h(
     'span',

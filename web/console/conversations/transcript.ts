@@ -89,6 +89,7 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
     event.preventDefault();
     void scroll.toNewest();
   };
+  const mark = (isReached: boolean) => scroller.current?.toggleAttribute('data-reached', isReached);
   const { history, from, to } = scroll;
   const siblings = siblingsOf(
     history.rows.map(({ message }) => message),
@@ -108,6 +109,8 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
         'aria-label': 'Transcript',
         onScroll: () => scroll.moved(),
         onKeyDown,
+        onKeyUp: ({ key, target }: KeyboardEvent) => key === 'Tab' && mark(target === scroller.current),
+        onBlur: () => mark(false),
       },
       h(
         'div',

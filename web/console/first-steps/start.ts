@@ -46,7 +46,7 @@ export function StartView() {
   const isDone = stepsDone(found);
   const next = mayWrite ? isDone.indexOf(false) : -1;
   const step = (at: number, title: string, ...children: ComponentChildren[]) =>
-    h(Step, { number: at + 1, title, isDone: isDone[at] === true }, children);
+    h(Step, { number: at + 1, title, isDone: isDone[at] === true, isNext: at === next }, children);
   return h(
     Page,
     { title: 'First steps' },
@@ -122,12 +122,13 @@ async function readFound(signal: AbortSignal) {
   return { app, hasWriter, conversation, hasReader };
 }
 
-type StepProps = { number: number; title: string; isDone: boolean; children?: ComponentChildren };
+type StepProps = { number: number; title: string; isDone: boolean; isNext: boolean; children?: ComponentChildren };
 
 /** Only its heading, if there is nothing to do or to copy. */
-const Step = ({ number, title, isDone, children }: StepProps) =>
-  el(
-    'li.stack',
+const Step = ({ number, title, isDone, isNext, children }: StepProps) =>
+  h(
+    'li',
+    { class: 'stack', 'aria-current': isNext ? 'step' : undefined },
     el(
       'h2',
       h(

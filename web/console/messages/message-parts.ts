@@ -68,7 +68,9 @@ function Citation({ resource }: { resource: RetrieverResource }) {
   const href = hrefOf('knowledge', resource.dataset_id, resource.document_id, resource.segment_id);
   // The name says which of the links this is.
   const label = `Open in Knowledge: ${document_name}, segment ${segment_position}`;
-  return el('div.citation.row', quote, h('a', { class: 'soft', href, 'aria-label': label }, 'Open in Knowledge'));
+  const words = 'Open in Knowledge';
+  const link = { class: 'soft', href, title: words, 'aria-label': label };
+  return el('div.citation.row', quote, h('a', link, h(Icon, { name: 'knowledge' }), el('span', words)));
 }
 
 /** The steps of an agent: its thoughts and tool calls. */

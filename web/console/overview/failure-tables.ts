@@ -46,7 +46,7 @@ export const FailureTable = ({ failures }: { failures: readonly Failure[] }) =>
             },
             { title: 'Key', cell: (entry) => h(By, { entry, none: 'no valid key' }) },
             { title: 'Count', cell: ({ count }) => whole(count), isNumber: true },
-            { title: 'Last', cell: ({ last_at }) => h(Time, { at: last_at }) },
+            { title: 'Last', cell: ({ last_at }) => h(Time, { at: last_at, form: 'brief' }) },
             {
               title: 'Request id',
               cell: ({ request_id: id }) =>
