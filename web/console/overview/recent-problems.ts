@@ -44,7 +44,7 @@ function Newest({ title, filters, period: { from, to }, app_id }: Props & { titl
     );
   return el(
     'div.card.stack',
-    el('h3.row', el(`span.${look}`, h(Icon, { name: look })), title),
+    el('h3.row', el(`span.row.${look}`, h(Icon, { name: look })), title),
     list.rows.length > 0 && el('ul.plain.stack.newest', list.rows.map(entry)),
     // 404: the search is turned off.
     list.error?.status === 404 && el('p.soft', list.error.message),
