@@ -3,7 +3,7 @@ import { writeEntries } from '../../server/src/store/accounting/audit.ts';
 import { newEntryId } from '../../server/src/store/accounting/entry-id.ts';
 import { replaceChunk } from '../../server/src/store/knowledge/chunk-writes.ts';
 import { Connection } from '../../server/src/store/sqlite/connection.ts';
-import { chunkId, dataset_id, editText } from '../support/data.ts';
+import { chunkId, dataset_id, document_id, editText } from '../support/data.ts';
 import { chunks } from '../support/embedded.ts';
 import { serveHelper } from '../support/servers.ts';
 
@@ -32,7 +32,7 @@ function commit(group: number): void {
     const id = ids[Math.floor(Math.random() * chunks)] ?? '';
     insertRevision.run(now, key_id, dataset_id, id);
     updateChunk.run(editText((edits += 1)), wordCount, now, randomBytes(16).toString('hex'), dataset_id, id);
-    insertAuditEntry.run(newEntryId(), dataset_id, now, key_id, 'update', 'child_chunk', 1, `["${id}"]`);
+    insertAuditEntry.run(newEntryId(), dataset_id, now, key_id, 'update', 'child_chunk', 1, `["${id}"]`, document_id);
   }
   db.exec('COMMIT');
 }
