@@ -34,6 +34,7 @@ import {
 } from '../support/harness.ts';
 import { firstOrAll, itLong, shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
+import { startProxy } from './recording-proxy.ts';
 
 function memoryMiB(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
@@ -636,6 +637,23 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
         return busy >= rejected && ended.some((count) => count > 0);
       });
       assert.ok(grown < 100, `memory grew by ${grown} MiB`);
+    });
+
+    it('applies no edit after a 503, also if the first requests to cancel it are lost', async (t) => {
+      const { one } = world;
+      const proxy = await startProxy(world.url, 2);
+      t.after(proxy.close);
+      const other = await startService('postgres', { DATABASE_TIMEOUT: '300' }, proxy.url);
+      t.after(other.close);
+      const release = await lock(t, 'SELECT id FROM child_chunks WHERE id = $1 FOR UPDATE', one.ids.chunk);
+      const { status } = await patch({ one, serving: other }, one.chunkPath, 'rejected');
+      assert.equal(status, 503);
+      await until(async () => (await waiting()) === 0);
+      await release();
+      const { rows } = await onDatabase(world.url, (client) =>
+        client.query('SELECT content FROM child_chunks WHERE id = $1', [one.ids.chunk]),
+      );
+      assert.notEqual(rows[0].content, 'rejected');
     });
 
     it('ends appends to a locked conversation in time, and serves reads meanwhile', async (t) => {

@@ -6,8 +6,14 @@ export type Traffic = { statements: { name: string; text: string }[]; roundTrips
 
 export type RecordingProxy = { url: string; traffic: Traffic; startups: string[][]; close: () => Promise<void> };
 
-/** Starts a proxy between a client and PostgreSQL that forwards everything and records what the client sends. */
-export async function startProxy(url: string): Promise<RecordingProxy> {
+const cancelRequestCode = 80_877_102;
+
+/**
+ * Starts a proxy between a client and PostgreSQL that forwards everything and records what the client sends. The first
+ * `lostCancels` requests to cancel a statement get lost.
+ */
+export async function startProxy(url: string, lostCancels = 0): Promise<RecordingProxy> {
+  let cancelsLost = 0;
   const { hostname, port } = new URL(url);
   const traffic: Traffic = { statements: [], roundTrips: 0 };
   const startups: string[][] = [];
@@ -17,6 +23,12 @@ export async function startProxy(url: string): Promise<RecordingProxy> {
     const parse = newParser(traffic, startups);
     let hasResponse = true;
     client.on('data', (bytes: Buffer) => {
+      const isCancel = bytes.length === 16 && bytes.readUInt32BE(4) === cancelRequestCode;
+      if (isCancel && cancelsLost < lostCancels) {
+        cancelsLost += 1;
+        client.destroy();
+        return;
+      }
       if (parse(bytes) && hasResponse) {
         traffic.roundTrips += 1;
         hasResponse = false;
@@ -35,7 +47,7 @@ export async function startProxy(url: string): Promise<RecordingProxy> {
       one.on('error', () => undefined);
       one.on('close', () => {
         sockets.delete(one);
-        other.destroy();
+        other.destroySoon();
       });
     }
   });

@@ -8,6 +8,7 @@ import type { Hosts } from './hosts.ts';
 /** CancelRequest: https://www.postgresql.org/docs/current/protocol-message-formats.html */
 const cancelRequestCode = 80_877_102;
 const cancelMillis = 1_000;
+const cancelAttempts = 5;
 /** A request that waits this long for a connection is a reason to probe the server. */
 const suspectMillis = 1_000;
 
@@ -64,9 +65,32 @@ export async function waitFor(
   }
 }
 
-/** A write that failed with 503 must not take effect later, so it is cancelled, on a separate connection. */
+/** What the driver knows of a connection without saying so in its types. */
+type Driven = {
+  host: string;
+  port: number;
+  processID: number;
+  secretKey: number;
+  connection: { stream: Socket };
+  _getActiveQuery(): unknown;
+};
+
+/**
+ * A write that failed with 503 must not take effect later, so it is cancelled, on a separate connection. A request to cancel
+ * may be lost, so it is repeated, unless the connection is used again: the pool closes one whose statement has not ended.
+ */
 export function cancel(client: pg.PoolClient): void {
-  const { host, port, processID, secretKey } = client as unknown as Record<string, unknown>;
+  const driven = client as unknown as Driven;
+  const cancelled = driven._getActiveQuery();
+  const send = (attempts: number) => {
+    if (attempts === 0 || (driven._getActiveQuery() !== cancelled && !driven.connection.stream.destroyed)) return;
+    sendCancel(driven);
+    setTimeout(send, cancelMillis, attempts - 1).unref();
+  };
+  send(cancelAttempts);
+}
+
+function sendCancel({ host, port, processID, secretKey }: Driven): void {
   const request = Buffer.alloc(16);
   for (const [index, field] of [16, cancelRequestCode, Number(processID), Number(secretKey)].entries()) {
     request.writeInt32BE(field | 0, index * 4);
