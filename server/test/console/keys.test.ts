@@ -315,6 +315,21 @@ describe('keys in the console', () => {
     await row('librarian').waitFor();
   });
 
+  it('a key that only failed was never used successfully', async () => {
+    const [id, key] = [randomUUID(), makeSecret('feed')];
+    await service.load([
+      { record: 'api_key', id, kind: 'feed', workspace_id: one.ids.workspace, name: 'misplaced', secret: key },
+    ]);
+    assert.equal((await service.request('GET', '/admin/keys', { key })).status, 401);
+    // Another view in between, so that the keys are read again.
+    await page.goto('/console#/models');
+    await page.getByRole('heading', { name: 'Models' }).waitFor();
+    await page.goto(`/console#/keys/${id}`);
+    await page.locator('.facts').getByText('never successfully').waitFor();
+    await page.getByRole('navigation', { name: 'Breadcrumbs' }).getByRole('link', { name: 'Keys' }).click();
+    await row('librarian').waitFor();
+  });
+
   it('a session with a read-only key offers no writes', async () => {
     const secret = makeSecret('admin');
     const id = randomUUID();

@@ -33,7 +33,7 @@ export function KeyPage({ id, of: key, list, act }: Props) {
     h(ListEnd, { list, nothing: '' }),
     key === undefined
       ? !list.isLoading && el('p.soft', 'There is no key with this id.')
-      : h(KeyFacts, { of: key, hasFailed: hours.length > 0 }),
+      : h(KeyFacts, { of: key, hasFailed: hours.length + recent.length > 0 }),
     h(ErrorNote, { error, retry: reload }),
     failures && h(ErrorPlot, { hours }),
     recent.length > 0 && h(FailureTable, { failures: recent }),
