@@ -82,6 +82,8 @@ type Driven = {
 export function cancel(client: pg.PoolClient): void {
   const driven = client as unknown as Driven;
   const cancelled = driven._getActiveQuery();
+  // The statement was not sent, or has ended.
+  if (cancelled === null) return;
   const send = (attempts: number) => {
     if (attempts === 0 || (driven._getActiveQuery() !== cancelled && !driven.connection.stream.destroyed)) return;
     sendCancel(driven);
