@@ -2,13 +2,11 @@ import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { chat, importLines } from '../support/data.ts';
 import { compare } from '../support/pairs.ts';
 import type { Bench, Result } from '../support/result.ts';
-import { type Server, startOurs, startServer } from '../support/servers.ts';
+import { type Server, script, startOurs, startServer } from '../support/servers.ts';
 
-const bare = fileURLToPath(new URL('bare-fastify.ts', import.meta.url));
 const shape = { conversations: 2_000, messages: 150, bytes: 2_900 };
 
 /** Goal 11: from the start of the process until it is ready. `database` may be any database of about a gigabyte. */
@@ -16,7 +14,7 @@ export async function measureStart(bench: Bench, database?: string): Promise<Res
   const { folder, pairs, log } = bench;
   const url = database ?? (await createDatabase(bench));
   const ours = () => timeOf(() => startOurs(folder, url), requireReady);
-  const theirs = () => timeOf(() => startServer(folder, [bare]));
+  const theirs = () => timeOf(() => startServer(folder, [script('bare/bare-fastify.ts')]));
   log('starting each once, so that their files are in the page cache');
   const first = await ours();
   await theirs();
