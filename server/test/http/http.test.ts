@@ -64,12 +64,22 @@ function parse(bytes: Buffer, heads: readonly number[] = []): RawResponse[] {
   return responses;
 }
 
+/** Far more than the service needs on a busy machine. */
+const silentMillisMax = 60_000;
+
 /** Sends the parts of a request one after another and returns what is received until the service closes. */
 async function exchange(port: number, parts: (string | Buffer)[]): Promise<Buffer> {
   const socket = net.connect(port, '127.0.0.1');
   socket.setNoDelay(true);
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', () => {});
+  const responds = new Promise((resolve) => socket.once('data', resolve));
+  const closes = new Promise((resolve) => socket.once('close', resolve));
+  let isSilent = false;
+  socket.setTimeout(silentMillisMax, () => {
+    isSilent = true;
+    socket.destroy();
+  });
   await once(socket, 'connect');
   for (const [index, part] of parts.entries()) {
     // A complete head gets a response; the service reads an incomplete one in the next tick of the event loop.
@@ -77,15 +87,14 @@ async function exchange(port: number, parts: (string | Buffer)[]): Promise<Buffe
       .slice(0, index)
       .join('')
       .includes(crlf + crlf);
-    if (isComplete) await until(() => chunks.length > 0 || socket.destroyed);
+    if (isComplete) await Promise.race([responds, closes]);
     else if (index > 0) await nextTick();
     if (!socket.destroyed) socket.write(typeof part === 'string' ? Buffer.from(part, 'latin1') : part);
   }
-  await until(
-    () => socket.closed,
-    () => `the service closes the connection; it sent: ${Buffer.concat(chunks).toString().slice(0, 300)}`,
-  ).finally(() => socket.destroy());
-  return Buffer.concat(chunks);
+  await closes;
+  const received = Buffer.concat(chunks);
+  assert.ok(!isSilent, `the service does not close the connection; it sent: ${received.toString().slice(0, 300)}`);
+  return received;
 }
 
 /** Asserts that the response is exactly the error envelope, without internals. */
