@@ -19,7 +19,7 @@ onOneEngine('hostile input', (engine) => {
     const log = (line: string) => void output.push(line);
     const findings = await sendHostileRequests({
       engine,
-      requests: shortOrLong(400, 50_000),
+      requests: shortOrLong(400, 15_000),
       connections: 12,
       seed,
       stalled: 0,

@@ -342,6 +342,6 @@ onEveryEngine('message counts and usage', (engine) => {
         }
       },
     );
-    await fc.assert(property, { numRuns: shortOrLong(5, 500) });
+    await fc.assert(property, { numRuns: shortOrLong(5, 150) });
   });
 });

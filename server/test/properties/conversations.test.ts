@@ -114,7 +114,7 @@ onEveryEngine('scrolling through conversations', (engine) => {
           const unmoved = atStart.filter(({ isDeleted, movedAt }) => !isDeleted && !(isByUpdate && movedAt >= 0));
           for (const { id } of unmoved) assert.equal(visited.filter((one) => one === id).length, 1, id);
         }),
-        { numRuns: shortOrLong(4, 800) },
+        { numRuns: shortOrLong(4, 250) },
       );
     });
 
@@ -163,7 +163,7 @@ onEveryEngine('scrolling through conversations', (engine) => {
             if (!isByUpdate) assert.equal(visits, 1, `${row.id} was repeated`);
           }
         }),
-        { numRuns: shortOrLong(4, 800) },
+        { numRuns: shortOrLong(4, 250) },
       );
     });
   }

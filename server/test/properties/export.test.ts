@@ -179,6 +179,6 @@ onEveryEngine('filtered exports', (engine) => {
         }
       },
     );
-    await fc.assert(property, { numRuns: shortOrLong(4, 200) });
+    await fc.assert(property, { numRuns: shortOrLong(4, 80) });
   });
 });

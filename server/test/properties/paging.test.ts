@@ -56,7 +56,7 @@ const seed = fc.nat();
 /** Times of messages that are added between two pages. */
 const arrivals = fc.array(fc.array(second, { maxLength: 3 }), { maxLength: 8 });
 
-const runs = (short: number) => ({ numRuns: shortOrLong(short, 60 * short) });
+const runs = (short: number) => ({ numRuns: shortOrLong(short, 20 * short) });
 
 onEveryEngine('paging', (engine) => {
   let service: Service;

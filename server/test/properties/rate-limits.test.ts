@@ -114,7 +114,7 @@ onOneEngine('limits per key, in any order of requests', (engine) => {
           assert.equal(headers['ratelimit-remaining'], `${least}`);
         }
       }),
-      { numRuns: shortOrLong(5, 1_000) },
+      { numRuns: shortOrLong(5, 250) },
     );
     assert.ok(limited > 0);
   });
@@ -138,7 +138,7 @@ onOneEngine('limits per key, in any order of requests', (engine) => {
           assert.equal(allowedWrites.length, Math.min(writesMax, writes.length), `writes of ${key}`);
         }
       }),
-      { numRuns: shortOrLong(4, 1_000) },
+      { numRuns: shortOrLong(4, 250) },
     );
   });
 });

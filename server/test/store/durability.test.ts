@@ -29,7 +29,7 @@ function lock(file: string): { release: () => void } {
 
 describe('durability', () => {
   it('loses no acknowledged write and stores no partial import over some kills', async (t) => {
-    const findings = await killService({ kills: shortOrLong(1, 60), databases: 1, checkEvery: 5 });
+    const findings = await killService({ kills: shortOrLong(1, 20), databases: 1, checkEvery: 5 });
     for (const { promise, measured } of findings) t.diagnostic(`${promise}: ${measured}`);
     assert.ok(findings.length >= 6);
     assert.deepEqual(
