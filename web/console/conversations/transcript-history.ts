@@ -19,39 +19,33 @@ export type Row = { message: ShownMessage; height: number };
 /** Start of a history: at the newest message, at the first one, or in the middle at the message with this id. */
 export type Start = 'newest' | 'beginning' | { id: string };
 
-/** Messages that were read with one `first_id`. Its ends are stored, so that it can be dropped and read again. */
-type Batch = { first_id: string | null; newest: string; oldest: string; count: number };
-
 const pageMessages = limits.pageMessagesMax;
 /** Messages of the newest page, which is what opens first and is read again after each change. */
 const newestMessages = limits.pageMessagesDefault;
-/** Batches that are loaded at once. The rest of a long conversation is read when the user scrolls there. */
-const batchesMax = 20;
+/** Messages that are loaded at once. The rest of a long conversation is read when the user scrolls there. */
+const rowsMax = 20 * pageMessages;
 /** Pages that are read to connect new messages with the loaded ones. With more between them, the transcript starts again. */
 const bridgePagesMax = 10;
 
 /**
- * The known part of a conversation: batches of messages, newest first. Consecutive ones are loaded. Pages only go back in
- * time, so a history that begins in the middle first requests the id of a message that is half a page newer, and reads the
- * page before that; what is newer is found the same way, page by page. The cost does not depend on the length of the
- * conversation.
+ * The loaded part of a conversation. Pages only go back in time, so a history that begins in the middle first requests the id
+ * of a message that is half a page newer, and reads the page before that; what is newer is found the same way, page by page.
+ * The cost does not depend on the length of the conversation.
  */
 export class History {
   readonly #path: readonly string[];
   readonly #signal: AbortSignal;
-  #batches: Batch[] = [];
-  /** The newest and the oldest loaded batch. */
-  #first = 0;
-  #last = -1;
-  #hasMore = false;
-  /** Whether there are messages that are newer than the first batch and have not been read. */
-  #hasUnknownNewer = false;
   #etag: string | null = null;
   /** The loaded messages, oldest first. */
   rows: Row[] = [];
+  /** Whether there are messages before and after the loaded ones. */
+  hasOlder = false;
+  hasNewer = false;
   /** Set if there are so many new messages that they could not be connected with the loaded ones. */
   isDisconnected = false;
   isOpen = false;
+  /** The number of messages that are loaded, or newer and were dropped. */
+  knownCount = 0;
   /** The estimated height of a message that has not been drawn yet. */
   estimate = 240;
 
@@ -60,20 +54,7 @@ export class History {
     this.#signal = signal;
   }
 
-  get hasOlder(): boolean {
-    return this.#last < this.#batches.length - 1 || this.#hasMore;
-  }
-
-  get hasNewer(): boolean {
-    return this.#first > 0 || this.#hasUnknownNewer;
-  }
-
-  /** The number of messages in all known batches, loaded or not. */
-  get knownCount(): number {
-    return this.#batches.reduce((sum, { count }) => sum + count, 0);
-  }
-
-  /** Reads the batch with the start. */
+  /** Reads the page with the start. */
   async open(start: Start = 'newest'): Promise<void> {
     const first_id =
       start === 'newest'
@@ -82,14 +63,11 @@ export class History {
           ? await this.#locate(undefined, pageMessages - 1)
           : await this.#locate(start.id, pageMessages / 2);
     const { body, etag } = await this.#read(first_id, null, start === 'newest' ? newestMessages : pageMessages);
-    const rows = this.#rowsOf(body.data.toReversed());
-    this.#batches = rows.length > 0 ? [batchOf(first_id, rows)] : [];
-    this.#first = 0;
-    this.#last = this.#batches.length - 1;
-    this.#hasMore = body.has_more;
-    this.#hasUnknownNewer = first_id !== null;
+    this.rows = this.#rowsOf(body.data.toReversed());
+    this.knownCount = this.rows.length;
+    this.hasOlder = body.has_more;
+    this.hasNewer = first_id !== null;
     this.#etag = first_id === null ? etag : null;
-    this.rows = rows;
     this.isOpen = true;
   }
 
@@ -99,54 +77,32 @@ export class History {
     return (await request<LocatedPage>(path, { signal: this.#signal })).body.first_id;
   }
 
-  /** Reads the batch before the loaded rows; returns the rows that were added, and how many were dropped at the other end. */
-  async older(): Promise<{ added: Row[]; dropped: number }> {
-    const oldest = this.#batches[this.#last] as Batch;
-    const nextKnown = this.#batches[this.#last + 2];
-    const { messages, hasMore, isConnected } = await this.#between(oldest.oldest, nextKnown?.newest);
+  /** Reads the page before the loaded rows; returns the rows that were added. Those at the other end may be dropped. */
+  async older(): Promise<Row[]> {
+    const { messages, hasMore } = await this.#between(this.rows[0]?.message.id ?? null, undefined);
     const added = this.#rowsOf(messages);
-    if (nextKnown === undefined || !isConnected) {
-      this.#batches.length = this.#last + 1;
-      this.#hasMore = hasMore;
-    }
-    if (added.length > 0) {
-      this.#last += 1;
-      this.#batches[this.#last] = batchOf(oldest.oldest, added);
-      this.rows = [...added, ...this.rows];
-    }
-    let dropped = 0;
-    while (this.#last - this.#first >= batchesMax) {
-      dropped += (this.#batches[this.#first++] as Batch).count;
-    }
-    this.rows.length -= dropped;
-    return { added, dropped };
+    this.rows = [...added, ...this.rows];
+    this.knownCount += added.length;
+    this.hasOlder = hasMore;
+    this.hasNewer ||= this.rows.length > rowsMax;
+    this.rows.length = Math.min(this.rows.length, rowsMax);
+    return added;
   }
 
-  /** Reads the batch after the loaded rows; returns the rows that were dropped at the other end. */
+  /** Reads the page after the loaded rows; returns the rows that were dropped at the other end. */
   async newer(): Promise<Row[]> {
-    const known = this.#batches[this.#first - 1];
-    const { newest } = this.#batches[this.#first] as Batch;
-    const first_id = known === undefined ? await this.#locate(newest, pageMessages - 1) : known.first_id;
+    const newest = this.rows.at(-1)?.message.id;
+    const first_id = await this.#locate(newest, pageMessages - 1);
     const { messages, isConnected } = await this.#between(first_id, newest);
     if (!isConnected) {
       this.isDisconnected = true;
       return [];
     }
-    const added = this.#rowsOf(messages);
-    if (known === undefined) {
-      this.#hasUnknownNewer = first_id !== null;
-      if (added.length > 0) this.#batches.unshift(batchOf(first_id, added));
-      this.#last += added.length > 0 ? 1 : 0;
-    } else {
-      Object.assign(known, batchOf(first_id, added));
-      this.#first -= 1;
-    }
-    this.rows.push(...added);
-    const dropped: Row[] = [];
-    while (this.#last - this.#first >= batchesMax) {
-      const far = this.#batches[this.#last--] as Batch;
-      dropped.push(...this.rows.splice(0, far.count));
-    }
+    this.hasNewer = first_id !== null;
+    this.rows.push(...this.#rowsOf(messages));
+    const dropped = this.rows.splice(0, Math.max(0, this.rows.length - rowsMax));
+    this.knownCount = Math.max(this.knownCount - dropped.length, this.rows.length);
+    this.hasOlder ||= dropped.length > 0;
     return dropped;
   }
 
@@ -156,7 +112,7 @@ export class History {
    */
   async refresh(changedIds: ReadonlySet<string> = new Set()): Promise<number | undefined> {
     const hasChanged = await this.#reread(changedIds);
-    return this.#hasUnknownNewer ? hasChanged : ((await this.#readNew()) ?? hasChanged);
+    return this.hasNewer ? hasChanged : ((await this.#readNew()) ?? hasChanged);
   }
 
   /** Reads the messages of a range again, by one request; the newest page is read by `refresh`. */
@@ -185,8 +141,8 @@ export class History {
   }
 
   async #readNew(): Promise<number | undefined> {
-    const front = this.#batches[0];
-    if (front === undefined) {
+    const newest = this.rows.at(-1)?.message.id;
+    if (newest === undefined) {
       await this.open();
       return this.rows.length === 0 ? undefined : this.rows.length;
     }
@@ -196,9 +152,9 @@ export class History {
     let messages = body.data.toReversed();
     const replaced = new Map(messages.map((message) => [message.id, message]));
     for (const row of this.rows.slice(-messages.length)) row.message = replaced.get(row.message.id) ?? row.message;
-    let at = messages.findIndex(({ id }) => id === front.newest);
+    let at = messages.findIndex(({ id }) => id === newest);
     if (at < 0 && messages[0] !== undefined) {
-      const more = await this.#between(messages[0].id, front.newest);
+      const more = await this.#between(messages[0].id, newest);
       if (!more.isConnected) {
         this.isDisconnected = true;
         return messages.length;
@@ -206,25 +162,12 @@ export class History {
       messages = [...more.messages, ...messages];
       at = -1;
     }
+    // The newest rows were dropped meanwhile.
+    if (this.hasNewer) return 0;
     const fresh = this.#rowsOf(messages.slice(at + 1));
-    if (fresh.length > 0) this.#append(fresh);
+    this.rows.push(...fresh);
+    this.knownCount += fresh.length;
     return fresh.length;
-  }
-
-  /** Adds new messages at the newest end, in a batch of their own if the newest is full. */
-  #append(fresh: Row[]): void {
-    const front = this.#batches[0] as Batch;
-    const isNewestLoaded = !this.hasNewer;
-    if (front.count + fresh.length <= pageMessages) {
-      front.count += fresh.length;
-      front.newest = fresh.at(-1)?.message.id ?? front.newest;
-    } else {
-      front.first_id = fresh[0]?.message.id ?? null;
-      this.#batches.unshift(batchOf(null, fresh));
-      this.#last += 1;
-      if (!isNewestLoaded) this.#first += 1;
-    }
-    if (isNewestLoaded) this.rows.push(...fresh);
   }
 
   /** Messages older than `first_id` and newer than `until`, oldest first; one page of them without `until`. */
@@ -266,9 +209,4 @@ export class History {
   #rowsOf(messages: readonly ShownMessage[]): Row[] {
     return messages.map((message) => ({ message, height: this.estimate }));
   }
-}
-
-function batchOf(first_id: string | null, rows: readonly Row[]): Batch {
-  const newest = rows.at(-1)?.message.id ?? '';
-  return { first_id, newest, oldest: rows[0]?.message.id ?? '', count: rows.length };
 }

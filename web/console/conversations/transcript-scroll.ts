@@ -258,7 +258,7 @@ export class Scroll {
   readOlder(): Promise<void> {
     return this.#read(async () => {
       const { history } = this;
-      const { added } = await history.older();
+      const added = await history.older();
       if (history !== this.history) return;
       this.#base -= this.#sum(0, added.length);
       this.from += added.length;
