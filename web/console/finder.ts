@@ -1,17 +1,15 @@
+import { Icon, type IconName } from '../shared/controls.ts';
 import { el, h, useEffect, useId, useState } from '../shared/dom.ts';
-import { Icon, type IconName } from '../shared/icon.ts';
 import { Marked, plain } from './components/marked-text.ts';
 import { Dialog } from './components/ui.ts';
-import { useAll } from './hooks/use-all.ts';
-import type { CursorPage } from './hooks/use-list.ts';
-import { useReading } from './hooks/use-reading.ts';
+import { type CursorPage, useAll, useReading } from './hooks/requests.ts';
 import { useSettled } from './hooks/use-settled.ts';
-import { hrefOfHit, withoutRepeats } from './knowledge/hits.ts';
+import { hrefOfHit, withoutRepeats } from './knowledge/level.ts';
 import { pathOf, request } from './state/api.ts';
 import { matchesIn, wordsOf } from './state/highlight.ts';
 import { hrefOf, hrefWith } from './state/route.ts';
 import type { App, Dataset, KnowledgeHit, SearchHit, User } from './state/types.ts';
-import { menu, views } from './views.ts';
+import { views } from './views.ts';
 
 type Entry = { icon: IconName; text: string; detail?: string; href: string };
 /** Entries of one kind. Those with a name are before those with a text. */
@@ -23,16 +21,21 @@ export type FinderProps = { close: () => void };
 const shownOfKind = 4;
 
 /** Leads to views, apps, users, knowledge bases, documents, messages and ids, by what the user types. */
-export function Finder({ close }: FinderProps) {
+export function View({ close }: FinderProps) {
   const [typed, setTyped] = useState('');
   const [chosen, setChosen] = useState(0);
   const id = useId();
   const q = typed.trim();
   const settled = useSettled(q);
   const { body: found = [] } = useReading(settled, (signal) => find(settled, signal));
-  const groups = [...useNamed(q), ...(settled === q ? found : []), ...(q === '' ? [] : [everywhere(q)])].filter(
-    ({ entries }) => entries.length > 0,
-  );
+  const messages: Entry = {
+    icon: 'search',
+    text: `All messages with “${q}”`,
+    href: hrefWith(['conversations'], { q }),
+  };
+  const search = { title: 'Search', entries: q === '' ? [] : [messages] };
+  const all = [...useNamed(q), ...(settled === q ? found : []), search];
+  const groups = all.filter((group) => group.entries.length > 0);
   const entries = groups.flatMap((group) => group.entries);
   const at = Math.min(chosen, entries.length - 1);
   const open = (entry: Entry | undefined) => {
@@ -47,9 +50,7 @@ export function Finder({ close }: FinderProps) {
     if (event.key === 'Enter') open(entries[at]);
     else setChosen((at + (event.key === 'ArrowDown' ? 1 : entries.length - 1)) % entries.length);
   };
-  return h(
-    Dialog,
-    { title: 'Go to', close },
+  return h(Dialog, { title: 'Go to', close }, [
     h('input', {
       class: 'finder',
       type: 'text',
@@ -72,16 +73,14 @@ export function Finder({ close }: FinderProps) {
       'div',
       { id, class: 'found', role: 'listbox', 'aria-label': 'Places' },
       groups.map(({ title, entries: ofKind }) =>
-        h(
-          'div',
-          { key: title, role: 'group', 'aria-label': title },
+        h('div', { key: title, role: 'group', 'aria-label': title }, [
           h('h3', { class: 'soft small', 'aria-hidden': true }, title),
           ofKind.map((entry) => {
             const n = entries.indexOf(entry);
             return h(
               'div',
               {
-                ...{ key: entry.href, id: `${id}-${n}`, class: 'place', role: 'option' },
+                ...{ key: entry.href, id: `${id}-${n}`, class: 'entry place', role: 'option' },
                 ...{ 'aria-selected': n === at, onClick: () => open(entry) },
               },
               h(Icon, { name: entry.icon }),
@@ -89,10 +88,10 @@ export function Finder({ close }: FinderProps) {
               el('span.soft.small.one-line', entry.detail),
             );
           }),
-        ),
+        ]),
       ),
     ),
-  );
+  ]);
 }
 
 /** The text from a few words before the match on: the entry has one line. */
@@ -108,11 +107,6 @@ function rangesOf(text: string, q: string): readonly (readonly number[])[] {
   return at < 0 || /\s/.test(q) ? matchesIn(text, wordsOf(q)) : [[at, at + q.length]];
 }
 
-const everywhere = (q: string): Group => ({
-  title: 'Search',
-  entries: [{ icon: 'search', text: `All messages with “${q}”`, href: hrefWith(['conversations'], { q }) }],
-});
-
 /** Views, apps and knowledge bases whose name or id contains the text. */
 function useNamed(q: string): Group[] {
   const [apps, datasets] = [useAll<App>('/admin/apps').rows, useAll<Dataset>('/admin/datasets').rows];
@@ -125,7 +119,7 @@ function useNamed(q: string): Group[] {
       .slice(0, q === '' ? rows.length : shownOfKind)
       .map(({ id, name }) => ({ text: name || id, ...of(id) })),
   });
-  const places = [...menu, 'start' as const].map((view) => ({ id: view, name: views[view].title }));
+  const places = Object.entries(views).map(([id, { title }]) => ({ id, name: title }));
   const named = [group('Views', places, (id) => ({ icon: views[id as 'start'].icon, href: hrefOf(id) }))];
   if (q === '') return named;
   return [
@@ -149,10 +143,7 @@ async function find(q: string, signal: AbortSignal): Promise<Group[]> {
     rows<SearchHit>('search', {}),
   ]);
   return [
-    {
-      title: 'Users',
-      entries: users.map(({ user }) => ({ icon: 'users', text: user, href: hrefOf('users', user) })),
-    },
+    { title: 'Users', entries: users.map(({ user }) => ({ icon: 'users', text: user, href: hrefOf('users', user) })) },
     {
       title: 'Knowledge',
       entries: withoutRepeats(passages).map((hit) => ({

@@ -1,10 +1,10 @@
 import { type ComponentType, h, useEffect, useState } from '../shared/dom.ts';
-import { ErrorNote } from './components/error-note.ts';
+import { ErrorNote } from './components/ui.ts';
 
 /** Loaded components, by the function that loads them, so that they are shown at once the next time. */
 const loaded = new Map<unknown, unknown>();
 
-type Props<P> = { load: () => Promise<ComponentType<P>>; props: P };
+type Props<P> = { load: () => Promise<{ View: ComponentType<P> }>; props: P };
 
 /** A component whose module is loaded when it is first shown. */
 export function Lazy<P extends object>({ load, props }: Props<P>) {
@@ -13,8 +13,8 @@ export function Lazy<P extends object>({ load, props }: Props<P>) {
   useEffect(() => {
     if (loaded.has(load)) return;
     load().then(
-      (component) => {
-        loaded.set(load, component);
+      ({ View }) => {
+        loaded.set(load, View);
         redraw((count) => count + 1);
       },
       () => setFailed(true),

@@ -1,6 +1,6 @@
 import { el, h, render, useEffect, useRef, useState } from '../shared/dom.ts';
 import { applyTheme, readSetting, storeSetting } from '../shared/settings.ts';
-import { ErrorNote } from './components/error-note.ts';
+import { ErrorNote } from './components/ui.ts';
 import { Shell } from './shell.ts';
 import { SignIn } from './sign-in.ts';
 import { type ApiError, request, whenSignedOut } from './state/api.ts';

@@ -1,7 +1,6 @@
+import { Icon, Mark } from '../shared/controls.ts';
 import { button, el, h, useEffect, useLayoutEffect, useRef, useState } from '../shared/dom.ts';
-import { Icon, Mark } from '../shared/icon.ts';
-import { readSetting } from '../shared/settings.ts';
-import { ThemeChoice } from '../shared/theme.ts';
+import { readSetting, ThemeChoice } from '../shared/settings.ts';
 import { Menu } from './components/menu.ts';
 import { ScopeBar } from './components/scope-bar.ts';
 import type { FinderProps } from './finder.ts';
@@ -14,7 +13,7 @@ import { ShortcutHelp, showFinder, showShortcuts, useShortcut } from './state/sh
 import { zone } from './state/times.ts';
 import type { ConsoleSession } from './state/types.ts';
 import { ViewBoundary } from './view-boundary.ts';
-import { isView, menu, startView, type ViewName, viewLetters, views } from './views.ts';
+import { isView, menu, startView, type ViewName, views } from './views.ts';
 
 export type ShellProps = { session: ConsoleSession; signOut: () => void };
 
@@ -45,6 +44,7 @@ export function Shell({ session, signOut }: ShellProps) {
       'a',
       {
         key: to,
+        class: 'entry',
         href: hrefWith([to], rememberedScope(to)),
         'aria-current': current,
         onPointerEnter: preload,
@@ -54,51 +54,44 @@ export function Shell({ session, signOut }: ShellProps) {
       title,
     );
   };
-  return el(
-    'div.shell',
+  return el('div.shell', [
     h('a', { class: 'skip', href: '#main', onClick: toMain }, 'Skip to content'),
-    el(
-      'header.top.row',
+    el('header.top.row', [
       h('a', { class: 'brand', href: hrefOf(startView) }, h(Mark, null), 'Backscroll'),
       h(Menu, { class: 'views', label: 'Menu', icon: 'menu' }, h('nav', { 'aria-label': 'Views' }, shown.map(link))),
-      h('span', { class: 'zone soft', title: `All times are in ${zone}.` }, zone),
+      h('span', { class: 'at-end soft small', title: `All times are in ${zone}.` }, zone),
       hasScope && el('div.scope.row', h(ScopeBar, { view: name })),
-      button(
-        { class: 'quiet', title: 'Go to anything', onClick: showFinder },
+      button({ class: 'quiet', title: 'Go to anything', onClick: showFinder }, [
         h(Icon, { name: 'search' }),
         el('span.hidden-label', 'Go to'),
         el('kbd', 'Ctrl K'),
-      ),
-      h(
-        Menu,
-        { class: 'account', label: 'Account', icon: 'account' },
+      ]),
+      h(Menu, { class: 'account', label: 'Account', icon: 'account' }, [
         el('p.soft', 'Signed in with the key'),
         h('p', { title: `key ${session.key_id}` }, el('strong', session.name || session.key_id)),
-        h('a', { href: hrefOf('start') }, 'First steps'),
-        h('a', { href: '/docs' }, 'API reference'),
-        button({ class: 'quiet', onClick: showShortcuts }, 'Keyboard shortcuts ', el('kbd', '?')),
+        h('a', { class: 'entry', href: hrefOf('start') }, 'First steps'),
+        h('a', { class: 'entry', href: '/docs' }, 'API reference'),
+        button({ class: 'quiet entry', onClick: showShortcuts }, 'Keyboard shortcuts ', el('kbd', '?')),
         h(ThemeChoice, { isLabelled: true }),
         button({ onClick: () => mayLeave() && signOut() }, 'Sign out'),
-      ),
-    ),
+      ]),
+    ]),
     h(ShortcutHelp, null),
     h(FinderKey, null),
     menu.map((to) => h(ViewKey, { key: to, to })),
-    h(
-      'main',
-      { id: 'main', tabIndex: -1, ref: main },
+    h('main', { id: 'main', tabIndex: -1, ref: main }, [
       h(
         ViewBoundary,
         { key: name, place: hrefOf(name, ...rest) },
         h(Lazy<ViewProps>, { load: views[name].load, props: { rest, session } }),
       ),
-    ),
-  );
+    ]),
+  ]);
 }
 
 /** `g` and the letter of a view lead to it. */
 function ViewKey({ to }: { to: ViewName }) {
-  useShortcut(`g ${viewLetters[to]}`, views[to].title, () => {
+  useShortcut(`g ${views[to].letter}`, views[to].title, () => {
     location.hash = hrefWith([to], rememberedScope(to));
   });
   return null;
@@ -109,7 +102,7 @@ function FinderKey() {
   useShortcut('Ctrl+K', 'Go to anything', () => setOpen(true));
   return isOpen ? h(Lazy<FinderProps>, { load: loadFinder, props: { close: () => setOpen(false) } }) : null;
 }
-const loadFinder = async () => (await import('./finder.ts')).Finder;
+const loadFinder = () => import('./finder.ts');
 
 /** Leads from the start to the first steps while there is no conversation. */
 async function showFirstSteps(): Promise<void> {

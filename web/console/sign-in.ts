@@ -1,8 +1,7 @@
+import { CodeBlock } from '../shared/code-block.ts';
+import { iconButton, Mark } from '../shared/controls.ts';
 import { el, h, useLayoutEffect, useRef, useState } from '../shared/dom.ts';
-import { iconButton, Mark } from '../shared/icon.ts';
-import { Copyable } from './components/copyable.ts';
-import { ErrorNote } from './components/error-note.ts';
-import { useTitle } from './hooks/use-title.ts';
+import { ErrorNote, useTitle } from './components/ui.ts';
 import { ApiError, request } from './state/api.ts';
 import type { ConsoleSession } from './state/types.ts';
 
@@ -32,27 +31,22 @@ export function SignIn({ enter, note, token }: Props) {
       setBusy(false);
     }
   };
-  return el(
-    'main.alone',
-    el(
-      'div.sign-in.stack',
-      el(
-        'header.stack',
+  return el('main.alone', [
+    el('div.sign-in.stack', [
+      el('header.stack.tight', [
         h(Mark, null),
         el('h1', 'Backscroll'),
         el('p.soft', 'Conversations, knowledge bases and models of your AI apps, on your own server.'),
-      ),
+      ]),
       note !== undefined && h('p', { class: 'note', role: 'status' }, note),
-      h(
-        'form',
-        { class: 'card stack', onSubmit: submit },
+      h('form', { class: 'card stack', onSubmit: submit }, [
         isLink ? el('p', 'This link signs you in once, without a key.') : h(KeyField, { field }),
         h(ErrorNote, { error }),
         h('button', { class: 'primary', disabled: isBusy }, isBusy ? 'Signing in…' : 'Sign in'),
-      ),
+      ]),
       !isLink && h(LostKey, null),
-    ),
-  );
+    ]),
+  ]);
 }
 
 /** Password managers store the key under the name of the service. */
@@ -68,11 +62,9 @@ function KeyField({ field }: { field: { current: HTMLInputElement | null } }) {
       tabIndex: -1,
       'aria-hidden': true,
     }),
-    el(
-      'div.stack.field',
+    el('div.stack.tight', [
       h('label', { for: 'admin-key' }, 'Admin key'),
-      el(
-        'div.secret-field',
+      el('div.secret-field', [
         h('input', {
           id: 'admin-key',
           ref: field,
@@ -84,25 +76,23 @@ function KeyField({ field }: { field: { current: HTMLInputElement | null } }) {
           spellCheck: false,
         }),
         iconButton('eye', label, { 'aria-pressed': isShown, onClick: () => setShown(!isShown) }),
-      ),
-    ),
+      ]),
+    ]),
   ];
 }
 
 const LostKey = () =>
-  el(
-    'details.soft',
+  el('details.soft', [
     el('summary', 'No key, or lost it?'),
-    el(
-      'div.stack.lost-key',
+    el('div.stack', [
       el('p', 'Create one where the service runs:'),
-      h(Copyable, { label: 'In its folder', text: 'npx backscroll keys create --kind admin --name "my console"' }),
-      h(Copyable, {
+      h(CodeBlock, { label: 'In its folder', text: 'npx backscroll keys create --kind admin --name "my console"' }),
+      h(CodeBlock, {
         label: 'In its container',
         text: 'docker exec NAME node server/bin/backscroll.js keys create --kind admin --name "my console"',
       }),
-    ),
-  );
+    ]),
+  ]);
 
 /** The service does not report why it rejects a key; these are the possible reasons. */
 function explain(error: ApiError, isLink: boolean): ApiError {

@@ -1,5 +1,5 @@
 import { type ComponentChildren, h, useErrorBoundary, useLayoutEffect, useRef } from '../shared/dom.ts';
-import { ErrorNote } from './components/error-note.ts';
+import { ErrorNote } from './components/ui.ts';
 
 /** Shows the error of a view that throws, until the user tries again or goes to another view. The other views still work. */
 export function ViewBoundary({ place, children }: { place: string; children?: ComponentChildren }) {

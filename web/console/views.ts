@@ -1,59 +1,27 @@
+import type { IconName } from '../shared/controls.ts';
 import type { ComponentType } from '../shared/dom.ts';
-import type { IconName } from '../shared/icon.ts';
 import type { ViewProps } from './state/route.ts';
 
-/** A hidden view is not in the menu. */
-type View = { title: string; icon: IconName; load: () => Promise<ComponentType<ViewProps>>; isHidden?: boolean };
+type Load = () => Promise<{ View: ComponentType<ViewProps> }>;
+/** The module of a view is loaded when the view is first shown. `g` and the letter lead to it. */
+type View = { title: string; icon: IconName; letter: string; load: Load };
+const view = (title: string, icon: IconName, letter: string, load: Load): View => ({ title, icon, letter, load });
 
 /** The views in the order of the menu, by the first part of their addresses. The first one is the start. */
 export const views = {
-  overview: {
-    title: 'Overview',
-    icon: 'overview',
-    load: async () => (await import('./overview/overview.ts')).OverviewView,
-  },
-  conversations: {
-    title: 'Conversations',
-    icon: 'conversations',
-    load: async () => (await import('./conversations/conversations.ts')).ConversationsView,
-  },
-  users: { title: 'Users', icon: 'users', load: async () => (await import('./users/users.ts')).UsersView },
-  knowledge: {
-    title: 'Knowledge',
-    icon: 'knowledge',
-    load: async () => (await import('./knowledge/knowledge.ts')).KnowledgeView,
-  },
-  models: { title: 'Models', icon: 'models', load: async () => (await import('./models/models.ts')).ModelsView },
-  keys: { title: 'Keys', icon: 'keys', load: async () => (await import('./keys/keys.ts')).KeysView },
-  activity: {
-    title: 'Activity',
-    icon: 'activity',
-    load: async () => (await import('./activity/activity.ts')).ActivityView,
-  },
-  start: {
-    title: 'First steps',
-    icon: 'check',
-    load: async () => (await import('./first-steps/start.ts')).StartView,
-    isHidden: true,
-  },
-} satisfies Record<string, View>;
+  overview: view('Overview', 'overview', 'o', () => import('./overview/overview.ts')),
+  conversations: view('Conversations', 'conversations', 'c', () => import('./conversations/conversations.ts')),
+  users: view('Users', 'users', 'u', () => import('./users/users.ts')),
+  knowledge: view('Knowledge', 'knowledge', 'k', () => import('./knowledge/knowledge.ts')),
+  models: view('Models', 'models', 'm', () => import('./models/models.ts')),
+  keys: view('Keys', 'keys', 'y', () => import('./keys/keys.ts')),
+  activity: view('Activity', 'activity', 'a', () => import('./activity/activity.ts')),
+  start: view('First steps', 'check', 's', () => import('./first-steps/start.ts')),
+};
 
 export type ViewName = keyof typeof views;
-export const menu = (Object.keys(views) as ViewName[]).filter((name) => !('isHidden' in views[name]));
-export const startView = menu[0] as ViewName;
-
-/** The letter behind `g` that leads to a view. */
-export const viewLetters: Record<ViewName, string> = {
-  ...{
-    overview: 'o',
-    conversations: 'c',
-    users: 'u',
-    knowledge: 'k',
-    models: 'm',
-    keys: 'y',
-    activity: 'a',
-    start: 's',
-  },
-};
+/** The first steps are in the menu only until they are done. */
+export const menu = (Object.keys(views) as ViewName[]).filter((name) => name !== 'start');
+export const startView: ViewName = 'overview';
 
 export const isView = (name: string | undefined): name is ViewName => name !== undefined && Object.hasOwn(views, name);

@@ -1,10 +1,10 @@
+import { CodeBlock } from '../shared/code-block.ts';
+import { Fold } from '../shared/controls.ts';
 import { type ComponentChildren, el, h } from '../shared/dom.ts';
-import type { Document, Operation } from './document.ts';
+import type { Document, Operation, RecordKind } from './document.ts';
 import { prose } from './prose.ts';
-import { Records, recordWords } from './records-guide.ts';
-import type { Shared } from './shared-state.ts';
-import { CodeBlock } from './snippets/code-block.ts';
-import { SnippetView } from './snippets/snippet-view.ts';
+import { SchemaView } from './schema-view.ts';
+import { type Shared, SnippetView } from './snippets/snippet-view.ts';
 import { exampleRequest, type Filled } from './snippets/snippets.ts';
 
 type Props = { document: Document; operations: readonly Operation[]; shared: Shared };
@@ -30,13 +30,12 @@ export function Guide(props: Props) {
   const { description, version } = document.info;
   return [
     el('h1', 'API reference'),
-    el(
-      'p.lead',
+    el('p.lead', [
       prose(`${description} This page is made from `),
       h('a', { href: '/openapi.json' }, 'openapi.json'),
       `; its examples are responses of a service with the starter records. This is version ${version} of the API, served by ` +
         `version ${document.info['x-backscroll-version']} of Backscroll.`,
-    ),
+    ]),
     guides.map(({ id, title, view }) =>
       h('section', { key: id, id, class: 'guide stack' }, el('h2', title), h(view, props)),
     ),
@@ -150,18 +149,13 @@ function Errors({ document }: Props) {
     ),
     el('p', 'A client should handle these:'),
     handled.map(([status, code, message, what, headers = '']) =>
-      h(
-        'div',
-        { key: code, class: 'stack' },
+      h('div', { key: code, class: 'stack' }, [
         paragraph(what),
         h(CodeBlock, { label: `Example of ${code}`, text: errorText(status, code, message, headers) }),
-      ),
+      ]),
     ),
-    h(
-      'div',
-      { class: 'scroll-x', tabIndex: 0, role: 'region', 'aria-label': 'Error codes' },
-      el(
-        'table',
+    h('div', { class: 'scroll-x', tabIndex: 0, role: 'region', 'aria-label': 'Error codes' }, [
+      el('table', [
         el('thead', el('tr', el('th', 'Status'), el('th', 'Code'), el('th', 'When'))),
         el(
           'tbody',
@@ -169,7 +163,39 @@ function Errors({ document }: Props) {
             h('tr', { key: code }, el('td', status), el('td', el('code', code)), el('td', prose(when))),
           ),
         ),
+      ]),
+    ]),
+  ];
+}
+
+/** The names of all kinds and fields, for the filter. */
+function recordWords(document: Document): string {
+  return document['x-records']
+    .map(({ kind, schema }) => `${kind} ${Object.keys(schema.properties ?? {}).join(' ')}`)
+    .join(' ');
+}
+
+/** The records that are imported and exported: their fields, with an example of each kind. */
+function Records({ document }: { document: Document }) {
+  return [
+    el('p', [
+      prose(
+        'All data is imported and exported as lines of JSON, one record per line, parents before children: by ' +
+          '`npx backscroll import`, or with ',
       ),
+      h('a', { href: '#importRecords' }, 'Import records'),
+      '. A record replaces the stored one with the same id. A field that is not required has a default.',
+    ]),
+    document['x-records'].map((record) =>
+      h(Fold, { key: record.kind, title: record.kind, content: () => h(Kind, { document, record }) }),
     ),
   ];
+}
+
+function Kind({ document, record: { schema, example } }: { document: Document; record: RecordKind }) {
+  const { record: _, ...properties } = schema.properties ?? {};
+  return el('div.stack', [
+    h(SchemaView, { document, schema: { ...schema, properties }, isRequest: true }),
+    h(CodeBlock, { label: 'Example', text: JSON.stringify(example, null, 2), isJson: true }),
+  ]);
 }

@@ -1,10 +1,10 @@
-import { type ComponentChildren, el, h, useEffect, useRef, useState } from '../shared/dom.ts';
+import { type ComponentChildren, el, h, typed, useEffect, useRef, useState } from '../shared/dom.ts';
 import { type Document, type Group, textsOf } from './document.ts';
 import { guides as rules } from './guide.ts';
 import { type GuideText, guideHref } from './guide-texts.ts';
 import { Method } from './operation-view.ts';
 import { textOf } from './prose.ts';
-import type { Shared } from './shared-state.ts';
+import type { Shared } from './snippets/snippet-view.ts';
 
 type Props = {
   document: Document;
@@ -23,10 +23,9 @@ function useShortcut(act: () => void): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       const isTyping = (event.target as Element).matches('input, textarea, select');
-      const isSlash = event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey;
-      const isK =
-        event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
-      if (!isSlash && !isK) return;
+      const isCommand = event.ctrlKey || event.metaKey;
+      const isAsked = isCommand ? event.key.toLowerCase() === 'k' && !event.shiftKey : event.key === '/' && !isTyping;
+      if (!isAsked || event.altKey) return;
       event.preventDefault();
       latest.current();
     };
@@ -69,20 +68,24 @@ export function Navigation({ document, groups, guides, current, shared, open, le
     h(
       'li',
       { key: id },
-      h('a', { href: `#${id}`, 'aria-current': isCurrent(id) ? 'page' : undefined, onClick: leave }, children),
+      h(
+        'a',
+        { class: 'entry', href: `#${id}`, 'aria-current': isCurrent(id) ? 'page' : undefined, onClick: leave },
+        children,
+      ),
     );
   const links = (operations: Group['operations']) =>
     operations.map(({ operationId, method, summary }) => link(operationId, summary, h(Method, { method })));
+  const list = (name: string, links: ComponentChildren) => {
+    const id = `nav-${name.replace(/\W+/, '-')}`;
+    return [h('p', { class: 'tag', id }, name), h('ul', { class: 'plain', 'aria-labelledby': id }, links)];
+  };
   const guideLinks = el(
     'ul.plain',
     matchingRules.map(({ id, title }) => link(id, title)),
   );
-  return h(
-    'nav',
-    { 'aria-label': 'Reference' },
-    h(
-      'form',
-      { role: 'search', onSubmit: goToFirst },
+  return h('nav', { 'aria-label': 'Reference' }, [
+    h('form', { role: 'search', onSubmit: goToFirst }, [
       h('input', {
         type: 'search',
         ref: field,
@@ -90,9 +93,9 @@ export function Navigation({ document, groups, guides, current, shared, open, le
         'aria-label': 'Filter operations and guides',
         placeholder: 'Filter operations and guides ( / )',
         value: filter,
-        onInput: (event: Event) => setFilter((event.target as HTMLInputElement).value),
+        onInput: typed(setFilter),
       }),
-    ),
+    ]),
     h('div', { role: 'status', class: 'soft' }, first === undefined && words !== '' && 'Nothing matches.'),
     words === '' && guideLinks,
     matchingGroups.map(({ tag, operations }) =>
@@ -103,20 +106,15 @@ export function Navigation({ document, groups, guides, current, shared, open, le
             el('summary.tag', tag),
             el('ul.plain', links(operations)),
           )
-        : [
-            h('p', { key: `${tag}-name`, class: 'tag', id: `nav-${tag}` }, tag),
-            h('ul', { key: tag, class: 'plain', 'aria-labelledby': `nav-${tag}` }, links(operations)),
-          ],
+        : list(tag, links(operations)),
     ),
     // Their texts have many words: what an operation is named after comes first.
     words !== '' && guideLinks,
-    [...Map.groupBy(matchingGuides, ({ group }) => group)].map(([group, pages]) => [
-      h('p', { key: `${group}-name`, class: 'tag', id: `nav-${group.replace(/\W+/, '-')}` }, group),
-      h(
-        'ul',
-        { key: group, class: 'plain', 'aria-labelledby': `nav-${group.replace(/\W+/, '-')}` },
+    [...Map.groupBy(matchingGuides, ({ group }) => group)].map(([group, pages]) =>
+      list(
+        group,
         pages.map(({ id, title }) => link(id, title)),
       ),
-    ]),
-  );
+    ),
+  ]);
 }

@@ -1,4 +1,5 @@
-import { type ComponentChildren, el, h, useState } from '../shared/dom.ts';
+import { Fold } from '../shared/controls.ts';
+import { type ComponentChildren, el, h } from '../shared/dom.ts';
 import { type Document, resolve, type Schema } from './document.ts';
 import { prose } from './prose.ts';
 
@@ -25,15 +26,13 @@ function Field({ document, name, schema, isRequest = false, isOptional }: FieldP
   const { schema: seen } = resolve(document, schema);
   const inner = innerOf(document, seen);
   const need = isRequest ? (isOptional ? undefined : 'required') : isOptional ? 'optional' : undefined;
-  return h(
-    Entry,
-    { name, type: typeText(document, schema), need, notes: seen },
+  return h(Entry, { name, type: typeText(document, schema), need, notes: seen }, [
     inner !== undefined &&
-      h(Collapsible, {
-        label: `Fields of ${name}`,
-        children: () => h(SchemaView, { document, schema: inner, isRequest }),
+      h(Fold, {
+        title: `Fields of ${name}`,
+        content: () => h(SchemaView, { document, schema: inner, isRequest }),
       }),
-  );
+  ]);
 }
 
 type EntryProps = {
@@ -46,17 +45,15 @@ type EntryProps = {
 
 /** A field, a parameter or a header in a list. */
 export const Entry = ({ name, type, need, notes, children }: EntryProps) =>
-  el(
-    'li',
-    el(
-      'p.field.row',
+  el('li', [
+    el('p.field.row', [
       el('code.name', name),
       type && el('span.type', type),
       need && h('span', { class: need === 'required' ? 'badge warn' : 'badge' }, need),
-    ),
+    ]),
     h(Notes, { schema: notes }),
     children,
-  );
+  ]);
 
 /** The description of a value and the allowed values. */
 export function Notes({ schema }: { schema: Schema }) {
@@ -66,30 +63,15 @@ export function Notes({ schema }: { schema: Schema }) {
     ...(minimum !== undefined || maximum !== undefined ? [`${minimum ?? '…'} to ${maximum ?? '…'}`] : []),
     ...(maxLength !== undefined ? [`${minLength ?? 0} to ${maxLength.toLocaleString('en')} characters`] : []),
   ];
-  return el(
-    'div.soft',
+  return el('div.soft', [
     description !== undefined && el('p', prose(description)),
     values.length > 0 &&
-      el(
-        'p',
-        'One of ',
-        values.map((value, at) => [at > 0 && ', ', h('code', { key: at }, String(value))]),
-        '.',
-      ),
+      el('p', ['One of ', values.map((value, at) => [at > 0 && ', ', h('code', { key: at }, String(value))]), '.']),
     bounds.length > 0 && el('p', `${bounds.join('; ')}.`),
     preset !== undefined &&
       !description?.includes('Default:') &&
       el('p', 'Default: ', el('code', JSON.stringify(preset)), '.'),
-  );
-}
-
-/** Content that is created when it is first opened. */
-export function Collapsible({ label, children }: { label: string; children: () => ComponentChildren }) {
-  const [isOpen, setOpen] = useState(false);
-  const toggle = (event: Event) => {
-    if ((event.currentTarget as HTMLDetailsElement).open) setOpen(true);
-  };
-  return h('details', { onToggle: toggle }, el('summary', label), isOpen && children());
+  ]);
 }
 
 /** The object with the fields: the schema itself, or the items of a list. Undefined if there are no fields. */

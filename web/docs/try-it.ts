@@ -1,9 +1,9 @@
-import { button, el, h, useState } from '../shared/dom.ts';
-import { Select } from '../shared/select.ts';
+import { CodeBlock } from '../shared/code-block.ts';
+import { Select } from '../shared/controls.ts';
+import { button, el, field, h, typed, useState } from '../shared/dom.ts';
 import type { Operation, Parameter } from './document.ts';
 import { type ShownResponse, send } from './send.ts';
-import type { Shared } from './shared-state.ts';
-import { CodeBlock } from './snippets/code-block.ts';
+import type { Shared } from './snippets/snippet-view.ts';
 import { exampleRequest, type Filled } from './snippets/snippets.ts';
 
 type Props = { operation: Operation; filled: Filled; fill: (filled: Filled) => void; shared: Shared };
@@ -24,9 +24,7 @@ export function TryIt({ operation, filled, fill, shared }: Props) {
     );
   };
   const set = (name: string, value: string) => fill({ ...filled, values: { ...filled.values, [name]: value } });
-  return h(
-    'form',
-    { class: 'stack try', onSubmit: submit },
+  return h('form', { class: 'stack try', onSubmit: submit }, [
     kind !== undefined && h(KeyField, { kinds, kind, setKind, shared, allowsSession }),
     parameters.map((parameter) =>
       h(ParameterField, {
@@ -37,25 +35,23 @@ export function TryIt({ operation, filled, fill, shared }: Props) {
       }),
     ),
     body !== undefined &&
-      el(
-        'label',
+      el('label', [
         `Body (${body.type})`,
         h('textarea', {
           class: 'mono',
           rows: Math.min(12, filled.body.split('\n').length + 1),
           value: filled.body,
-          spellCheck: false,
-          onInput: (event: Event) => fill({ ...filled, body: (event.target as HTMLTextAreaElement).value }),
+          spellcheck: false,
+          onInput: typed((body) => fill({ ...filled, body })),
         }),
-      ),
-    el(
-      'div.row',
+      ]),
+    el('div.row', [
       h('button', { class: 'primary', disabled: state.at === 'sending' }, state.at === 'sending' ? 'Sending…' : 'Send'),
       button({ onClick: () => fill(exampleRequest(operation)) }, 'Reset to the example'),
       method !== 'GET' && el('span.badge.warn', 'changes data'),
-    ),
+    ]),
     h('div', { 'aria-live': 'polite' }, h(Outcome, { state })),
-  );
+  ]);
 }
 
 type KeyProps = {
@@ -67,8 +63,7 @@ type KeyProps = {
 };
 
 function KeyField({ kinds, kind, setKind, shared, allowsSession }: KeyProps) {
-  return el(
-    'div.key-field',
+  return el('div.row.key-field', [
     kinds.length > 1 &&
       h(Select, {
         label: 'Kind of key',
@@ -76,19 +71,15 @@ function KeyField({ kinds, kind, setKind, shared, allowsSession }: KeyProps) {
         options: kinds.map((one) => [one, one] as const),
         change: setKind,
       }),
-    el(
-      'label',
-      `Key of kind ${kind}`,
-      h('input', {
-        type: 'password',
-        autoComplete: 'off',
-        spellCheck: false,
-        value: shared.keys[kind] ?? '',
-        placeholder: allowsSession ? 'empty: your console session' : 'cleared when you leave this page',
-        onInput: (event: Event) => shared.storeKey(kind, (event.target as HTMLInputElement).value),
-      }),
-    ),
-  );
+    field(`Key of kind ${kind}`, {
+      type: 'password',
+      autoComplete: 'off',
+      spellcheck: false,
+      value: shared.keys[kind] ?? '',
+      placeholder: allowsSession ? 'empty: your console session' : 'cleared when you leave this page',
+      input: (key) => shared.storeKey(kind, key),
+    }),
+  ]);
 }
 
 type FieldProps = { parameter: Parameter; value: string; set: (value: string) => void };
@@ -101,37 +92,31 @@ function ParameterField({ parameter, value, set }: FieldProps) {
     const options = [...none, ...schema.enum.map((one) => [String(one), String(one)] as const)];
     return h(Select, { label, value, required, options, change: set });
   }
-  return el(
-    'label',
-    label,
-    h('input', {
-      class: 'mono',
-      value,
-      required,
-      autoComplete: 'off',
-      spellCheck: false,
-      inputMode: schema.type === 'integer' ? 'numeric' : 'text',
-      onInput: (event: Event) => set((event.target as HTMLInputElement).value),
-    }),
-  );
+  return field(label, {
+    class: 'mono',
+    value,
+    required,
+    autoComplete: 'off',
+    spellcheck: false,
+    inputMode: schema.type === 'integer' ? 'numeric' : 'text',
+    input: set,
+  });
 }
 
 function Outcome({ state }: { state: State }) {
   if (state.at === 'failed') return el('p.note.bad', 'The service cannot be reached.');
   if (state.at !== 'done') return null;
   const { status, statusText, millis, headers, text, isJson, isTruncated } = state.shown;
-  return el(
-    'div.stack',
-    el(
-      'p.row',
+  return el('div.stack', [
+    el('p.row', [
       h('span', { class: `badge ${status < 400 ? 'good' : 'bad'}` }, `${status} ${statusText}`),
       el('span.soft', `${Math.round(millis)} ms`),
-    ),
+    ]),
     el(
-      'dl.headers',
-      headers.map(([name, value]) => h('div', { key: name }, el('dt.soft', name), el('dd.mono', value))),
+      'dl.values.small',
+      headers.map(([name, value]) => [el('dt', name), el('dd.mono', value)]),
     ),
     isTruncated && el('p.note', 'Only the beginning is shown.'),
     text !== '' && h(CodeBlock, { label: 'The response', text, isJson }),
-  );
+  ]);
 }

@@ -13,3 +13,13 @@ export function el(selector: string, ...children: ComponentChildren[]): VNode {
 /** A button that does not submit a form. */
 export const button = (props: JSX.IntrinsicElements['button'], ...children: ComponentChildren[]): JSX.Element =>
   h('button', { type: 'button', ...props }, ...children);
+
+type InputProps = JSX.IntrinsicElements['input'] & { input?: ((value: string) => void) | undefined };
+
+/** A field with its label. `input` gets what is typed. */
+export const field = (label: ComponentChildren, { input, ...props }: InputProps): VNode =>
+  el('label', label, h('input', input ? { ...props, onInput: typed(input) } : props));
+
+/** A listener that passes on what is typed. */
+export const typed = (input: (value: string) => void) => (event: Event) =>
+  input((event.target as HTMLInputElement | HTMLTextAreaElement).value);

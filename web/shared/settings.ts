@@ -1,3 +1,6 @@
+import { Select } from './controls.ts';
+import { h, useState } from './dom.ts';
+
 /* Settings that stay in the browser. It may deny storage: they then last until the page is closed. */
 
 /** A stored setting: null if there is none, undefined if the browser denies storage. */
@@ -28,4 +31,20 @@ export const storeTheme = (theme: string): void => storeSetting(themeName, theme
 export function applyTheme(theme = storedTheme()): void {
   if (theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
+}
+
+export function ThemeChoice({ isLabelled = false }) {
+  const [theme, setTheme] = useState(storedTheme);
+  const choose = (chosen: string) => {
+    applyTheme(chosen);
+    setTheme(chosen);
+    storeTheme(chosen);
+  };
+  return h(Select, {
+    class: 'theme-choice',
+    label: h('span', { class: isLabelled ? undefined : 'hidden-label' }, 'Theme'),
+    value: theme,
+    options: themes.map((one) => [one, `${one[0]?.toUpperCase()}${one.slice(1)}`] as const),
+    change: choose,
+  });
 }

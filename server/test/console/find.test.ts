@@ -248,7 +248,8 @@ describe('finding a conversation in the console', () => {
     const { page } = await open();
     await page.getByText('More filters').click();
     const date = (days: number) => new Date((now - days * day) * 1000).toISOString().slice(0, 10);
-    await page.getByLabel('To', { exact: true }).fill(date(10));
+    await page.getByLabel('To,').fill(date(10));
+    await page.getByLabel('To,').press('Enter');
     await page.getByRole('link', { name: 'about user-8811' }).waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'about user-8813' }).waitFor();
     const others = async () => (await namesOf(page)).filter((name) => name.startsWith('about'));
@@ -256,7 +257,7 @@ describe('finding a conversation in the console', () => {
     await page.getByLabel('User, exactly').fill('user-8811');
     await page.getByLabel('User, exactly').press('Enter');
     await page.getByText('Nothing matches.').waitFor();
-    await page.waitForURL(/to=\d{4}-\d\d-\d\d&user=user-8811/);
+    await page.waitForURL(/to=\d+&user=user-8811/);
     await page.getByRole('link', { name: /^To .* \(remove\)/ }).click();
     await page.getByRole('link', { name: 'about user-8811' }).waitFor();
   });

@@ -100,11 +100,11 @@ describe('knowledge in the console', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('shows recent edits with names, and steps to the next document', async () => {
+  it('shows recent changes with names, and steps to the next document', async () => {
     const { page } = await fixture.atChunks();
     await fixture.editElsewhere(13, 'An edit for the list.');
-    await page.getByText('Recent edits').click();
-    const edit = page.getByRole('table', { name: 'Activity' }).getByRole('row').nth(1);
+    await page.getByText('Recent changes').click();
+    const edit = page.getByRole('table', { name: 'Activity' }).getByRole('row').nth(2);
     await untilEqual(
       async () => (await edit.getByRole('cell').allTextContents()).slice(1),
       ['knowledge', 'Changed', '1 chunk', 'document, segment 1, chunk 13'],

@@ -134,7 +134,7 @@ describe('Markdown', () => {
     [
       'pictures as links',
       '![](https://example.com/a.png)',
-      'p(a class=picture href=https://example.com/a.png("Picture: " "https://example.com/a.png"))',
+      'p(a class=badge href=https://example.com/a.png("Picture: " "https://example.com/a.png"))',
     ],
   ] as const)
     it(`draws ${what}`, () => assert.equal(drawn(text), expected));

@@ -6,7 +6,6 @@ import { curlOf, expiryOf, newestFirst, reachOf, stateOf, titleOf } from '../../
 import { causeOf } from '../../../web/console/messages/message-error.ts';
 import { measuresOf, valuesOf } from '../../../web/console/overview/measures.ts';
 import { totalsOf } from '../../../web/console/overview/numbers.ts';
-import { daysOf, periodOf } from '../../../web/console/overview/period.ts';
 import {
   labelledPoints,
   linearScale,
@@ -17,6 +16,7 @@ import {
 } from '../../../web/console/overview/scale.ts';
 import { stack, sum, totals } from '../../../web/console/overview/series.ts';
 import { trafficPlots, trafficSummary } from '../../../web/console/overview/traffic.ts';
+import { daysOf, periodOf } from '../../../web/console/state/period.ts';
 import { daySecondsOf, dayText } from '../../../web/console/state/times.ts';
 import type { Key, Overview } from '../../../web/console/state/types.ts';
 

@@ -193,7 +193,7 @@ describe('the reference', () => {
       await part.getByRole('button', { name: 'TypeScript' }).click();
       await part.getByText('backscroll.listMessages').waitFor();
       await clickCopy(part, 'Copy');
-      await part.getByText('kind app').waitFor();
+      await part.getByText('Requires a key of kind app').waitFor();
     }));
 
   it('sends a request and shows the response; the key is stored nowhere', () =>

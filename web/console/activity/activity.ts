@@ -1,44 +1,38 @@
+import { Select } from '../../shared/controls.ts';
 import { type ComponentChildren, el, h, useEffect, useMemo } from '../../shared/dom.ts';
-import { Select } from '../../shared/select.ts';
-import { FilterChips } from '../components/chips.ts';
-import { DayField } from '../components/day-field.ts';
-import { Page } from '../components/page.ts';
-import { FilterSearch } from '../components/search-field.ts';
+import { FilterChips, FilterSearch } from '../components/filters.ts';
+import { DayField } from '../components/period-fields.ts';
 import { type Column, DataTable } from '../components/table.ts';
-import { counted, ListEnd, count as numberText, Time } from '../components/ui.ts';
-import { useAll } from '../hooks/use-all.ts';
-import { type List, useList } from '../hooks/use-list.ts';
+import { counted, ListEnd, listed, count as numberText, Page, Section, Time } from '../components/ui.ts';
+import { type List, useAll, useList } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
-import { type FilterAccess, type Filters, hrefOf, useFilters } from '../state/route.ts';
-import { daySeconds, daySecondsOf, timeText } from '../state/times.ts';
+import { type FilterAccess, type Filters, hrefOf, hrefWith, useFilters } from '../state/route.ts';
+import { daySeconds, daySecondsOf, dayText, timeText } from '../state/times.ts';
 import type { Activity, Key } from '../state/types.ts';
-import { actions, countedKind, hrefOfRecord, kinds } from './activity-labels.ts';
 
 const rowsAtOnce = 50;
 /** A filter without an index may need several requests until it finds this many rows. */
 const rowsWanted = 20;
 
 /** The audit log as a table: who changed what, and when. */
-export function ActivityView() {
+export function View() {
   const access = useFilters();
   const list = useActivity(access.filters, rowsAtOnce);
   useEffect(() => {
     if (list.hasMore && !list.isLoading && list.error === undefined && list.rows.length < rowsWanted) list.more();
   }, [list]);
   const isSearching = list.hasMore && list.rows.length < rowsWanted && list.error === undefined;
-  return h(
-    Page,
-    { title: 'Activity' },
+  return h(Page, { title: 'Activity', meta: listed(list, 'change') }, [
     h(FilterBar, access),
     h(ActivityTable, { rows: list.rows }),
     isSearching
       ? h('p', { class: 'soft', role: 'status' }, 'Searching…')
       : h(ListEnd, { list, nothing: 'The audit log has no changes with these filters.' }),
-  );
+  ]);
 }
 
 /** The audit log with the filters of an address. `days` counts back from now; `day` is one day in UTC. */
-export function useActivity({ days, day, ...filters }: Filters, limit: number): List<Activity> {
+function useActivity({ days, day, ...filters }: Filters, limit: number): List<Activity> {
   const { key_id, action, record, record_id, dataset_id, document_id } = filters;
   const [from, to] = useMemo(() => {
     const start = day === undefined ? undefined : daySecondsOf(day);
@@ -59,19 +53,24 @@ function FilterBar({ filters, setFilters }: FilterAccess) {
     const value = filters[name] ?? '';
     const isListed = value === '' || options.some(([one]) => one === value);
     const all = [['', none] as const, ...options, ...(isListed ? [] : [[value, value] as const])];
-    const change = (value: string) => setFilters({ [name]: value, ...(name === 'days' && { day: '' }) });
+    const change = (value: string) => setFilters({ [name]: value });
     return h(Select, { label: el('span.hidden-label', label), value, options: all, change });
   };
-  return el(
-    'div.tools.row.activity-tools',
+  return el('div.tools.row.activity-tools', [
     h(FilterSearch, { label: 'ID of a record', name: 'record_id' }),
     select('key_id', 'By', 'By anyone', names),
     select('action', 'Action', 'All actions', Object.entries(actions)),
     select('record', 'Records', 'All records', Object.entries(kinds)),
-    select('days', 'When', filters.day ? 'One day' : 'Any time', periods),
-    h(DayField, { label: 'Day', value: filters.day ?? '', change: (day) => setFilters({ day, days: '' }) }),
+    h(Select, {
+      label: el('span.hidden-label', 'When'),
+      value: filters.day === undefined ? (filters.days ?? '') : 'day',
+      options: [['', 'Any time'], ...periods, ['day', 'One day']],
+      change: (days) => setFilters(days === 'day' ? { days: '', day: dayText(Date.now() / 1000) } : { days, day: '' }),
+    }),
+    filters.day !== undefined &&
+      h(DayField, { label: 'Day', value: filters.day ?? '', change: (day) => setFilters({ day }) }),
     h(FilterChips, { label: 'More', name: 'appends', values: [['shown', 'With stored messages']] }),
-  );
+  ]);
 }
 
 /** Days up to now. */
@@ -82,7 +81,19 @@ const periods: Options = [
 ];
 type Options = readonly (readonly [value: string, text: string])[];
 
-export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
+/** The newest changes with these filters, and the way to the others. */
+export function RecentActivity({ title, filters }: { title?: string; filters: Filters }) {
+  const list = useActivity(filters, 10);
+  const content = [
+    h(ActivityTable, { rows: list.rows }),
+    list.hasMore
+      ? h('a', { href: hrefWith(['activity'], filters) }, 'All changes')
+      : h(ListEnd, { list, icon: 'activity', nothing: 'None in the audit log.' }),
+  ];
+  return title === undefined ? el('div.stack', content) : h(Section, { title }, content);
+}
+
+function ActivityTable({ rows }: { rows: readonly Activity[] }) {
   const runs = runsOf(rows);
   const columns: Column<Run>[] = [
     {
@@ -107,14 +118,9 @@ export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
         parts.length > 1 ? h(Parts, { parts, isOpen: runs.length === 1 }) : h(Names, { entry: parts[0] }),
     },
   ];
-  const days = [...Map.groupBy(runs, ({ at }) => timeText(at, 'longDay'))];
-  return el(
-    'div.stack.days',
-    days.map(([day, rows]) => [
-      el('strong', day),
-      h(DataTable<Run>, { key: day, label: `Activity, ${day}`, columns, rows, rowKey: ({ id }) => id }),
-    ]),
-  );
+  const byDay = Map.groupBy(runs, ({ at }) => timeText(at, 'longDay'));
+  const groups = [...byDay].map(([day, rows]) => ({ id: day, heading: el('strong', day), rows }));
+  return h(DataTable<Run>, { label: 'Activity', columns, groups, rowKey: ({ id }) => id });
 }
 
 /** An entry, or what one key imported in an hour: several appends, or several kinds of record. `since` is the time of the first one. */
@@ -156,12 +162,10 @@ export function By({ entry: { key_id, key_name }, isText, none = 'command line' 
 
 /** The kinds of record of an import; their names are folded. */
 const Parts = ({ parts, isOpen }: { parts: readonly Activity[]; isOpen: boolean }) =>
-  h(
-    'details',
-    { class: 'names parts', open: isOpen },
+  h('details', { class: 'names parts', open: isOpen }, [
     el('summary.one-line', parts.map(countedKind).join(', ')),
     parts.map((entry) => el('div', el('span.soft', countedKind(entry)), h(Names, { entry }))),
-  );
+  ]);
 
 /** The name of the first record; the others are folded. */
 function Names({ entry: { record, records, count } }: { entry: Activity }) {
@@ -177,15 +181,53 @@ function Names({ entry: { record, records, count } }: { entry: Activity }) {
   const [first, ...folded] = records.map(name);
   const rest = count - records.length;
   if (first === undefined) return null;
-  return el(
-    'div.names',
+  return el('div.names', [
     first,
     folded.length > 0 &&
-      el(
-        'details',
+      el('details', [
         el('summary', `${numberText(count - 1)} more`),
         folded,
         rest > 0 && el('p.soft', `and ${counted(rest, 'other')}`),
-      ),
-  );
+      ]),
+  ]);
+}
+
+/** Actions and kinds of record as the user reads them, and where their records are shown. */
+
+const actions: Readonly<Record<Activity['action'], string>> = {
+  create: 'Created',
+  update: 'Changed',
+  delete: 'Deleted',
+  import: 'Imported',
+  revoke: 'Revoked',
+  purge: 'Erased',
+  retain: 'Erased by retention',
+};
+
+const kinds: Readonly<Record<Activity['record'], string>> = {
+  conversation: 'conversation',
+  message: 'message',
+  dataset: 'dataset',
+  document: 'document',
+  segment: 'segment',
+  child_chunk: 'chunk',
+  child_chunk_revision: 'chunk revision',
+  api_key: 'key',
+  app: 'app',
+  workspace: 'workspace',
+  model_provider: 'model provider',
+};
+
+const countedKind = ({ count, record, messages }: Activity): string => {
+  const records = counted(count, kinds[record]);
+  return messages === null || record === 'message' ? records : `${records} with ${counted(messages, kinds.message)}`;
+};
+
+/** The address of a record that exists; undefined if no view shows it. */
+function hrefOfRecord(kind: Activity['record'], path: readonly string[] | null): string | undefined {
+  if (path === null || kind === 'workspace') return undefined;
+  if (kind === 'api_key') return hrefOf('keys', ...path);
+  // A provider has no address of its own: its workspace is shown.
+  if (kind === 'model_provider') return hrefOf('models', ...path.slice(0, 1));
+  return hrefOf(['app', 'conversation', 'message'].includes(kind) ? 'conversations' : 'knowledge', ...path);
 }

@@ -1,8 +1,8 @@
+import { Icon } from '../../shared/controls.ts';
 import { button, h } from '../../shared/dom.ts';
-import { Icon } from '../../shared/icon.ts';
-import { useAttempt } from '../hooks/use-attempt.ts';
+import { useAttempt } from '../hooks/requests.ts';
 import { send } from '../state/api.ts';
-import { ErrorNote } from './error-note.ts';
+import { ErrorNote } from './ui.ts';
 
 type Props = { label: string; path: string; name: string; look?: string };
 

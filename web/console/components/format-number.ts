@@ -1,4 +1,4 @@
-import { locale as consoleLocale } from '../state/locale.ts';
+import { locale as consoleLocale } from '../state/times.ts';
 
 /* Numbers as text, in the console's locale by default. */
 type Locale = string | undefined;

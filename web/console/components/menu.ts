@@ -1,5 +1,5 @@
+import { Icon, type IconName } from '../../shared/controls.ts';
 import { button, type ComponentChildren, el, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
-import { Icon, type IconName } from '../../shared/icon.ts';
 
 type Props = { class: string; label: string; icon: IconName; children?: ComponentChildren };
 
@@ -25,9 +25,7 @@ export function Menu({ class: name, label, icon, children }: Props) {
     };
   }, [isOpen]);
   const closeAtAction = ({ target }: Event) => target instanceof Element && target.closest('a, button') && close();
-  return h(
-    'div',
-    { class: `menu ${name}`, ref: box },
+  return h('div', { class: `menu ${name}`, ref: box }, [
     button(
       {
         ref: opener,
@@ -40,6 +38,6 @@ export function Menu({ class: name, label, icon, children }: Props) {
       h(Icon, { name: icon }),
       el('span.hidden-label', label),
     ),
-    h('div', { id, class: isOpen ? 'menu-content open' : 'menu-content', onClick: closeAtAction }, children),
-  );
+    h('div', { id, class: isOpen ? 'card menu-content open' : 'card menu-content', onClick: closeAtAction }, children),
+  ]);
 }

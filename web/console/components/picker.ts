@@ -1,7 +1,8 @@
+import { Select } from '../../shared/controls.ts';
 import { type ComponentChildren, el, h, useState } from '../../shared/dom.ts';
-import { Select } from '../../shared/select.ts';
-import type { All } from '../hooks/use-all.ts';
-import { SearchField } from './search-field.ts';
+import type { All } from '../hooks/requests.ts';
+import { contains } from '../state/highlight.ts';
+import { SearchField } from './filters.ts';
 import { ErrorNote } from './ui.ts';
 
 export type Pickable = { id: string; name: string; workspace_name?: string };
@@ -17,9 +18,8 @@ export function Picker({ label, all: { rows, isLoading, error, reload }, value, 
   if (error !== undefined) return h(ErrorNote, { error, retry: reload });
   if (isLoading) return h('p', { class: 'soft', role: 'status' }, 'Loading…');
   if (rows.length === 0) return el('p.note', `There are no ${label.toLowerCase()}s yet. Import them as records.`);
-  const matching = rows.filter(({ id, name }) => id === value || isPart(part, name, id));
-  return el(
-    'div.stack',
+  const matching = rows.filter(({ id, name }) => id === value || contains(part, name, id));
+  return el('div.stack', [
     rows.length > fewMax && h(SearchField, { label: `Search ${label.toLowerCase()}`, value: part, change: setPart }),
     h(Select, {
       label,
@@ -28,7 +28,7 @@ export function Picker({ label, all: { rows, isLoading, error, reload }, value, 
       options: [['', matching.length === 0 ? 'No match' : 'Choose…'], ...matching.map(optionOf)],
       change: choose,
     }),
-  );
+  ]);
 }
 
 type ManyProps = {
@@ -41,14 +41,13 @@ type ManyProps = {
 /** A choice of several options, by name. */
 export function ManyPicker({ label, rows, values, choose }: ManyProps) {
   const [part, setPart] = useState('');
-  const matching = rows.filter(({ id, name }) => values.includes(id) || isPart(part, name, id));
+  const matching = rows.filter(({ id, name }) => values.includes(id) || contains(part, name, id));
   const toggle = (id: string) => choose(values.includes(id) ? values.filter((one) => one !== id) : [...values, id]);
-  return el(
-    'fieldset.stack',
+  return el('fieldset.stack', [
     el('legend', label),
     rows.length > fewMax && h(SearchField, { label: `Search ${label.toLowerCase()}`, value: part, change: setPart }),
     el(
-      'div.picks',
+      'div.picks.stack.tight',
       matching.map(({ id, name }, n) =>
         h(
           Tick,
@@ -63,11 +62,8 @@ export function ManyPicker({ label, rows, values, choose }: ManyProps) {
         ),
       ),
     ),
-  );
+  ]);
 }
-
-const isPart = (part: string, name: string, id: string): boolean =>
-  name.toLowerCase().includes(part.trim().toLowerCase()) || id === part.trim();
 
 const optionOf = ({ id, name, workspace_name }: Pickable) =>
   [id, workspace_name === undefined ? name : `${name} · ${workspace_name}`] as const;

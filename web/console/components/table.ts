@@ -1,5 +1,5 @@
+import { Icon } from '../../shared/controls.ts';
 import { button, type ComponentChildren, el, h, useState } from '../../shared/dom.ts';
-import { Icon } from '../../shared/icon.ts';
 import { useMedia } from '../hooks/use-media.ts';
 import { useStrip } from '../hooks/use-strip.ts';
 import { whole } from './format-number.ts';
@@ -50,22 +50,16 @@ export function DataTable<T>({ label, columns, rows = [], groups, rowKey, order,
   const all = groups ?? (rows.length === 0 ? [] : [{ id: '', heading: null, rows }]);
   const orders = useStrip<HTMLTableRowElement>(all.length === 0 ? '' : current);
   if (all.length === 0) return null;
-  return h(
-    'table',
-    { class: columns.length < 6 ? 'data few' : 'data', role: 'table', 'aria-label': label },
-    h(
-      'thead',
-      { role: 'rowgroup' },
+  return h('table', { class: columns.length < 6 ? 'data few' : 'data', role: 'table', 'aria-label': label }, [
+    h('thead', { role: 'rowgroup' }, [
       h(
         'tr',
         { role: 'row', class: 'strip', ref: orders },
         columns.map((column) => h(HeaderCell<T>, { key: column.title, column, current, sort: setOrder ?? setLocal })),
       ),
-    ),
+    ]),
     all.map(({ id, heading, rows }) =>
-      h(
-        'tbody',
-        { key: id, role: 'rowgroup' },
+      h('tbody', { key: id, role: 'rowgroup' }, [
         heading && h('tr', { role: 'row' }, h('th', { role: 'rowheader', colSpan: columns.length }, heading)),
         sorted(rows, columns, order === undefined ? local : '').map((row) =>
           h(
@@ -74,9 +68,9 @@ export function DataTable<T>({ label, columns, rows = [], groups, rowKey, order,
             columns.map((column) => h(Cell<T>, { key: column.title, column, row, isPhone })),
           ),
         ),
-      ),
+      ]),
     ),
-  );
+  ]);
 }
 
 /** On a phone the row is one target: a number does not lead elsewhere, and has the word of what it counts. */
@@ -104,15 +98,13 @@ function HeaderCell<T>({ column, current, sort }: HeaderProps<T>) {
   const state = isDescending ? 'descending' : current === name ? 'ascending' : undefined;
   const isNameFirst = state === undefined && !isNumeric(column) && column.order === 'user';
   const next = isDescending || isNameFirst ? `${name}` : `-${name}`;
-  return h(
-    'th',
-    { role: 'columnheader', scope: 'col', class: classOf(column), 'aria-sort': state },
+  return h('th', { role: 'columnheader', scope: 'col', class: classOf(column), 'aria-sort': state }, [
     name === undefined
       ? column.hidesTitle
         ? el('span.hidden-label', column.title)
         : column.title
       : button({ onClick: () => sort(next) }, column.title, state !== undefined && h(Icon, { name: 'down' })),
-  );
+  ]);
 }
 
 function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], order: string): readonly T[] {

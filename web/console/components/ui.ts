@@ -1,22 +1,32 @@
-import { button, type ComponentChildren, el, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
-import { Icon, type IconName } from '../../shared/icon.ts';
-import type { All } from '../hooks/use-all.ts';
+import { Icon, type IconName } from '../../shared/controls.ts';
+import { button, type ComponentChildren, el, h, useEffect, useId, useRef } from '../../shared/dom.ts';
+import type { All } from '../hooks/requests.ts';
+import type { ApiError } from '../state/api.ts';
 import { briefForm, relativeText, type TimeForm, timeText, zone } from '../state/times.ts';
-import { ErrorNote } from './error-note.ts';
 
 /* Small components that all views use. */
 
-export { counted, whole as count } from './format-number.ts';
-export { ErrorNote };
+export * from './format-number.ts';
+export { whole as count } from './format-number.ts';
+
+type ErrorProps = { error: Error | ApiError | undefined; retry?: (() => void) | undefined; label?: string };
+
+export function ErrorNote({ error, retry, label = 'Try again' }: ErrorProps) {
+  if (error === undefined) return null;
+  return h('div', { class: 'note bad row error-note', role: 'alert' }, [
+    h(Icon, { name: 'failed' }),
+    el('p', error.message),
+    'requestId' in error && error.requestId !== null && el('code.soft', `request ${error.requestId}`),
+    retry && button({ onClick: retry }, label),
+  ]);
+}
 
 /** The shape of what is being loaded. */
 export const Skeleton = ({ lines = 6 }: { lines?: number | undefined }) =>
-  h(
-    'div',
-    { class: 'skeletons', role: 'status' },
+  h('div', { class: 'skeletons', role: 'status' }, [
     el('span.hidden-label', 'Loading…'),
     Array.from({ length: lines }, (_, n) => h('span', { key: n, class: 'skeleton' })),
-  );
+  ]);
 
 /** An empty place: what would be here, and the action that fills it. */
 export const Nothing = ({ icon, children }: { icon?: IconName | undefined; children?: ComponentChildren }) =>
@@ -31,15 +41,6 @@ export function ListEnd({ list, nothing, icon, lines }: ListEndProps) {
   if (list.isLoading) return h(Skeleton, { lines: list.rows.length > 0 ? 1 : lines });
   if (list.rows.length === 0) return h(Nothing, { icon }, nothing);
   return list.hasMore ? button({ class: 'more', onClick: list.more }, 'Show more') : null;
-}
-
-type FoldProps = { class?: string; title: ComponentChildren; isOpen?: boolean; content: () => ComponentChildren };
-
-/** A title with content that opens on a click. Closed content is not in the page. */
-export function Fold({ class: name, title, isOpen: isOpenAtFirst = false, content }: FoldProps) {
-  const [isOpen, setOpen] = useState(isOpenAtFirst);
-  const toggle = ({ currentTarget }: { currentTarget: HTMLDetailsElement }) => setOpen(currentTarget.open);
-  return h('details', { class: name, open: isOpen, onToggle: toggle }, el('summary', title), isOpen && content());
 }
 
 /** For pages that are empty at first. */
@@ -85,3 +86,69 @@ export function Dialog({ title, close, mustConfirm = false, children }: DialogPr
     el('div.stack', h('h2', { id }, title), children),
   );
 }
+
+/** Sets the title of the page: what is shown, from the most specific name to the name of the view. */
+export function useTitle(...names: (string | undefined)[]): void {
+  const title = [...names.filter(Boolean), 'Backscroll'].join(' · ');
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+}
+
+export type Crumb = { name: string; href: string };
+
+type PageProps = {
+  title: string;
+  /** The part of the view that is shown, for the title in the browser. */
+  part?: string | undefined;
+  /** The levels above this one. The heading then gets the focus if the link that led to the page is gone. */
+  trail?: readonly Crumb[] | undefined;
+  /** The size or the state of what is shown, beside the heading. */
+  meta?: ComponentChildren;
+  actions?: ComponentChildren;
+  /** Another class of the view, for its style. */
+  look?: string;
+  children?: ComponentChildren;
+};
+
+/** A view with its one header: the way back, the heading, and the controls. All views have the edges and the width of `main`. */
+export function Page({ title, part, trail, meta, actions, look = '', children }: PageProps) {
+  useTitle(part, title, trail?.[0]?.name);
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (trail && document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
+  }, []);
+  return h('div', { class: `page stack ${look}`.trim() }, [
+    el('header.page-head.row', [
+      trail !== undefined &&
+        trail.length > 0 &&
+        h('nav', { 'aria-label': 'Breadcrumbs', class: 'trail soft small whole-row' }, [
+          el(
+            'ol.plain.row',
+            trail.map(({ name, href }) => h('li', { key: href }, h('a', { href }, name))),
+          ),
+        ]),
+      el('div.row', h('h1', { ref: heading, tabIndex: trail && -1 }, title), meta && el('span.soft.tabular', meta)),
+      actions,
+    ]),
+    children,
+  ]);
+}
+
+/** A part of a page with its heading, and what is beside the heading. */
+export function Section({ title, meta, children }: Pick<PageProps, 'title' | 'meta' | 'children'>) {
+  const id = useId();
+  return h('section', { class: 'stack', 'aria-labelledby': id }, [
+    el('div.row', h('h2', { id }, title), meta && el('span.soft.tabular', meta)),
+    children,
+  ]);
+}
+
+type FactsProps = { facts: readonly (readonly [title: string, value: ComponentChildren])[] };
+
+/** Values with their names, as a card. */
+export const Facts = ({ facts }: FactsProps) =>
+  el(
+    'dl.card.facts.tabular',
+    facts.map(([title, value]) => h('div', { key: title }, el('dt.small', title), el('dd', value))),
+  );

@@ -1,13 +1,11 @@
+import { Icon } from '../../shared/controls.ts';
 import { button, el, h, useLayoutEffect } from '../../shared/dom.ts';
-import { Icon } from '../../shared/icon.ts';
-import { money } from '../components/format-number.ts';
 import { Marked, plain } from '../components/marked-text.ts';
-import { counted, FirstSteps, ListEnd, Time } from '../components/ui.ts';
-import { useResponse } from '../hooks/use-reading.ts';
+import { counted, FirstSteps, ListEnd, money, Time } from '../components/ui.ts';
+import { useResponse } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
 import { matchesIn, wordsOf } from '../state/highlight.ts';
 import { type Filters, hrefWith } from '../state/route.ts';
-import { briefForm } from '../state/times.ts';
 import type { ConversationSummary, SearchCounts, SearchHit } from '../state/types.ts';
 import { queryOf } from './search-query.ts';
 import { type ConversationEntry, type Conversations, placeOf } from './use-conversations.ts';
@@ -53,9 +51,7 @@ export function ConversationList({
     const { scrollTop, clientHeight, scrollHeight } = currentTarget as HTMLElement;
     if (scrollHeight - scrollTop - clientHeight < readAheadPixels && list.error === undefined) list.more();
   };
-  return h(
-    'div',
-    { class: 'conversation-list', ref: box, onScroll },
+  return h('div', { class: 'conversation-list', ref: box, onScroll }, [
     fresh > 0 &&
       button({ class: 'fresh', onClick: list.reload }, h('span', { role: 'status' }, `${fresh} new`), ' · Show'),
     shown.length > 0 &&
@@ -64,15 +60,9 @@ export function ConversationList({
         { class: 'plain', 'aria-label': 'Conversations' },
         shown.map((entry) => {
           const isOpen = entry.id === open?.id;
-          const row = {
-            entry,
-            summary: summaryOf(entry.id),
-            isOpen,
-            apart: isOpen && isApart ? apart : undefined,
-            namesApp,
-            filters,
-          };
-          return h('li', { key: entry.id }, h(Row, row));
+          const summary = summaryOf(entry.id);
+          const reason = isOpen && isApart ? apart : undefined;
+          return h('li', { key: entry.id }, h(Row, { entry, summary, isOpen, apart: reason, namesApp, filters }));
         }),
       ),
     h(ListEnd, {
@@ -80,7 +70,7 @@ export function ConversationList({
       icon: isSearch ? 'search' : 'conversations',
       nothing: isSearch ? h(NoMatch, { filters }) : h(FirstSteps, { text: 'No conversations yet.' }),
     }),
-  );
+  ]);
 }
 
 function NoMatch({ filters }: { filters: Filters }) {
@@ -116,19 +106,21 @@ function Row({ entry, summary, isOpen, apart, namesApp, filters }: RowProps) {
   // The title may be the text that was found, and the text of a message without an answer is its query.
   const found = hit !== undefined && !isAlike(hit.snippet, name) ? hit : undefined;
   const last = summary && (isAlike(summary.last_text, name) ? 'no answer' : summary.last_text);
-  return h(
-    'a',
-    { href: hrefWith(placeOf(entry), filters), 'aria-current': isOpen ? 'true' : undefined },
-    el('span.name.one-line', h(Marked, { text: name, ranges: found ? [] : matchesIn(name, words) })),
+  return h('a', { href: hrefWith(placeOf(entry), filters), 'aria-current': isOpen ? 'true' : undefined }, [
+    el('strong.name.one-line.whole-row', h(Marked, { text: name, ranges: found ? [] : matchesIn(name, words) })),
     h(
       'span',
-      { class: `words ${found === undefined ? 'one-line' : 'two-lines'}` },
+      { class: `words soft whole-row ${found === undefined ? 'one-line' : 'two-lines'}` },
       h(Marked, { text: found?.snippet ?? last ?? '', ranges: found?.ranges ?? [], draw: plain }),
     ),
-    el('span.soft.statistics', summary && h(Statistics, { summary, hits, namesApp, words })),
-    el('span.soft.when', h(Signs, { summary }), h(Time, { at, none: '', form: briefForm(at ?? 0) })),
-    apart && el('span.soft.apart', apart),
-  );
+    el('span.soft.small.statistics', summary && statistics(summary, hits, words, namesApp)),
+    el('span.soft.small.when', [
+      h(Sign, { n: summary?.disliked_count, label: 'disliked' }),
+      h(Sign, { n: summary?.failed_count, label: 'failed' }),
+      h(Time, { at, none: '', form: 'brief' }),
+    ]),
+    apart && el('span.soft.small.whole-row', apart),
+  ]);
 }
 
 /** A text as long as this may be only the beginning. */
@@ -140,15 +132,13 @@ function isAlike(one: string, other: string): boolean {
   return begin === otherBegin;
 }
 
-type StatisticsProps = {
-  summary: ConversationSummary;
-  hits: readonly SearchHit[];
-  namesApp: boolean;
-  words: readonly string[];
-};
-
 /** On one line: the cost gives way to the app where there are several. */
-function Statistics({ summary, hits, namesApp, words }: StatisticsProps) {
+function statistics(
+  summary: ConversationSummary,
+  hits: readonly SearchHit[],
+  words: readonly string[],
+  namesApp: boolean,
+) {
   const { user, message_count, price, currency, app_name } = summary;
   const ranges = matchesIn(user ?? '', words);
   const isById = words.length > 0 && hits[0]?.ranges.length === 0 && ranges.length === 0;
@@ -163,16 +153,9 @@ function Statistics({ summary, hits, namesApp, words }: StatisticsProps) {
   ];
 }
 
-const Signs = ({ summary }: { summary: ConversationSummary | undefined }) => [
-  h(Sign, { n: summary?.disliked_count ?? 0, label: 'disliked' }),
-  h(Sign, { n: summary?.failed_count ?? 0, label: 'failed' }),
-];
-
-const Sign = ({ n, label }: { n: number; label: 'disliked' | 'failed' }) =>
+const Sign = ({ n = 0, label }: { n: number | undefined; label: 'disliked' | 'failed' }) =>
   n > 0 &&
-  h(
-    'span',
-    { class: `sign ${label}`, role: 'img', 'aria-label': `${n} ${label}`, title: `${n} ${label}` },
+  h('span', { class: `sign row tight ${label}`, role: 'img', 'aria-label': `${n} ${label}`, title: `${n} ${label}` }, [
     h(Icon, { name: label }),
     n > 1 && n,
-  );
+  ]);

@@ -1,8 +1,7 @@
 import { el, h, useEffect, useRef, useState } from '../../shared/dom.ts';
-import { ViewSearch } from '../components/search-field.ts';
-import { Nothing } from '../components/ui.ts';
+import { ViewSearch } from '../components/filters.ts';
+import { Nothing, useTitle } from '../components/ui.ts';
 import { useMedia } from '../hooks/use-media.ts';
-import { useTitle } from '../hooks/use-title.ts';
 import { hrefWith, readFilters, readRoute, useFilters, type ViewProps } from '../state/route.ts';
 import { ConversationList } from './conversation-list.ts';
 import { OpenConversation } from './open-conversation.ts';
@@ -13,7 +12,7 @@ import { placeOf, useConversations } from './use-conversations.ts';
 const typingMillis = 250;
 
 /** A search over all conversations, the list of what it finds, and one conversation; on a phone one of the two. */
-export function ConversationsView({ rest: [app_id, conversation_id, message_id] }: ViewProps) {
+export function View({ rest: [app_id, conversation_id, message_id] }: ViewProps) {
   const { filters } = useFilters();
   const box = useRef<HTMLDivElement>(null);
   const isSearch = isFiltered(filters);
@@ -32,27 +31,18 @@ export function ConversationsView({ rest: [app_id, conversation_id, message_id] 
     if (isPhone || first === undefined || list.isLoading) return;
     location.replace(hrefWith(placeOf(first), filters));
   }, [app_id, conversation_id, first, list.isLoading, isPhone]);
+  const hint = entries.length > 0 ? 'Choose a conversation to read it.' : 'No conversation to read.';
   const isEmpty = !isSearch && filters.app_id === undefined && list.rows.length === 0 && !list.isLoading;
   const open = app_id !== undefined && conversation_id !== undefined ? { id: conversation_id, app_id } : undefined;
-  return h(
-    'div',
-    { class: `conversations ${open === undefined ? 'at-list' : 'at-transcript'}` },
-    h(
-      'section',
-      { class: 'side', 'aria-labelledby': 'conversations-title' },
+  return h('div', { class: `conversations ${open === undefined ? 'at-list' : 'at-transcript'}` }, [
+    h('section', { class: 'side', 'aria-labelledby': 'conversations-title' }, [
       h('h1', { id: 'conversations-title', class: 'hidden-label' }, 'Conversations'),
       h(Search, { q: filters.q ?? '' }),
       !isEmpty && h(SearchFilters, { filters }),
       h(ConversationList, { conversations, open, filters, isSearch, box }),
-    ),
+    ]),
     open === undefined
-      ? h(NoConversation, {
-          text: list.isLoading
-            ? ''
-            : entries.length > 0
-              ? 'Choose a conversation to read it.'
-              : 'No conversation to read.',
-        })
+      ? h(NoConversation, { text: list.isLoading ? '' : hint })
       : h(OpenConversation, {
           key: `${open.app_id} ${open.id}`,
           app_id: open.app_id,
@@ -61,7 +51,7 @@ export function ConversationsView({ rest: [app_id, conversation_id, message_id] 
           filters,
           summary: summaryOf(open.id),
         }),
-  );
+  ]);
 }
 
 function NoConversation({ text }: { text: string }) {
@@ -91,9 +81,7 @@ function Search({ q }: { q: string }) {
     const timer = setTimeout(apply, search === '' ? 0 : typingMillis);
     return () => clearTimeout(timer);
   }, [typed]);
-  return h(
-    'div',
-    { class: 'search', role: 'search' },
+  return h('div', { class: 'search', role: 'search' }, [
     h(ViewSearch, {
       label: 'Search conversations, users, ids',
       value: typed,
@@ -101,5 +89,5 @@ function Search({ q }: { q: string }) {
       // A transcript that opens later takes the focus itself.
       leave: () => document.querySelector<HTMLElement>('.transcript .scroller')?.focus(),
     }),
-  );
+  ]);
 }

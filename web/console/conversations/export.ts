@@ -1,5 +1,5 @@
+import { Icon } from '../../shared/controls.ts';
 import { button, el, h, useEffect, useRef, useState } from '../../shared/dom.ts';
-import { Icon } from '../../shared/icon.ts';
 import { offer } from '../components/download.ts';
 import { count, ErrorNote } from '../components/ui.ts';
 import { type ApiError, pathOf, request } from '../state/api.ts';
@@ -42,17 +42,14 @@ export function Export({ summary, path }: Props) {
     }
     setDone(undefined);
   };
-  return h(
-    'div',
-    { class: 'row', role: 'group', 'aria-label': 'Export' },
+  return h('div', { class: 'row tight', role: 'group', 'aria-label': 'Export' }, [
     el('h3.whole-row', 'Export'),
     done === undefined
       ? (Object.keys(formats) as Format[]).map((format) =>
-          button(
-            { 'aria-label': `Export as ${format}`, onClick: () => void save(format) },
+          button({ 'aria-label': `Export as ${format}`, onClick: () => void save(format) }, [
             h(Icon, { name: 'download' }),
             format,
-          ),
+          ]),
         )
       : [
           h('span', { role: 'status' }, `${count(done)} of ${count(summary.message_count)} messages`),
@@ -60,7 +57,7 @@ export function Export({ summary, path }: Props) {
           button({ onClick: () => reading.current?.abort() }, 'Cancel'),
         ],
     h(ErrorNote, { error }),
-  );
+  ]);
 }
 
 /** The texts of all messages, a part for each page. Pages go back in time, so each goes before the ones that were read. */

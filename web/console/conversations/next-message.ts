@@ -1,4 +1,4 @@
-import type { CursorPage } from '../hooks/use-list.ts';
+import type { CursorPage } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
 import { limits } from '../state/server-rules.ts';
 import type { Message, SearchHit } from '../state/types.ts';

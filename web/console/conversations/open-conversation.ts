@@ -1,8 +1,8 @@
+import { Icon } from '../../shared/controls.ts';
 import { el, h, useMemo, useRef, useState } from '../../shared/dom.ts';
-import { Icon } from '../../shared/icon.ts';
-import { type List, useList } from '../hooks/use-list.ts';
+import { useTitle } from '../components/ui.ts';
+import { type List, useList } from '../hooks/requests.ts';
 import { useMedia } from '../hooks/use-media.ts';
-import { useTitle } from '../hooks/use-title.ts';
 import { Inspector } from '../messages/inspector.ts';
 import { StepButton } from '../messages/message-actions.ts';
 import { pathOf } from '../state/api.ts';
@@ -56,21 +56,22 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
   const title = summary?.name ?? 'Conversation';
   useTitle(title, summary?.user ?? undefined, 'Conversations');
   const inspector = summary && h(Inspector, { summary, path, shown, toNext });
-  return h(
-    'section',
-    { class: 'open-conversation', 'aria-labelledby': 'transcript-title' },
-    el(
-      'header.row',
+  return h('section', { class: 'open-conversation', 'aria-labelledby': 'transcript-title' }, [
+    el('header.row', [
       h(
         'a',
-        { class: 'back', href: hrefWith(['conversations'], filters), 'aria-label': 'Back to conversations' },
+        {
+          class: 'back button quiet',
+          href: hrefWith(['conversations'], filters),
+          'aria-label': 'Back to conversations',
+        },
         h(Icon, { name: 'left' }),
         'Conversations',
       ),
       h('h2', { id: 'transcript-title', class: 'one-line', title }, title),
       hits.rows.length > 0 && h(HitSteps, { hits, message_id, goTo }),
       !isWide && inspector && el('details.inspector-menu', el('summary', 'Details'), inspector),
-    ),
+    ]),
     h(Transcript, {
       path,
       total: summary?.message_count,
@@ -82,7 +83,7 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
       loaded: () => drawInspector((count) => count + 1),
     }),
     isWide && inspector && h('aside', { 'aria-label': 'About this conversation' }, inspector),
-  );
+  ]);
 }
 
 type StepsProps = { hits: List<SearchHit>; message_id: string | undefined; goTo: (id: string) => void };
@@ -96,11 +97,9 @@ function HitSteps({ hits, message_id, goTo }: StepsProps) {
     useShortcut(key, label, () => around !== undefined && goTo(around));
     return h(StepButton, { id: at < 0 ? around : ids[to], goTo, label, icon });
   };
-  return h(
-    'span',
-    { class: 'steps-of row', role: 'group', 'aria-label': 'Hits in this conversation' },
+  return h('span', { class: 'row tight', role: 'group', 'aria-label': 'Hits in this conversation' }, [
     h('span', { role: 'status' }, `${at < 0 ? '–' : at + 1} / ${ids.length}${hits.hasMore ? '+' : ''}`),
     step(at < 0 ? -1 : at - 1, '[', 'Previous hit', 'left'),
     step(at + 1, ']', 'Next hit', 'right'),
-  );
+  ]);
 }

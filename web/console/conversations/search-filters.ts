@@ -1,12 +1,14 @@
 import { el, h, useEffect, useRef } from '../../shared/dom.ts';
-import { Chip, Chips } from '../components/chips.ts';
 import { DownloadButton } from '../components/download.ts';
-import { useResponse } from '../hooks/use-reading.ts';
+import { Chip, Chips } from '../components/filters.ts';
+import { PeriodFields } from '../components/period-fields.ts';
+import { useResponse } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
 import { useChanges } from '../state/changes.ts';
+import { shownDays } from '../state/period.ts';
 import { type FilterChange, type Filters, hrefOf, hrefWith, readFilters } from '../state/route.ts';
 import type { SearchCounts } from '../state/types.ts';
-import { dayOf, isSearched, queryOf } from './search-query.ts';
+import { isSearched, queryOf } from './search-query.ts';
 
 /** The filters that have a chip, with the count that the service gives for each. */
 const chips = [
@@ -29,23 +31,21 @@ export function SearchFilters({ filters }: { filters: Filters }) {
   };
   // The address has the last two for the link back to the segment.
   const { segment_id, document_id, dataset_id } = filters;
+  const [first, last] = shownDays(filters);
   const others: [name: string, label: string][] = [
     ['user', `User: ${filters.user}`],
     ['segment_id', 'Cites a segment'],
     ['model_provider', `Provider: ${filters.model_provider}`],
     ['model', `Model: ${filters.model}`],
-    ['from', `From ${dayOf(filters.from)}`],
-    ['to', `To ${dayOf(filters.to, 1)}`],
+    ['from', `From ${first}`],
+    ['to', `To ${last}`],
     ['min_cost', `Cost from ${filters.min_cost}`],
     ['min_latency', `Latency from ${filters.min_latency} s`],
   ];
-  return el(
-    'div.search-filters.stack',
+  return el('div.search-filters.stack.tight', [
     counts?.is_building &&
       h('p', { class: 'note', role: 'status' }, 'The search index is being built. Results are incomplete.'),
-    h(
-      Chips,
-      { label: 'Filters' },
+    h(Chips, { label: 'Filters' }, [
       chips.map(({ label, name, value, count }) => {
         const isActive = filters[name] === value;
         const href = change({ [name]: isActive ? undefined : value });
@@ -67,9 +67,8 @@ export function SearchFilters({ filters }: { filters: Filters }) {
         document_id &&
         dataset_id &&
         h('a', { href: hrefOf('knowledge', dataset_id, document_id, segment_id) }, 'Open the segment'),
-    ),
-    el(
-      'div.row',
+    ]),
+    el('div.row', [
       el('details.more-filters', el('summary', 'More filters'), h(MoreFilters, { filters, setFilters })),
       // The service exports no results of a search.
       !isSearched(filters) &&
@@ -82,8 +81,8 @@ export function SearchFilters({ filters }: { filters: Filters }) {
         { class: `live at-end soft small ${isStale ? 'stale' : ''}`, role: 'status' },
         isStale ? 'Not live: the service cannot be reached' : 'Live',
       ),
-    ),
-  );
+    ]),
+  ]);
 }
 
 /**
@@ -107,18 +106,15 @@ type MoreProps = { filters: Filters; setFilters: (values: FilterChange) => void 
 
 function MoreFilters({ filters, setFilters }: MoreProps) {
   // The field keeps what is being typed, until the filter changes.
-  const field = (label: string, name: string, attributes: Record<string, unknown>, value = filters[name] ?? '') =>
-    el('label', label, h('input', { key: value, defaultValue: value, ...attributes, onChange: set(name) }));
-  const set = (name: string) => (event: Event) =>
-    setFilters({ [name]: (event.target as HTMLInputElement).value.trim(), ...(isDate(name) && { days: undefined }) });
-  return el(
-    'div.more-fields',
+  const field = (label: string, name: string, attributes: Record<string, unknown>) => {
+    const value = filters[name] ?? '';
+    const onChange = (event: Event) => setFilters({ [name]: (event.target as HTMLInputElement).value.trim() });
+    return el('label', label, h('input', { key: value, defaultValue: value, ...attributes, onChange }));
+  };
+  return el('div.more-fields', [
     field('User, exactly', 'user', { type: 'text', autoComplete: 'off' }),
-    field('From', 'from', { type: 'date' }, dayOf(filters.from)),
-    field('To', 'to', { type: 'date' }, dayOf(filters.to, 1)),
+    el('div.whole-row', 'Days', h(PeriodFields, { filters, set: setFilters })),
     field('Cost from', 'min_cost', { type: 'number', min: 0, step: 'any' }),
     field('Latency from (s)', 'min_latency', { type: 'number', min: 0, step: 'any' }),
-  );
+  ]);
 }
-
-const isDate = (name: string): boolean => name === 'from' || name === 'to';

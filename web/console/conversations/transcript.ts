@@ -1,5 +1,5 @@
+import { Icon } from '../../shared/controls.ts';
 import { button, el, h, useLayoutEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
-import { Icon } from '../../shared/icon.ts';
 import { counted, ErrorNote } from '../components/ui.ts';
 import { type MessageProps, MessageView } from '../messages/message.ts';
 import { siblingsOf } from '../messages/message-actions.ts';
@@ -32,9 +32,6 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
   const [, draw] = useState(0);
   const [failure, setFailure] = useState<{ error: ApiError; isOfConversation: boolean }>();
   const scroller = useRef<HTMLDivElement>(null);
-  const above = useRef<HTMLDivElement>(null);
-  const list = useRef<HTMLDivElement>(null);
-  const below = useRef<HTMLDivElement>(null);
   const [unmount] = useState(() => new AbortController());
   const latestTotal = useRef(total);
   latestTotal.current = total;
@@ -53,8 +50,9 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
   );
 
   useLayoutEffect(() => {
-    if (!scroller.current || !above.current || !list.current || !below.current) return;
-    scroll.attach({ scroller: scroller.current, above: above.current, list: list.current, below: below.current });
+    if (!scroller.current) return;
+    const [above, list, below] = scroller.current.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
+    scroll.attach({ scroller: scroller.current, above, list, below });
     // Keys scroll at once, unless the user has focused another element.
     if (document.activeElement === document.body) scroller.current.focus({ preventScroll: true });
     shown.current = scroll;
@@ -64,7 +62,7 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
       scroll.settle();
     });
     resized.observe(scroller.current);
-    resized.observe(list.current);
+    resized.observe(list);
     return () => {
       resized.disconnect();
       unmount.abort();
@@ -74,7 +72,7 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
     void (message_id === undefined ? scroll.toNewest() : scroll.toMessage(message_id));
   }, [message_id]);
   useLayoutEffect(() => scroll.settle());
-  useLayoutEffect(() => highlight(list.current, '.query, .answer', words));
+  useLayoutEffect(() => highlight(scroller.current, '.query, .answer', words));
   useLayoutEffect(loaded, [scroll.history.rows.length]);
   const isStale = useLiveMessages(scroll, path.at(-1), fail);
   useStableFocus(scroller.current);
@@ -97,8 +95,7 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
   );
   const unseenText = scroll.unseen > 0 ? counted(scroll.unseen, 'new message') : '';
   const isEmpty = history.isOpen && history.rows.length === 0;
-  return el(
-    'div.transcript',
+  return el('div.transcript', [
     h(
       'div',
       {
@@ -114,12 +111,12 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
       },
       h(
         'div',
-        { ref: above, class: 'above' },
+        { class: 'above' },
         scroll.isReading && failure === undefined && el('p.soft', 'Loading older messages…'),
       ),
       h(
         'div',
-        { ref: list, role: 'feed', 'aria-busy': scroll.isReading, 'aria-label': 'Messages' },
+        { role: 'feed', 'aria-busy': scroll.isReading, 'aria-label': 'Messages' },
         history.rows.slice(from, to).map(({ message }, i) =>
           h(Item, {
             key: message.id,
@@ -133,30 +130,27 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
           }),
         ),
       ),
-      h('div', { ref: below }),
+      el('div'),
       isEmpty && el('p.soft.empty', 'No messages yet.'),
     ),
     failure &&
-      el(
-        'div.trouble',
+      el('div.trouble', [
         failure.isOfConversation
           ? h('p', { class: 'note bad', role: 'alert' }, 'This conversation does not exist or was deleted.')
           : h(ErrorNote, { error: failure.error, retry }),
-      ),
+      ]),
     // Below the messages, so that it covers none and does not move them.
-    el(
-      'footer.foot.row.soft.small',
+    el('footer.foot.row.soft.small', [
       total !== undefined && el('span', counted(total, 'message')),
       h('span', { class: 'stale', role: 'status' }, isStale && 'Not up to date: the service cannot be reached.'),
       h('span', { class: 'hidden-label', role: 'status' }, unseenText),
       (!scroll.isPinned || history.isDisconnected) &&
-        button(
-          { class: scroll.unseen > 0 ? 'primary at-end' : 'quiet at-end', onClick: () => scroll.toNewest() },
+        button({ class: scroll.unseen > 0 ? 'primary at-end' : 'quiet at-end', onClick: () => scroll.toNewest() }, [
           unseenText || 'Newest',
           h(Icon, { name: 'down' }),
-        ),
-    ),
-  );
+        ]),
+    ]),
+  ]);
 }
 
 /** The day of a message, if it is another than that of the message before. */
@@ -173,17 +167,16 @@ type ItemProps = MessageProps & { day: number | undefined; isFirst: boolean };
 function Item({ message, day, isFirst, before, href, isCurrent, siblings }: ItemProps) {
   return useMemo(
     () =>
-      el(
-        'div.item',
+      el('div.item', [
         isFirst && el('p.soft.beginning', 'The beginning of this conversation'),
         day !== undefined && h(Day, { at: day * daySeconds }),
         h(MessageView, { message, before, href, isCurrent, siblings }),
-      ),
+      ]),
     [message, day, isFirst, before, href, isCurrent, siblings?.at, siblings?.ids.length],
   );
 }
 
 function Day({ at }: { at: number }) {
   // A record may have a time that no date can express.
-  return Number.isNaN(new Date(at * 1000).getTime()) ? null : el('p.day.row.soft', timeText(at, 'longDay'));
+  return Number.isNaN(new Date(at * 1000).getTime()) ? null : el('p.day.row.soft.small', timeText(at, 'longDay'));
 }

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
-import { type CursorPage, type List, useList } from '../hooks/use-list.ts';
+import { type CursorPage, type List, useList } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
 import { useChanges } from '../state/changes.ts';
 import type { Filters } from '../state/route.ts';
@@ -34,11 +34,9 @@ const pagesMax = 10;
  */
 export function useConversations(filters: Filters, open: string | undefined, mayMove: () => boolean): Conversations {
   const isSearch = isSearched(filters);
-  const query = queryOf(filters);
-  const all = useList<ConversationSummary>(
-    isSearch ? undefined : pathOf(['admin', 'conversations'], { ...query, limit: pageRows }),
-  );
-  const found = useList<SearchHit>(isSearch ? pathOf(['admin', 'search'], { ...query, limit: pageRows }) : undefined);
+  const path = pathOf(['admin', isSearch ? 'search' : 'conversations'], { ...queryOf(filters), limit: pageRows });
+  const all = useList<ConversationSummary>(isSearch ? undefined : path);
+  const found = useList<SearchHit>(isSearch ? path : undefined);
   const entries = useMemo(
     () => (isSearch ? entriesOf(found.rows) : all.rows.map(({ id, app_id }) => ({ id, app_id, hits: [] }))),
     [isSearch, found.rows, all.rows],
@@ -51,7 +49,6 @@ export function useConversations(filters: Filters, open: string | undefined, may
     const isShort = entries.length < entriesMin && found.rows.length < pagesMax * pageRows;
     if (isSearch && isShort && found.error === undefined) found.more();
   }, [found.rows, found.isLoading]);
-  const path = pathOf(['admin', isSearch ? 'search' : 'conversations'], { ...query, limit: pageRows });
   const rowIds = isSearch ? found.rows.map(({ message_id }) => message_id) : all.rows.map(({ id }) => id);
   const { fresh, look } = useFresh(path, rowIds, ids);
   useChanges((changes) => {

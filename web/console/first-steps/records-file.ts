@@ -1,24 +1,23 @@
 import { button, el, h, useState } from '../../shared/dom.ts';
 import { counted, ErrorNote } from '../components/ui.ts';
-import { type ApiError, request } from '../state/api.ts';
-
-type State = { busy?: string; done?: string; error?: ApiError };
+import { useAttempt } from '../hooks/requests.ts';
+import { request } from '../state/api.ts';
 
 /** Imports a file of records that the user drops or chooses, or the starter records. */
 export function RecordsFile({ imported }: { imported: () => void }) {
-  const [{ busy, done, error }, setState] = useState<State>({});
+  const { error, isBusy, attempt } = useAttempt();
+  const [progress, setProgress] = useState('');
   const [isOver, setOver] = useState(false);
-  const send = async (name: string, read: () => Promise<Blob>) => {
-    setState({ busy: `Importing ${name}…` });
-    try {
+  const send = (name: string, read: () => Promise<Blob>) => {
+    setProgress(`Importing ${name}…`);
+    return attempt(async () => {
       const { body } = await request<{ records: number }>('/admin/records', { method: 'POST', upload: await read() });
-      setState({ done: `${name}: ${counted(body.records, 'record')} imported.` });
+      setProgress(`${name}: ${counted(body.records, 'record')} imported.`);
       imported();
-    } catch (error) {
-      setState({ error: error as ApiError });
-    }
+    });
   };
   const sendFile = (file: File | undefined) => file && void send(file.name, async () => file);
+  const choose = ({ currentTarget }: { currentTarget: HTMLInputElement }) => sendFile(currentTarget.files?.[0]);
   const drop = (event: DragEvent) => {
     event.preventDefault();
     setOver(false);
@@ -38,26 +37,20 @@ export function RecordsFile({ imported }: { imported: () => void }) {
     },
     el('h2', 'Or begin with records'),
     el('p.soft', 'Drop a file of records (lines of JSON) here, or choose one. The import is all or nothing.'),
-    el(
-      'div.row',
-      el(
-        'label',
-        el('span.hidden-label', 'File of records'),
-        h('input', {
-          type: 'file',
-          disabled: busy !== undefined,
-          onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) => sendFile(currentTarget.files?.[0]),
-        }),
-      ),
+    el('div.row', [
+      el('label.button', [
+        'Choose a file of records',
+        h('input', { class: 'hidden-label', type: 'file', disabled: isBusy, onChange: choose }),
+      ]),
       button(
         {
-          disabled: busy !== undefined,
+          disabled: isBusy,
           onClick: () => send('Starter records', async () => (await fetch('/console/starter.ndjson')).blob()),
         },
         'Load the starter records',
       ),
-    ),
-    h('p', { role: 'status' }, busy ?? done ?? ''),
+    ]),
+    h('p', { role: 'status' }, error === undefined && progress),
     h(ErrorNote, { error }),
   );
 }

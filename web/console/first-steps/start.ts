@@ -1,19 +1,15 @@
-import { button, type ComponentChildren, el, h, useEffect, useState } from '../../shared/dom.ts';
-import { Icon } from '../../shared/icon.ts';
+import { CodeBlock, languageChoice } from '../../shared/code-block.ts';
+import { Icon } from '../../shared/controls.ts';
+import { button, type ComponentChildren, el, field, h, useEffect, useState } from '../../shared/dom.ts';
 import { storeSetting } from '../../shared/settings.ts';
-import { Copyable } from '../components/copyable.ts';
-import { Page } from '../components/page.ts';
-import { ErrorNote } from '../components/ui.ts';
-import { useAttempt } from '../hooks/use-attempt.ts';
-import type { CursorPage } from '../hooks/use-list.ts';
-import { useReading } from '../hooks/use-reading.ts';
+import { ErrorNote, Page } from '../components/ui.ts';
+import { type CursorPage, useAttempt, useReading } from '../hooks/requests.ts';
 import { curlOf } from '../keys/key-labels.ts';
 import { request } from '../state/api.ts';
 import { hrefOf } from '../state/route.ts';
 import { firstStepsPlace } from '../state/scope.ts';
 import { useMayWrite } from '../state/session.ts';
 import type { App, CreatedKey, Key } from '../state/types.ts';
-import { firstRecords, type Language, languages, sendCommands } from './commands.ts';
 import { RecordsFile } from './records-file.ts';
 
 /** Whether the user has opened the conversation since the page was loaded. */
@@ -23,7 +19,7 @@ let hasOpened = false;
 const refreshMillis = 2_000;
 
 /** The first steps with an empty database. Each is ticked when the service has what it creates. */
-export function StartView() {
+export function View() {
   const { body: found, error, reload: refresh } = useReading('first steps', readFound, refreshMillis);
   const [secrets, setSecrets] = useState<{ writer?: string; app?: string }>({});
   const [ids] = useState(() => ({ conversation: crypto.randomUUID(), message: crypto.randomUUID() }));
@@ -47,22 +43,18 @@ export function StartView() {
   const next = mayWrite ? isDone.indexOf(false) : -1;
   const step = (at: number, title: string, ...children: ComponentChildren[]) =>
     h(Step, { number: at + 1, title, isDone: isDone[at] === true, isNext: at === next }, children);
-  return h(
-    Page,
-    { title: 'First steps' },
+  return h(Page, { title: 'First steps' }, [
     !mayWrite && el('p.note', 'Your key is read-only: these steps need a key that can write.'),
     el('p.soft', 'From an empty database to the first message. The steps are ticked as you do them.'),
     h(ErrorNote, { error, retry: refresh }),
-    el(
-      'div.pair',
-      el(
-        'ol.plain.card.steps-to-do',
+    el('div.pair', [
+      el('ol.plain.card.steps-to-do', [
         step(0, app ? `Create an app: ${app.name}` : 'Create an app', next === 0 && h(NewApp, { created: refresh })),
         step(
           1,
           'Create a writer key',
           secrets.writer !== undefined
-            ? h(Copyable, { label: 'Secret, shown only here', text: secrets.writer })
+            ? h(CodeBlock, { label: 'Secret, shown only here', text: secrets.writer })
             : next === 1 &&
                 app && [
                   el('p.soft', 'Your chat back end sends messages with it.'),
@@ -78,8 +70,7 @@ export function StartView() {
           3,
           'Read it',
           conversation && [
-            el(
-              'div.row',
+            el('div.row', [
               h('a', { class: 'button primary', href, onClick: open }, 'Open the conversation'),
               secrets.app === undefined &&
                 mayWrite &&
@@ -87,18 +78,18 @@ export function StartView() {
                   label: 'Create an app key to read it over HTTP',
                   run: () => createKey('app', conversation.app_id),
                 }),
-            ),
+            ]),
             secrets.app !== undefined &&
-              h(Copyable, {
+              h(CodeBlock, {
                 label: 'Or in a terminal, with an app key',
                 text: curlOf('app', secrets.app, location.origin, conversation.id),
               }),
           ],
         ),
-      ),
+      ]),
       mayWrite && h(RecordsFile, { imported: refresh }),
-    ),
-  );
+    ]),
+  ]);
 }
 
 type Found = Awaited<ReturnType<typeof readFound>>;
@@ -126,47 +117,33 @@ type StepProps = { number: number; title: string; isDone: boolean; isNext: boole
 
 /** Only its heading, if there is nothing to do or to copy. */
 const Step = ({ number, title, isDone, isNext, children }: StepProps) =>
-  h(
-    'li',
-    { class: 'stack', 'aria-current': isNext ? 'step' : undefined },
-    el(
-      'h2',
-      h(
-        'span',
-        { class: isDone ? 'tick-mark good' : 'tick-mark soft' },
+  h('li', { class: 'stack', 'aria-current': isNext ? 'step' : undefined }, [
+    el('h2', [
+      h('span', { class: isDone ? 'tick-mark good' : 'tick-mark soft' }, [
         isDone ? h(Icon, { name: 'check' }) : h('span', { 'aria-hidden': true }, number),
         el('span.hidden-label', isDone ? 'done' : 'to do'),
         ' ',
-      ),
+      ]),
       title,
-    ),
+    ]),
     children,
-  );
+  ]);
 
 /** The first request, in the language of the reader. */
 function Send({ secret, records }: { secret: string; records: string }) {
   const [language, choose] = useState<Language>('curl');
   const text = sendCommands(location.origin, secret, records)[language];
-  return [
-    h(
-      'div',
-      { class: 'row', role: 'group', 'aria-label': 'Language' },
-      languages.map((one) =>
-        button({ key: one, class: 'chip', 'aria-pressed': one === language, onClick: () => choose(one) }, one),
-      ),
-    ),
-    h(Copyable, { label: language === 'curl' ? 'In a terminal' : `In ${language}`, text }),
-  ];
+  const label = language === 'curl' ? 'In a terminal' : `In ${language}`;
+  return h(CodeBlock, { label, text }, languageChoice(languages, language, choose));
 }
 
 /** A button that sends a request, and shows its error. */
 function Action({ label, isPrimary, run }: { label: string; isPrimary?: boolean; run: () => Promise<void> }) {
   const { error, isBusy, attempt } = useAttempt();
-  return el(
-    'div.stack',
+  return el('div.stack', [
     el('p', button({ class: isPrimary ? 'primary' : undefined, disabled: isBusy, onClick: () => attempt(run) }, label)),
     h(ErrorNote, { error }),
-  );
+  ]);
 }
 
 function NewApp({ created }: { created: () => void }) {
@@ -176,15 +153,53 @@ function NewApp({ created }: { created: () => void }) {
     const name = String(new FormData(event.currentTarget as HTMLFormElement).get('name') ?? '').trim();
     return attempt(() => request('/admin/apps', { method: 'POST', body: { name } }).then(created));
   };
-  return h(
-    'form',
-    { class: 'stack', onSubmit: submit },
-    el(
-      'label',
-      'Name of the app',
-      h('input', { name: 'name', required: true, pattern: '.*\\S.*', autoComplete: 'off', placeholder: 'Help desk' }),
-    ),
+  return h('form', { class: 'stack', onSubmit: submit }, [
+    field('Name of the app', {
+      name: 'name',
+      required: true,
+      pattern: '.*\\S.*',
+      autoComplete: 'off',
+      placeholder: 'Help desk',
+    }),
     h(ErrorNote, { error }),
     el('p', el('button.primary', 'Create the app')),
-  );
+  ]);
 }
+
+/** A conversation with one message, as lines of records. */
+export function firstRecords(
+  app_id: string,
+  { conversation, message }: Record<'conversation' | 'message', string>,
+): string {
+  const records = [
+    { record: 'conversation', id: conversation, app_id, user: 'visitor-1' },
+    {
+      record: 'message',
+      id: message,
+      conversation_id: conversation,
+      query: 'Hello?',
+      answer: 'Hello! How can I help?',
+    },
+  ];
+  return records.map((record) => JSON.stringify(record)).join('\n');
+}
+
+export const languages = ['curl', 'Python', 'TypeScript'] as const;
+export type Language = (typeof languages)[number];
+
+/** Sends records. Secrets and ids have no characters that a shell or a program interprets. */
+export const sendCommands = (origin: string, secret: string, records: string): Record<Language, string> => ({
+  curl: `curl -sS '${origin}/admin/records' -H "Authorization: Bearer ${secret}" \\
+  -H 'Content-Type: application/x-ndjson' --data-binary '${records}'`,
+  Python: `from urllib.request import Request, urlopen
+
+records = '''${records}'''
+headers = {"Authorization": "Bearer ${secret}", "Content-Type": "application/x-ndjson"}
+print(urlopen(Request("${origin}/admin/records", records.encode(), headers)).read().decode())`,
+  TypeScript: `const response = await fetch('${origin}/admin/records', {
+  method: 'POST',
+  headers: { authorization: 'Bearer ${secret}', 'content-type': 'application/x-ndjson' },
+  body: \`${records}\`,
+});
+console.log(await response.text());`,
+});

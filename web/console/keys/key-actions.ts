@@ -1,7 +1,7 @@
 import { button, el, h } from '../../shared/dom.ts';
 import { Menu } from '../components/menu.ts';
 import { Dialog, ErrorNote } from '../components/ui.ts';
-import { useAttempt } from '../hooks/use-attempt.ts';
+import { useAttempt } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
 import { readOnlyKinds } from '../state/server-rules.ts';
 import type { Key } from '../state/types.ts';
@@ -24,9 +24,7 @@ export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: R
       close();
       revoked(body);
     });
-  return h(
-    Dialog,
-    { title: `Revoke ${titleOf(key)}?`, close },
+  return h(Dialog, { title: `Revoke ${titleOf(key)}?`, close }, [
     el(
       'p',
       'Requests with this key are rejected, after 5 seconds at the latest. This cannot be undone; you can create a new key.',
@@ -34,19 +32,17 @@ export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: R
     el('p.soft', `${key.kind} key `, el('code', key.id)),
     isOwn && el('p.note.warn', 'You are signed in with this key: revoking it signs you out at once.'),
     isLastAdmin &&
-      el(
-        'p.note.warn',
+      el('p.note.warn', [
         'No other admin key is active. You can then create one only where the service runs, with ',
         el('code', 'npx backscroll keys create --kind admin --name NAME'),
         '.',
-      ),
+      ]),
     h(ErrorNote, { error }),
-    el(
-      'div.row',
+    el('div.row', [
       button({ class: 'danger', disabled: isBusy, onClick: revoke }, 'Revoke'),
       button({ autoFocus: true, onClick: close }, 'Cancel'),
-    ),
-  );
+    ]),
+  ]);
 }
 
 type MenuProps = { of: Key; changed: (key: Key, words: string) => void; revoke: (key: Key) => void };
@@ -61,14 +57,12 @@ export function KeyMenu({ of: key, changed, revoke }: MenuProps) {
       changed(body, body.read_only ? 'is now read-only' : 'is now read-write');
     });
   const entry = (label: string, onClick: () => void) =>
-    button({ class: 'quiet', 'aria-label': `${label}: ${titleOf(key)}`, disabled: isBusy, onClick }, label);
+    button({ class: 'quiet entry', 'aria-label': `${label}: ${titleOf(key)}`, disabled: isBusy, onClick }, label);
   return [
-    h(
-      Menu,
-      { class: 'actions-menu', label: `Actions of ${titleOf(key)}`, icon: 'more' },
+    h(Menu, { class: 'actions-menu', label: `Actions of ${titleOf(key)}`, icon: 'more' }, [
       readOnlyKinds.includes(key.kind) && entry(key.read_only ? 'Allow writes' : 'Make read-only', change),
       entry('Revoke', () => revoke(key)),
-    ),
+    ]),
     h(ErrorNote, { error }),
   ];
 }

@@ -1,15 +1,13 @@
-import { button, el, h, useState } from '../../shared/dom.ts';
-import { Select } from '../../shared/select.ts';
+import { CodeBlock } from '../../shared/code-block.ts';
+import { Select } from '../../shared/controls.ts';
+import { button, el, field, h, useEffect, useRef, useState } from '../../shared/dom.ts';
 import { ManyPicker, Picker, Tick } from '../components/picker.ts';
 import { Dialog, ErrorNote } from '../components/ui.ts';
-import { type All, useAll } from '../hooks/use-all.ts';
-import { useAttempt } from '../hooks/use-attempt.ts';
-import type { CursorPage } from '../hooks/use-list.ts';
+import { type All, type CursorPage, useAll, useAttempt } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
 import { chatModes, type KeyKind, keyKinds, keyKindTable, limits, readOnlyKinds } from '../state/server-rules.ts';
 import type { App, Conversation, CreatedKey, Dataset, Workspace } from '../state/types.ts';
-import { expiryOf, lifetimes } from './key-labels.ts';
-import { KeySecret, type NewKey } from './key-secret.ts';
+import { curlOf, expiryOf, lifetimes } from './key-labels.ts';
 
 /** A form for a new key; after it was created, its secret in place of the form. */
 export function KeyCreation({ close, created }: { close: () => void; created: () => void }) {
@@ -22,6 +20,8 @@ export function KeyCreation({ close, created }: { close: () => void; created: ()
     ? h(Dialog, { title: 'New key', close }, h(Form, { show, close }))
     : h(Dialog, { title: 'The key was created', close, mustConfirm: true }, h(KeySecret, { of: newKey, close }));
 }
+
+type NewKey = { kind: KeyKind; secret: string; conversation_id: string | undefined };
 
 function Form({ show, close }: { show: (key: NewKey) => void; close: () => void }) {
   const [kind, setKind] = useState<KeyKind>('app');
@@ -55,32 +55,23 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
       show({ kind, secret: response.body.secret, conversation_id });
     });
   };
-  return h(
-    'form',
-    { class: 'stack', onSubmit: submit },
+  return h('form', { class: 'stack', onSubmit: submit }, [
     h(Kinds, { kind, setKind: chooseKind }),
     requires(kind, 'app_id') && h(Picker, { label: 'App', all: apps, value: app_id, choose: setApp }),
     requires(kind, 'workspace_id') && h(Reach, { kind, apps, workspace_id, setWorkspace, limit, setLimit }),
     mayBeReadOnly &&
-      h(
-        Tick,
-        { checked: read_only, onChange: () => setReadOnly(!read_only) },
+      h(Tick, { checked: read_only, onChange: () => setReadOnly(!read_only) }, [
         'Read-only ',
         el('span.soft', 'The key allows no writes.'),
-      ),
-    el(
-      'label',
-      'Name',
-      h('input', { name: 'name', maxLength: limits.idUnitsMax, autoComplete: 'off', placeholder: 'what it is for' }),
-    ),
+      ]),
+    field('Name', { name: 'name', maxLength: limits.idUnitsMax, autoComplete: 'off', placeholder: 'what it is for' }),
     h(Expiry, { lifetime, setLifetime }),
     h(ErrorNote, { error }),
-    el(
-      'div.row',
+    el('div.row', [
       h('button', { class: 'primary', disabled: isBusy }, 'Create the key'),
       button({ onClick: close }, 'Cancel'),
-    ),
-  );
+    ]),
+  ]);
 }
 
 type Field = 'app_id' | 'workspace_id' | 'dataset_ids';
@@ -91,19 +82,16 @@ const accepts = (kind: KeyKind, field: Field): boolean => keyKindTable[kind].acc
 const sentence = (words: string): string => `${words[0]?.toUpperCase()}${words.slice(1)}.`;
 
 function Kinds({ kind, setKind }: { kind: KeyKind; setKind: (kind: KeyKind) => void }) {
-  return el(
-    'fieldset.kinds',
+  return el('fieldset.stack.tight', [
     el('legend', 'Kind'),
     keyKinds.map((one) =>
-      h(
-        Tick,
-        { key: one, type: 'radio', name: 'kind', checked: one === kind, onChange: () => setKind(one) },
+      h(Tick, { key: one, type: 'radio', name: 'kind', checked: one === kind, onChange: () => setKind(one) }, [
         el('b', one),
         ' ',
         el('span.soft', sentence(keyKindTable[one].allows)),
-      ),
+      ]),
     ),
-  );
+  ]);
 }
 
 /** Limit of a workspace's key: one app, some datasets, or neither. Never both. */
@@ -130,8 +118,7 @@ function Reach({ kind, apps, workspace_id, setWorkspace, limit, setLimit }: Reac
   const inWorkspace = (row: { workspace_id: string }) => row.workspace_id === workspace_id;
   const ownApps = apps.rows.filter(inWorkspace);
   const ownDatasets = datasets.rows.filter(inWorkspace);
-  return el(
-    'div.stack',
+  return el('div.stack', [
     h(Picker, { label: 'Workspace', all: workspaces, value: workspace_id, choose }),
     accepts(kind, 'app_id') && h(ErrorNote, { error: apps.error, retry: apps.reload }),
     accepts(kind, 'app_id') &&
@@ -165,20 +152,15 @@ function Reach({ kind, apps, workspace_id, setWorkspace, limit, setLimit }: Reac
         values: dataset_ids,
         choose: (ids) => setLimit({ dataset_ids: ids }),
       }),
-  );
+  ]);
 }
 
 function Expiry({ lifetime, setLifetime }: { lifetime: string; setLifetime: (lifetime: string) => void }) {
-  return el(
-    'div.row',
+  return el('div.row', [
     h(Select, { label: 'Expires', value: lifetime, options: lifetimes, change: setLifetime }),
     lifetime === 'date' &&
-      el(
-        'label',
-        'Last day',
-        h('input', { name: 'date', type: 'date', required: true, min: new Date().toLocaleDateString('sv') }),
-      ),
-  );
+      field('Last day', { name: 'date', type: 'date', required: true, min: new Date().toLocaleDateString('sv') }),
+  ]);
 }
 
 /** A conversation of the app, for the example command. */
@@ -189,4 +171,24 @@ async function findConversation(app: App | undefined): Promise<string | undefine
     ({ body }) => body.data[0]?.id,
     () => undefined,
   );
+}
+
+/** Shows a secret once. It is only in the state of the dialog. */
+function KeySecret({ of: { kind, secret, conversation_id }, close }: { of: NewKey; close: () => void }) {
+  const box = useRef<HTMLDivElement>(null);
+  // The element with the focus was removed with the form.
+  useEffect(() => box.current?.focus(), []);
+  const curl = curlOf(kind, secret, location.origin, conversation_id);
+  return h('div', { class: 'stack', tabIndex: -1, ref: box }, [
+    h(
+      'p',
+      { class: 'note warn', role: 'status' },
+      'Copy the secret now. It is shown only once: the service stores only a digest of it.',
+    ),
+    h(CodeBlock, { label: 'Secret', text: secret, action: 'Copy secret' }),
+    h(CodeBlock, { label: 'Try it', text: curl, action: 'Copy command' }),
+    kind === 'writer' &&
+      el('p.soft', el('code', 'records.ndjson'), ' contains conversation and message records, one per line.'),
+    el('div.row', button({ class: 'primary', onClick: close }, 'I have copied it')),
+  ]);
 }

@@ -15,12 +15,6 @@ export function newestFirst(one: Key, other: Key): number {
   return other.created_at - one.created_at || one.name.localeCompare(other.name) || (one.id < other.id ? -1 : 1);
 }
 
-/** Whether the name or the id contains the text, in any case. */
-export function hasWords({ id, name }: Key, text: string): boolean {
-  const part = text.trim().toLowerCase();
-  return name.toLowerCase().includes(part) || id.includes(part);
-}
-
 /** The records that a key is limited to, and the words before their names. */
 export type Reach = { words: string; list: 'apps' | 'workspaces' | 'datasets'; ids: readonly string[] };
 
@@ -45,20 +39,16 @@ export function titleOf({ id, kind, name }: Pick<Key, 'id' | 'kind' | 'name'>): 
 
 /** A first request with a new key: for a conversation, if there is one. */
 export function curlOf(kind: KeyKind, secret: string, origin: string, conversation_id?: string): string {
-  const line = (path: string, more = '') => `curl -sS ${more}-H 'Authorization: Bearer ${secret}' '${origin}${path}'`;
-  switch (kind) {
-    case 'admin':
-      return line('/admin/keys');
-    case 'feed':
-      return line('/admin/changes');
-    case 'writer':
-      return line('/admin/records', "--data-binary @records.ndjson -H 'Content-Type: application/x-ndjson' ");
-    case 'app':
-      if (conversation_id !== undefined) return line(`/v1/messages?conversation_id=${conversation_id}`);
-      return line('/v1/workspaces/current/models/model-types/llm');
-    case 'knowledge':
-      return line('/v1/workspaces/current/models/model-types/llm');
-  }
+  const models = '/v1/workspaces/current/models/model-types/llm';
+  const paths: Record<KeyKind, string> = {
+    admin: '/admin/keys',
+    feed: '/admin/changes',
+    writer: '/admin/records',
+    app: conversation_id === undefined ? models : `/v1/messages?conversation_id=${conversation_id}`,
+    knowledge: models,
+  };
+  const body = kind === 'writer' ? "--data-binary @records.ndjson -H 'Content-Type: application/x-ndjson' " : '';
+  return `curl -sS ${body}-H 'Authorization: Bearer ${secret}' '${origin}${paths[kind]}'`;
 }
 
 /** When a key can expire, with the text of the choice. */

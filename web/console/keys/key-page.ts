@@ -1,25 +1,20 @@
 import { type ComponentChildren, el, h } from '../../shared/dom.ts';
-import { ActivityTable, useActivity } from '../activity/activity.ts';
-import { Facts } from '../components/facts.ts';
-import { brief, whole } from '../components/format-number.ts';
-import { Page, Section } from '../components/page.ts';
-import { ErrorNote, ListEnd, Nothing, Time } from '../components/ui.ts';
-import type { All } from '../hooks/use-all.ts';
-import { useResponse } from '../hooks/use-reading.ts';
-import { FailureTable } from '../overview/failure-tables.ts';
+import { RecentActivity } from '../activity/activity.ts';
+import { brief, ErrorNote, Facts, ListEnd, Nothing, Page, Time, whole } from '../components/ui.ts';
+import { type All, useResponse } from '../hooks/requests.ts';
+import { useRecord } from '../hooks/use-record.ts';
+import { FailureTable } from '../overview/health.ts';
 import { Plot } from '../overview/plot.ts';
-import { hrefOf, hrefWith } from '../state/route.ts';
+import { hrefOf } from '../state/route.ts';
 import { timeText } from '../state/times.ts';
 import type { Failures, Key } from '../state/types.ts';
-import { Kind, Reach, State } from './key-facts.ts';
-import { stateOf, titleOf } from './key-labels.ts';
+import { type KeyState, reachOf, stateOf, titleOf } from './key-labels.ts';
 
 type Props = { id: string; of: Key | undefined; list: All<Key>; act: (key: Key) => ComponentChildren };
 
 /** What a key allows, how its requests fare, and what was changed with it. */
 export function KeyPage({ id, of: key, list, act }: Props) {
   const { body: failures, error, reload } = useResponse<Failures>('/admin/failures', 10_000);
-  const changes = useActivity({ key_id: id }, 10);
   const recent = failures?.data.filter(({ key_id }) => key_id === id) ?? [];
   const hours = failures?.by_key.find(({ key_id }) => key_id === id)?.hours ?? [];
   return h(
@@ -37,36 +32,20 @@ export function KeyPage({ id, of: key, list, act }: Props) {
     h(ErrorNote, { error, retry: reload }),
     failures && h(ErrorPlot, { hours }),
     recent.length > 0 && h(FailureTable, { failures: recent }),
-    h(
-      Section,
-      { title: 'Changes with this key' },
-      h(ActivityTable, { rows: changes.rows }),
-      changes.hasMore
-        ? h('a', { href: hrefWith(['activity'], { key_id: id }) }, 'All changes')
-        : h(ListEnd, { list: changes, icon: 'activity', nothing: 'None in the audit log.' }),
-    ),
+    h(RecentActivity, { title: 'Changes with this key', filters: { key_id: id } }),
   );
 }
 
 const KeyFacts = ({ of: key, hasFailed }: { of: Key; hasFailed: boolean }) =>
-  el(
-    'div.pair',
-    h(Facts, {
-      title: 'Access',
-      facts: [
-        ['Kind', h(Kind, { of: key })],
-        ['Allows', h(Reach, { of: key })],
-      ],
-    }),
-    h(Facts, {
-      title: 'Lifetime',
-      facts: [
-        ['Created', h(Time, { at: key.created_at, form: 'day' })],
-        [key.revoked_at === null ? 'Ends' : 'Revoked', h(Time, { at: key.revoked_at ?? key.expires_at, form: 'day' })],
-        ['Last used', h(Time, { at: key.last_used_at, none: hasFailed ? 'never successfully' : 'never' })],
-      ],
-    }),
-  );
+  h(Facts, {
+    facts: [
+      ['Kind', h(Kind, { of: key })],
+      ['Allows', h(Reach, { of: key })],
+      ['Created', h(Time, { at: key.created_at, form: 'day' })],
+      [key.revoked_at === null ? 'Ends' : 'Revoked', h(Time, { at: key.revoked_at ?? key.expires_at, form: 'day' })],
+      ['Last used', h(Time, { at: key.last_used_at, none: hasFailed ? 'never successfully' : 'never' })],
+    ],
+  });
 
 const hoursShown = 24;
 const hourSeconds = 3_600;
@@ -96,4 +75,30 @@ function ErrorPlot({ hours }: { hours: Failures['by_key'][number]['hours'] }) {
     labels: times.map((time) => timeText(time, 'clock')),
     ...{ format: whole, tick: brief, isWhole: true },
   });
+}
+
+/** Red is for danger: a key that was revoked is none. */
+const badges: Record<KeyState, string> = { active: 'good', 'expires soon': 'warn', expired: '', revoked: '' };
+
+export const State = ({ state }: { state: KeyState }) => h('span', { class: `badge ${badges[state]}` }, state);
+
+export const Kind = ({ of: { kind, read_only } }: { of: Key }) =>
+  el('span', kind, read_only && [' ', el('span.badge', 'read-only')]);
+
+/** The names of more datasets are not shown: each is a request, and a key may have a thousand. */
+const namedMax = 5;
+
+export function Reach({ of: key }: { of: Key }) {
+  const { words, list, ids } = reachOf(key);
+  const more = ids.length - namedMax;
+  return el('span', [
+    words,
+    ids.slice(0, namedMax).map((id, at) => [at === 0 ? ' ' : ', ', h(Name, { key: id, list, id })]),
+    more > 0 && ` and ${more} more`,
+  ]);
+}
+
+/** The name of a record; its id until the name is loaded, or if there is none. */
+function Name({ list, id }: { list: string; id: string }) {
+  return useRecord<{ name: string }>(['admin', list, id])?.name || id;
 }

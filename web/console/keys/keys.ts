@@ -1,22 +1,20 @@
 import { button, type ComponentChildren, el, h, useState } from '../../shared/dom.ts';
-import { FilterChips } from '../components/chips.ts';
-import { Page } from '../components/page.ts';
-import { FilterSearch } from '../components/search-field.ts';
+import { FilterChips, FilterSearch } from '../components/filters.ts';
 import { type Column, DataTable } from '../components/table.ts';
-import { counted, ListEnd, Time } from '../components/ui.ts';
-import { useAll } from '../hooks/use-all.ts';
+import { counted, ListEnd, Page, Time } from '../components/ui.ts';
+import { useAll } from '../hooks/requests.ts';
+import { contains } from '../state/highlight.ts';
 import { hrefOf, useFilters, type ViewProps } from '../state/route.ts';
 import { keyKinds } from '../state/server-rules.ts';
 import { useMayWrite } from '../state/session.ts';
 import type { Key } from '../state/types.ts';
 import { KeyMenu, KeyRevocation } from './key-actions.ts';
 import { KeyCreation } from './key-creation.ts';
-import { Kind, Reach, State } from './key-facts.ts';
-import { hasWords, keyStates, newestFirst, stateOf, titleOf } from './key-labels.ts';
-import { KeyPage } from './key-page.ts';
+import { keyStates, newestFirst, stateOf, titleOf } from './key-labels.ts';
+import { KeyPage, Kind, Reach, State } from './key-page.ts';
 
 /** All keys, or one of them. */
-export function KeysView({ rest: [id], session }: ViewProps) {
+export function View({ rest: [id], session }: ViewProps) {
   const list = useAll<Key>('/admin/keys');
   const { q = '', kind, state } = useFilters().filters;
   /** The open dialog: for a new key, or to revoke a key. */
@@ -26,7 +24,7 @@ export function KeysView({ rest: [id], session }: ViewProps) {
   const [edited, setEdited] = useState<readonly Key[]>([]);
   const keys = list.rows.map((row) => edited.find(({ id }) => id === row.id) ?? row);
   const now = Date.now() / 1000;
-  const named = keys.filter((key) => hasWords(key, q)).toSorted(newestFirst);
+  const named = keys.filter((key) => contains(q, key.name, key.id)).toSorted(newestFirst);
   const ofKind = (key: Key) => kind === undefined || key.kind === kind;
   const inState = (key: Key) => state === undefined || stateOf(key, now) === state;
   const shown = named.filter((key) => ofKind(key) && inState(key));
@@ -67,12 +65,11 @@ export function KeysView({ rest: [id], session }: ViewProps) {
       meta: h('span', { role: 'status' }, countText(shown.length, list.rows.length)),
       actions: mayWrite && button({ class: 'primary', onClick: () => setDialog('new') }, 'New key'),
     },
-    el(
-      'div.tools.row',
+    el('div.tools.row', [
       h(FilterSearch, { label: 'Search keys by name or id' }),
       chips('State', keyStates, named.filter(ofKind), (key) => stateOf(key, now)),
       chips('Kind', keyKinds, named.filter(inState), (key) => key.kind),
-    ),
+    ]),
     h(DataTable<Key>, {
       label: 'Keys',
       columns: columns(now, session.key_id, act),
@@ -100,11 +97,10 @@ function columns(now: number, ownId: string, act: (key: Key) => ComponentChildre
     {
       title: 'Key',
       cell: (key) =>
-        el(
-          'div.one-line',
+        el('div.one-line', [
           h('a', { href: hrefOf('keys', key.id), title: `key ${key.id}` }, titleOf(key)),
           key.id === ownId && [' ', el('span.badge', 'your key')],
-        ),
+        ]),
     },
     { title: 'Kind', cell: (key) => h(Kind, { of: key }) },
     { title: 'Allows', cell: (key) => h(Reach, { of: key }) },

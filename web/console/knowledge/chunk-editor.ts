@@ -1,12 +1,20 @@
-import { button, el, h, useEffect, useId, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
-import { count, counted, ErrorNote } from '../components/ui.ts';
-import { type Draft, discardDraft } from '../state/drafts.ts';
+import { button, el, h, useCallback, useEffect, useId, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
+import { count, counted, ErrorNote, Time } from '../components/ui.ts';
+import { useAttempt } from '../hooks/requests.ts';
+import type { ApiError } from '../state/api.ts';
+import {
+  type Draft,
+  discardDraft,
+  draftOf,
+  readChunk,
+  type StoredChunk,
+  saveChunk,
+  storeDraft,
+} from '../state/drafts.ts';
 import { countWords } from '../state/server-rules.ts';
 import type { ChildChunk } from '../state/types.ts';
 import { problemOf, readFromField, shownInField, unitsMax } from './chunk-text.ts';
-import { Conflict } from './conflict.ts';
 import { Diff } from './diff-view.ts';
-import { useChunkEdit } from './use-chunk-edit.ts';
 
 type EditorProps = {
   path: string;
@@ -35,13 +43,12 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
     close(draft?.base.chunk);
   };
   if (draft === undefined)
-    return el(
-      'div.stack',
+    return el('div.stack', [
       error === undefined
         ? h('p', { class: 'soft', role: 'status' }, 'Loading…')
         : h(ErrorNote, { error, retry: read }),
       el('div.row', button({ onClick: cancel }, 'Cancel')),
-    );
+    ]);
 
   const { base, text } = draft;
   const canContinue = !isBusy && text !== base.chunk.content && problemOf(text) === undefined;
@@ -83,8 +90,7 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
     ],
     step.name === 'conflict' && h(Conflict, { theirs: step.theirs.chunk, mine: text }),
     h(ErrorNote, { error }),
-    el(
-      'div.row',
+    el('div.row', [
       step.name === 'edit' && [choice('Review', forward, 'primary', !canContinue), choice('Cancel', back)],
       step.name === 'review' && [
         choice(isBusy ? 'Saving…' : 'Save', forward, 'primary', !canContinue),
@@ -96,7 +102,7 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
         choice('Discard mine', () => discardMine(step.theirs)),
         choice('Save mine over theirs', () => save(step.theirs), 'danger'),
       ],
-    ),
+    ]),
   );
 }
 
@@ -109,8 +115,7 @@ function TextField({ draft: { base, text }, write }: { draft: Draft; write: (dra
   const left = unitsMax - text.length;
   const problem = text === base.chunk.content ? undefined : problemOf(text);
   return [
-    el(
-      'label',
+    el('label', [
       'Text',
       h('textarea', {
         rows: 8,
@@ -120,14 +125,12 @@ function TextField({ draft: { base, text }, write }: { draft: Draft; write: (dra
         onInput: ({ currentTarget }: { currentTarget: HTMLTextAreaElement }) =>
           write({ base, text: readFromField(currentTarget.value, base.chunk.content) }),
       }),
-    ),
-    h(
-      'div',
-      { class: 'row soft', id },
+    ]),
+    h('div', { class: 'row soft', id }, [
       el('span.words', counted(words, 'word')),
       el('span.left', left < 0 ? `${count(-left)} characters too many` : `${count(left)} characters left`),
       el('span.keys.at-end', 'Ctrl+Enter reviews, Escape cancels'),
-    ),
+    ]),
     problem !== undefined && h('p', { class: 'note warn', role: 'alert' }, problem),
   ];
 }
@@ -144,4 +147,74 @@ function useWordCount(text: string): number {
     return () => clearTimeout(timer);
   }, [text]);
   return isLong(text) ? words : countWords(text);
+}
+
+/** Another edit was saved since the text was read: both texts and their difference. Nothing was overwritten. */
+function Conflict({ theirs, mine }: { theirs: ChildChunk; mine: string }) {
+  return [
+    h('div', { class: 'note warn', role: 'alert' }, [
+      el('h3', 'This chunk was changed while you were editing'),
+      el('p', 'Another edit was saved ', h(Time, { at: theirs.updated_at }), '. Your text is not saved yet.'),
+    ]),
+    el('div.pair', [
+      h(Text, { title: 'The saved text', text: theirs.content }),
+      h(Text, { title: 'Your text', text: mine }),
+    ]),
+    h(Diff, { before: theirs.content, after: mine, label: 'From the saved text to yours' }),
+  ];
+}
+
+function Text({ title, text }: { title: string; text: string }) {
+  return el('div.stack', [
+    el('h4', title),
+    h('div', { class: 'as-written boxed', role: 'group', tabIndex: 0, 'aria-label': title }, text),
+  ]);
+}
+
+/** Editing, reviewing the change, or resolving a conflict with another edit. */
+type Step = { name: 'edit' | 'review' } | { name: 'conflict'; theirs: StoredChunk };
+
+/** An edit, from reading the chunk until it is saved. `restored`: a text to start with, which is reviewed first. */
+function useChunkEdit(path: string, restored: string | undefined, done: (chunk: ChildChunk) => void) {
+  // Undefined until the chunk has been read.
+  const [draft, setDraft] = useState(() => draftOf(path));
+  const [step, setStep] = useState<Step>({ name: 'edit' });
+  const { error, isBusy, attempt } = useAttempt();
+  const isClosed = useRef(false);
+
+  const write = useCallback(
+    (draft: Draft) => {
+      storeDraft(path, draft);
+      setDraft(draft);
+    },
+    [path],
+  );
+  const read = () =>
+    attempt(async () => {
+      const base = await readChunk(path);
+      // The editor is closed: a draft that is stored now would be invisible.
+      if (isClosed.current) return;
+      write({ base, text: restored ?? base.chunk.content });
+      if (restored !== undefined) setStep({ name: 'review' });
+    });
+  /** Saves the draft, unless the chunk has changed since `base`. */
+  const save = (base: StoredChunk) =>
+    attempt(async () => {
+      if (draft === undefined) return;
+      try {
+        const { chunk } = await saveChunk(path, draft.text, base);
+        discardDraft(path);
+        done(chunk);
+      } catch (error) {
+        if ((error as ApiError).status !== 412) throw error;
+        setStep({ name: 'conflict', theirs: await readChunk(path) });
+      }
+    });
+  useEffect(() => {
+    if (draft === undefined) void read();
+    return () => {
+      isClosed.current = true;
+    };
+  }, []);
+  return { draft, step, error, isBusy, read, write, go: (name: 'edit' | 'review') => setStep({ name }), save };
 }

@@ -5,15 +5,14 @@ import { countWords, diffWords, type Part } from '../state/server-rules.ts';
 /** The difference between two texts. Long unchanged passages are left out, so that the changes are visible. */
 export function Diff({ before, after, label }: { before: string; after: string; label: string }) {
   const parts = useMemo(() => diffWords(before, after), [before, after]);
-  return el(
-    'div.diff.stack',
+  return el('div.diff.stack', [
     el('p.soft', `${label}: ${summaryOf(parts)}`),
     h(
       'div',
       { class: 'as-written boxed', role: 'group', tabIndex: 0, 'aria-label': label },
       parts.map((part, index) => show(part, index === 0, index === parts.length - 1)),
     ),
-  );
+  ]);
 }
 
 function summaryOf(parts: readonly Part[]): string {
@@ -34,9 +33,9 @@ function show({ kind, text }: Part, isFirst: boolean, isLast: boolean): Componen
   const head = isFirst ? 0 : contextUnits;
   const tail = isLast ? 0 : contextUnits;
   if (text.length <= head + tail + contextUnits) return text;
-  const left = text.length - head - tail;
-  // Does not cut a surrogate pair.
-  const begin = text.slice(0, head).replace(/[\ud800-\udbff]$/, '');
-  const end = text.slice(text.length - tail).replace(/^[\udc00-\udfff]/, '');
-  return [begin, el('span.left-out.soft', `⋯ ${count(left)} characters unchanged ⋯`), end];
+  // Cuts no word, and no surrogate pair in a text without spaces.
+  const begin = text.slice(0, head).replace(/(?<=\s)\S+$|[\ud800-\udbff]$/, '');
+  const end = text.slice(text.length - tail).replace(/^\S+(?=\s)|^[\udc00-\udfff]/, '');
+  const left = text.length - begin.length - end.length;
+  return [begin, el('span.left-out.soft.small', `⋯ ${count(left)} characters unchanged ⋯`), end];
 }

@@ -1,6 +1,8 @@
+import { Fold } from '../../shared/controls.ts';
 import { button, h, useEffect, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
+import { RecentActivity } from '../activity/activity.ts';
 import { counted, ListEnd, Time } from '../components/ui.ts';
-import { useList } from '../hooks/use-list.ts';
+import { useList } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
 import { highlight, wordsOf } from '../state/highlight.ts';
 import { hrefOf, useFilters } from '../state/route.ts';
@@ -8,7 +10,6 @@ import { useMayWrite } from '../state/session.ts';
 import { useShortcut } from '../state/shortcuts.ts';
 import type { SegmentWithChunks } from '../state/types.ts';
 import { Level, useTrail } from './level.ts';
-import { RecentEdits } from './recent-edits.ts';
 import { SegmentEntry } from './segment-entry.ts';
 
 type Props = { dataset: string; document: string; segment?: string | undefined; chunk?: string | undefined };
@@ -60,14 +61,16 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
         `${counted(shown.segment_count, 'segment')} · ${counted(shown.word_count, 'word')} · changed `,
         h(Time, { at: shown.changed_at, none: 'at an unknown time' }),
       ],
-      actions: h(
-        'nav',
-        { class: 'row', 'aria-label': 'Documents' },
+      actions: h('nav', { class: 'row', 'aria-label': 'Documents' }, [
         neighbour(shown?.previous, 'prev', 'Previous'),
         neighbour(shown?.next, 'next', 'Next'),
-      ),
+      ]),
     },
-    h(RecentEdits, { key: saves, filters: { dataset_id: dataset, document_id: documentId } }),
+    h(Fold, {
+      key: saves,
+      title: 'Recent changes',
+      content: () => h(RecentActivity, { filters: { dataset_id: dataset, document_id: documentId } }),
+    }),
     earlier.hasMore && button({ class: 'more', onClick: earlier.more }, 'Show earlier segments'),
     h(
       'ol',

@@ -1,8 +1,8 @@
 import { h, useEffect } from '../../shared/dom.ts';
-import { counted, listed } from '../components/format-number.ts';
+import { RecentActivity } from '../activity/activity.ts';
 import { type Column, DataTable } from '../components/table.ts';
-import { FirstSteps, ListEnd, Time } from '../components/ui.ts';
-import { type List, useList } from '../hooks/use-list.ts';
+import { counted, FirstSteps, ListEnd, listed, Time } from '../components/ui.ts';
+import { type List, useList } from '../hooks/requests.ts';
 import { cacheRecords } from '../hooks/use-record.ts';
 import { pathOf } from '../state/api.ts';
 import { hrefOf, type ViewProps } from '../state/route.ts';
@@ -10,10 +10,9 @@ import { limits } from '../state/server-rules.ts';
 import type { Dataset, Document } from '../state/types.ts';
 import { DocumentPage } from './document-page.ts';
 import { Level, useTrail } from './level.ts';
-import { RecentEdits } from './recent-edits.ts';
 
 /** Datasets, their documents, and a document with its segments and chunks: one level at a time, each with its own address. */
-export function KnowledgeView({ rest }: ViewProps) {
+export function View({ rest }: ViewProps) {
   const [dataset, document, segment, chunk] = rest;
   if (dataset === undefined) return h(Datasets, { key: 'datasets' });
   if (document === undefined) return h(Documents, { key: dataset, dataset });
@@ -39,26 +38,25 @@ const sizeOf = (list: List<Dataset | Document>, thing: string): string =>
     .join(' · ');
 const wordsIn = (rows: readonly { word_count: number }[]) => rows.reduce((all, { word_count }) => all + word_count, 0);
 
-const datasetColumns: readonly Column<Dataset>[] = [
-  name<Dataset>(),
-  { title: 'Workspace', cell: ({ workspace_name }) => workspace_name },
-  { title: 'Documents', count: ({ document_count }) => document_count },
-  ...words<Dataset>(),
-];
-
 function Datasets() {
   const list = useList<Dataset>(pathOf(['admin', 'datasets'], { limit }));
   useEffect(() => cacheRecords(['admin', 'datasets'], list.rows), [list.rows]);
-  return h(
-    Level,
-    { title: 'Knowledge', meta: sizeOf(list, 'knowledge base'), names: list.rows },
-    h(DataTable<Dataset>, { label: 'Datasets', columns: datasetColumns, rows: list.rows, rowKey: ({ id }) => id }),
+  const workspaces = new Set(list.rows.map(({ workspace_id }) => workspace_id));
+  const workspace: Column<Dataset> = { title: 'Workspace', cell: ({ workspace_name }) => workspace_name };
+  const columns: readonly Column<Dataset>[] = [
+    name<Dataset>(),
+    ...(workspaces.size > 1 ? [workspace] : []),
+    { title: 'Documents', count: ({ document_count }) => document_count },
+    ...words<Dataset>(),
+  ];
+  return h(Level, { title: 'Knowledge', meta: sizeOf(list, 'knowledge base'), names: list.rows }, [
+    h(DataTable<Dataset>, { label: 'Datasets', columns, rows: list.rows, rowKey: ({ id }) => id }),
     h(ListEnd, {
       list,
       nothing: h(FirstSteps, { text: 'There are no datasets yet. A file of records can be dropped in' }),
     }),
-    list.rows.length > 0 && h(RecentEdits, { filters: { record: 'child_chunk', action: 'update' } }),
-  );
+    list.rows.length > 0 && h(RecentActivity, { title: 'Recent changes', filters: { record: 'child_chunk' } }),
+  ]);
 }
 
 function Documents({ dataset }: { dataset: string }) {
@@ -69,11 +67,9 @@ function Documents({ dataset }: { dataset: string }) {
     { title: 'Segments', count: ({ segment_count }) => segment_count },
     ...words<Document>(),
   ];
-  return h(
-    Level,
-    { title, dataset, trail, meta: sizeOf(list, 'document'), names: list.rows },
+  return h(Level, { title, dataset, trail, meta: sizeOf(list, 'document'), names: list.rows }, [
     h(DataTable<Document>, { label: 'Documents', columns, rows: list.rows, rowKey: ({ id }) => id }),
     h(ListEnd, { list, nothing: 'This dataset has no documents.' }),
-    list.rows.length > 0 && h(RecentEdits, { filters: { dataset_id: dataset } }),
-  );
+    list.rows.length > 0 && h(RecentActivity, { title: 'Recent changes', filters: { dataset_id: dataset } }),
+  ]);
 }

@@ -1,9 +1,9 @@
+import { Fold } from '../../shared/controls.ts';
 import { button, el, h, useEffect } from '../../shared/dom.ts';
 import { By } from '../activity/activity.ts';
-import { readChunk } from '../components/child-chunk.ts';
-import { ErrorNote, Fold, ListEnd, Time } from '../components/ui.ts';
-import { useList } from '../hooks/use-list.ts';
-import { useReading } from '../hooks/use-reading.ts';
+import { ErrorNote, ListEnd, Time } from '../components/ui.ts';
+import { useList, useReading } from '../hooks/requests.ts';
+import { readChunk } from '../state/drafts.ts';
 import { useMayWrite } from '../state/session.ts';
 import type { ChildChunk, ChildChunkRevision } from '../state/types.ts';
 import { Diff } from './diff-view.ts';
@@ -28,9 +28,7 @@ export function Revisions({ path, update, restore }: RevisionsProps) {
   const versions = isReady ? versionsOf(current, list.rows) : [];
   // The row after the last one, which is not loaded yet, has its author.
   const shown = list.hasMore ? versions.slice(0, -1) : versions;
-  return h(
-    'section',
-    { class: 'stack', 'aria-label': 'History' },
+  return h('section', { class: 'stack', 'aria-label': 'History' }, [
     shown.map((version, at) =>
       h(VersionEntry, {
         key: version.name,
@@ -41,7 +39,7 @@ export function Revisions({ path, update, restore }: RevisionsProps) {
       }),
     ),
     h(ListEnd, { list, nothing: 'This text has never been changed.' }),
-  );
+  ]);
 }
 
 /** A revision is a replaced text, with the key that replaced it: the author of the version after it. */
@@ -82,16 +80,14 @@ function VersionEntry({ version: { name, content, written }, before, current, re
       el('span.soft', ' written ', h(Time, { at: written?.replaced_at ?? current.created_at }), by),
     ],
     content: () =>
-      el(
-        'div.stack',
+      el('div.stack', [
         compared(),
         !isCurrent &&
           mayWrite &&
-          el(
-            'div.row',
+          el('div.row', [
             button({ disabled: isSame, onClick: () => restore(content) }, `Restore ${name}`),
             isSame && el('span.soft', 'It is the current text.'),
-          ),
-      ),
+          ]),
+      ]),
   });
 }

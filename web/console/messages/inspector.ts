@@ -1,11 +1,10 @@
-import { CopyButton } from '../../shared/copy-button.ts';
+import { CopyButton } from '../../shared/controls.ts';
 import { button, type ComponentChildren, el, h } from '../../shared/dom.ts';
-import { millis, money } from '../components/format-number.ts';
-import { count, Time } from '../components/ui.ts';
+import { count, millis, money, Time } from '../components/ui.ts';
 import { Export } from '../conversations/export.ts';
 import type { MessageKind } from '../conversations/next-message.ts';
 import type { Scroll } from '../conversations/transcript-scroll.ts';
-import { useList } from '../hooks/use-list.ts';
+import { useList } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
 import { hrefOf, hrefWith } from '../state/route.ts';
 import type { ConversationSummary, SearchHit } from '../state/types.ts';
@@ -26,8 +25,7 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
   const loaded = shown.current?.history.rows ?? [];
   const hasFiles = found.rows.length > 0 || loaded.some(({ message }) => message.message_files.length > 0);
   const jump = (label: string, isPossible: boolean, onClick: () => void) => isPossible && button({ onClick }, label);
-  return el(
-    'div.inspector.stack',
+  return el('div.inspector.stack.small', [
     group(
       'Who',
       fact('User', user === null ? 'no user' : h('a', { href: hrefOf('users', user), title: user }, user), 'one-line'),
@@ -51,17 +49,15 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
       fact('Cost', summary.price === null ? '–' : money(summary.price, summary.currency ?? '')),
       h(Loaded, { shown }),
     ),
-    h(
-      'div',
-      { class: 'row', role: 'group', 'aria-label': 'Go to' },
+    h('div', { class: 'row tight', role: 'group', 'aria-label': 'Go to' }, [
       el('h3.whole-row', 'Jump to'),
       jump('Next disliked', disliked_count > 0, () => toNext('disliked')),
       jump('Next failed', failed_count > 0, () => toNext('failed')),
       jump('Next file', hasFiles, () => toNext('file')),
       jump('Beginning', message_count > 0, () => void shown.current?.toBeginning()),
-    ),
+    ]),
     h(Export, { summary, path }),
-  );
+  ]);
 }
 
 const group = (title: string, ...facts: ComponentChildren[]) => el('section', el('h3', title), el('dl.values', facts));

@@ -1,4 +1,5 @@
 import { Lexer, type Token, type TokensList } from 'marked';
+import type { FormulaToken } from '../../shared/markdown-elements.ts';
 
 /*
  * Some rules of the lexer take time in the square of a text's length, and each level of nesting takes stack. Anyone with
@@ -19,7 +20,6 @@ const marks = /[\\<!&[\]`*~_@|$]| {2}|www\.|:\/\//g;
  * A formula between `$` or `$$`, or as `\(x\)` or `\[ x \]`. An amount is none: `$5 to $10` has a space or a digit where a
  * formula has its own text. `\[1\]` is none either: these are brackets that mean no link.
  */
-export type FormulaToken = { type: 'formula'; raw: string; text: string };
 const formula =
   /^\$\$([^$]+)\$\$|^\$(?=[^\s$])([^$\n]*[^$\s\\])\$(?![\d\p{L}])|^\\\(([^\n]+?)\\\)|^\\\[(\s[\s\S]+?\s)\\\]/u;
 

@@ -1,9 +1,7 @@
-import { CopyButton } from '../../shared/copy-button.ts';
+import { CopyButton, Fold, Icon, iconButton } from '../../shared/controls.ts';
 import { el, h } from '../../shared/dom.ts';
-import { Icon, iconButton } from '../../shared/icon.ts';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
-import { Collapsible } from './collapsible.ts';
-import { Truncated } from './truncated.ts';
+import { Truncated } from './message-parts.ts';
 
 /** The parent of messages that were sent without one. They are no alternatives of each other. */
 export const noParent = '00000000-0000-0000-0000-000000000000';
@@ -14,12 +12,12 @@ export function MessageActions({ message, href }: { message: ShownMessage; href:
   const { feedback_content, ...fields } = message;
   const json = () => JSON.stringify(fields, null, 2);
   return [
-    el(
-      'span.row.message-actions',
+    el('span.row.tight.message-actions', [
       h(CopyButton, { text: `${location.origin}${location.pathname}${href}`, label: 'Copy link', icon: 'link' }),
       answer !== '' && h(CopyButton, { text: answer, label: 'Copy answer', icon: 'copy' }),
-    ),
-    h(Collapsible, {
+    ]),
+    h(Fold, {
+      class: 'collapsible small',
       id: `${id} json`,
       title: [h(Icon, { name: 'json' }), el('span.hidden-label', 'JSON')],
       content: () => [
@@ -46,13 +44,11 @@ export function siblingsOf(messages: readonly ShownMessage[], goTo: (id: string)
 }
 
 export function SiblingSteps({ siblings: { at, ids, goTo } }: { siblings: Siblings }) {
-  return h(
-    'span',
-    { class: 'steps-of row', title: 'messages with the same parent' },
+  return h('span', { class: 'row tight', title: 'messages with the same parent' }, [
     h(StepButton, { id: ids[at - 1], goTo, label: 'Previous sibling', icon: 'left' }),
     `${at + 1} of ${ids.length}`,
     h(StepButton, { id: ids[at + 1], goTo, label: 'Next sibling', icon: 'right' }),
-  );
+  ]);
 }
 
 type StepProps = { id: string | undefined; goTo: (id: string) => void; label: string; icon: 'left' | 'right' };

@@ -1,17 +1,20 @@
+import { Fold, Icon } from '../../shared/controls.ts';
 import { el, h } from '../../shared/dom.ts';
-import { Icon } from '../../shared/icon.ts';
-import { Collapsible } from './collapsible.ts';
 
 /** Why there is no answer: the innermost message first. What a provider wrapped around it is collapsed. */
 export function MessageError({ id, error }: { id: string; error: string | null }) {
   const text = error ?? 'no reason was recorded.';
   const cause = causeOf(text);
-  return el(
-    'div.note.bad.stack',
+  return el('div.note.bad.stack', [
     el('p.as-written', h(Icon, { name: 'failed' }), el('strong', ' Error: '), cause),
     cause !== text &&
-      h(Collapsible, { id: `${id} error`, title: 'Full error', content: () => el('p.as-written', text) }),
-  );
+      h(Fold, {
+        class: 'collapsible small',
+        id: `${id} error`,
+        title: 'Full error',
+        content: () => el('p.as-written', text),
+      }),
+  ]);
 }
 
 /** Deeper nesting than this is not worth the search. */

@@ -2,7 +2,7 @@ import { el, h } from '../../shared/dom.ts';
 import { Time } from '../components/ui.ts';
 import type { FormDefinition, FormInput, HumanInputContent } from '../state/types.ts';
 import { Markdown } from './markdown.ts';
-import { Truncated } from './truncated.ts';
+import { Truncated } from './message-parts.ts';
 
 /** A form for the user of the app. The console shows it read-only. */
 export function Form({ id, content }: { id: string; content: HumanInputContent }) {
@@ -11,15 +11,13 @@ export function Form({ id, content }: { id: string; content: HumanInputContent }
   const text = form_submission_data?.rendered_content ?? form_definition?.form_content ?? '';
   const isExpired = !submitted && form_definition !== null && form_definition.expiration_time <= Date.now() / 1000;
   const [state, look] = submitted ? ['submitted', 'good'] : isExpired ? ['expired', ''] : ['waiting', 'warn'];
-  return h(
-    'section',
-    { class: 'form stack', 'aria-label': `Form: ${title}` },
+  return h('section', { class: 'card stack', 'aria-label': `Form: ${title}` }, [
     el('p.row', !beginsWith(text, title) && el('strong', title), h('span', { class: `badge ${look}` }, state)),
     text !== '' && h(Truncated, { id, text, draw: formatted }),
     form_submission_data !== null
       ? el('p', soft('Answered with: '), el('strong', form_submission_data.action_text))
       : form_definition !== null && h(OpenForm, { form: form_definition, isExpired }),
-  );
+  ]);
 }
 
 const soft = (text: string) => el('span.soft', text);

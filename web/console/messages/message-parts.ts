@@ -1,11 +1,10 @@
-import { el, h } from '../../shared/dom.ts';
-import { Icon } from '../../shared/icon.ts';
+import { Fold, Icon } from '../../shared/controls.ts';
+import { button, type ComponentChild, el, h, useState } from '../../shared/dom.ts';
 import { prettyJson } from '../../shared/pretty-json.ts';
-import { counted } from '../components/ui.ts';
-import { locale } from '../state/locale.ts';
+import { count, counted } from '../components/ui.ts';
 import { hrefOf } from '../state/route.ts';
+import { locale } from '../state/times.ts';
 import type { AgentThought, MessageFile, RetrieverResource } from '../state/types.ts';
-import { Collapsible } from './collapsible.ts';
 import { safeAddress } from './markdown.ts';
 
 const sizes = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
@@ -20,19 +19,17 @@ export function Files({ files }: { files: readonly MessageFile[] }) {
   if (files.length === 0) return null;
   return h(
     'ul',
-    { class: 'files plain row', 'aria-label': 'Files' },
+    { class: 'files plain row tight', 'aria-label': 'Files' },
     files.map(({ id, filename, type, mime_type, size, url, transfer_method }) => {
       const href = url === null ? undefined : safeAddress(url);
       const about = [mime_type ?? type, size !== null && sizeOf(size)].filter(Boolean).join(', ');
-      return h(
-        'li',
-        { key: id, class: 'row', title: transfer_method },
+      return h('li', { key: id, class: 'row tight card small', title: transfer_method }, [
         h(Icon, { name: 'file' }),
         href === undefined
           ? el('span', filename)
           : h('a', { href, target: '_blank', rel: 'noopener noreferrer nofollow' }, filename),
         el('span.soft', about),
-      );
+      ]);
     }),
   );
 }
@@ -40,7 +37,7 @@ export function Files({ files }: { files: readonly MessageFile[] }) {
 export function Citations({ resources }: { resources: readonly RetrieverResource[] }) {
   if (resources.length === 0) return null;
   return el(
-    'div.collapsibles.stack',
+    'div.stack.tight',
     inOrder(resources).map((resource) => h(Citation, { key: resource.id, resource })),
   );
 }
@@ -52,25 +49,24 @@ function Citation({ resource }: { resource: RetrieverResource }) {
   const { dataset_name, document_name, score, content, summary, segment_position, word_count, hit_count } = resource;
   const scoreText = score.toLocaleString(locale, { maximumFractionDigits: 3 });
   const title = [el('strong', document_name), el('span.soft', ` ${dataset_name} · score ${scoreText}`)];
-  const quote = h(Collapsible, {
+  const quote = h(Fold, {
+    class: 'collapsible small',
     id: resource.id,
     title,
     content: () => [
       summary && el('p', summary),
       el('blockquote.as-written', content),
-      el(
-        'p.soft',
+      el('p.soft', [
         `segment ${segment_position}, ${counted(word_count, 'word')}, ${counted(hit_count, 'hit')}, ${resource.data_source_type}, id `,
         el('code', resource.segment_id),
-      ),
+      ]),
     ],
   });
   const href = hrefOf('knowledge', resource.dataset_id, resource.document_id, resource.segment_id);
   // The name says which of the links this is.
   const label = `Open in Knowledge: ${document_name}, segment ${segment_position}`;
-  const words = 'Open in Knowledge';
-  const link = { class: 'soft', href, title: words, 'aria-label': label };
-  return el('div.citation.row', quote, h('a', link, h(Icon, { name: 'knowledge' }), el('span', words)));
+  const link = { class: 'soft', href, title: 'Open in Knowledge', 'aria-label': label };
+  return el('div.citation.row.small', quote, h('a', link, 'Open'));
 }
 
 /** The steps of an agent: its thoughts and tool calls. */
@@ -79,19 +75,18 @@ export function Steps({ thoughts, id }: { thoughts: readonly AgentThought[]; id:
   const tools = [...new Set(thoughts.flatMap(toolsOf))].join(', ');
   const title = [counted(thoughts.length, 'step'), tools !== '' && el('span.soft', ` ${tools}`)];
   const steps = inOrder(thoughts).map((thought) => h(Step, { key: thought.id, thought }));
-  return h(Collapsible, { id: `${id} steps`, title, content: () => el('ol.steps.stack', steps) });
+  return h(Fold, { class: 'collapsible small', id: `${id} steps`, title, content: () => el('ol.steps.stack', steps) });
 }
 
 function Step({ thought }: { thought: AgentThought }) {
   const tools = toolsOf(thought).join(', ');
-  return el(
-    'li',
+  return el('li', [
     thought.thought !== '' && el('p.as-written', thought.thought),
     tools !== '' && el('p', el('span.soft', 'Tool: '), el('strong', tools)),
     thought.tool_input !== '' && thought.tool_input !== '{}' && h(Raw, { title: 'Input', text: thought.tool_input }),
     thought.observation !== '' && h(Raw, { title: 'Observation', text: thought.observation }),
     thought.files.length > 0 && el('p.soft', `Files: ${thought.files.join(', ')}`),
-  );
+  ]);
 }
 
 /** A tool's label, which may be given by language; else the tool's name. */
@@ -105,11 +100,10 @@ function toolsOf({ tool, tool_labels }: AgentThought): string[] {
 }
 
 function Raw({ title, text }: { title: string; text: string }) {
-  return el(
-    'figure',
+  return el('figure', [
     el('figcaption.soft', title),
     h('pre', { tabIndex: 0, role: 'group', 'aria-label': title }, prettyJson(text)),
-  );
+  ]);
 }
 
 export function Values({ title, values, id }: { title: string; values: Record<string, unknown>; id: string }) {
@@ -120,5 +114,24 @@ export function Values({ title, values, id }: { title: string; values: Record<st
     el('dt', name),
     el('dd.as-written', typeof value === 'string' ? value : JSON.stringify(value, null, 2)),
   ]);
-  return h(Collapsible, { id, title: [title, names], content: () => el('dl.values', list) });
+  return h(Fold, { class: 'collapsible small', id, title: [title, names], content: () => el('dl.values', list) });
+}
+
+/** A longer text is shown in full only on request: drawing megabytes would block the page. */
+const unitsMax = 40_000;
+
+/** The ids of texts that the user wants in full, so that they stay so when the transcript draws them again. */
+const fullIds = new Set<string>();
+
+/** A text; only its beginning if it is very long. */
+export function Truncated({ id, text, draw }: { id: string; text: string; draw: (text: string) => ComponentChild }) {
+  const [isFull, setFull] = useState(fullIds.has(id));
+  if (isFull || text.length <= unitsMax) return draw(text);
+  const showAll = () => {
+    fullIds.add(id);
+    setFull(true);
+  };
+  // Does not cut a surrogate pair.
+  const end = text.codePointAt(unitsMax - 1) === text.charCodeAt(unitsMax - 1) ? unitsMax : unitsMax - 1;
+  return el('div', draw(text.slice(0, end)), button({ onClick: showAll }, `Show all ${count(text.length)} characters`));
 }

@@ -1,16 +1,14 @@
+import { Icon } from '../../shared/controls.ts';
 import { el, h } from '../../shared/dom.ts';
-import { Icon } from '../../shared/icon.ts';
-import { money } from '../components/format-number.ts';
-import { count, Time } from '../components/ui.ts';
+import { count, money, Time } from '../components/ui.ts';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
-import { locale } from '../state/locale.ts';
+import { locale } from '../state/times.ts';
 import type { Message } from '../state/types.ts';
 import { Markdown } from './markdown.ts';
 import { MessageActions, noParent, SiblingSteps, type Siblings } from './message-actions.ts';
 import { MessageError } from './message-error.ts';
 import { Form } from './message-form.ts';
-import { Citations, Files, Steps, Values } from './message-parts.ts';
-import { Truncated } from './truncated.ts';
+import { Citations, Files, Steps, Truncated, Values } from './message-parts.ts';
 
 export type MessageProps = {
   message: ShownMessage;
@@ -39,17 +37,13 @@ export function MessageView({ message, before, href, isCurrent, siblings }: Mess
       'aria-current': isCurrent ? 'true' : undefined,
       'data-id': id,
     },
-    h(
-      'section',
-      { class: 'query stack', 'aria-label': 'Query' },
+    h('section', { class: 'query stack', 'aria-label': 'Query' }, [
       query !== '' && h(Truncated, { id: `${id} query`, text: query, draw: plain }),
       query === '' && userFiles.length === 0 && el('p.soft', 'no query'),
       h(Files, { files: userFiles }),
       h(Values, { title: 'Inputs', values: inputs, id: `${id} inputs` }),
-    ),
-    h(
-      'section',
-      { class: 'answer stack', 'aria-label': 'Answer' },
+    ]),
+    h('section', { class: 'answer stack', 'aria-label': 'Answer' }, [
       h(Steps, { thoughts: message.agent_thoughts, id }),
       answer !== '' && h(Truncated, { id: `${id} answer`, text: answer, draw: formatted }),
       message.extra_contents.map((content, i) => h(Form, { key: i, id: `${id} form ${i}`, content })),
@@ -57,9 +51,8 @@ export function MessageView({ message, before, href, isCurrent, siblings }: Mess
       isEmpty && el('p.soft', 'no answer'),
       hasFailed && h(MessageError, { id, error }),
       h(Citations, { resources: message.retriever_resources }),
-    ),
-    el(
-      'footer.soft.row',
+    ]),
+    el('footer.soft.small.row', [
       h(Time, { at: created_at, form: 'clock' }),
       message.feedback !== null && h(Feedback, { rating: message.feedback.rating }),
       h(Statistics, { message }),
@@ -69,7 +62,7 @@ export function MessageView({ message, before, href, isCurrent, siblings }: Mess
         h('span', { title: `parent message ${parent}` }, 'reply to ', el('code', parent.slice(0, 8))),
       h(MessageActions, { message, href }),
       feedback_content && h('blockquote', { class: 'feedback as-written', 'aria-label': 'Feedback' }, feedback_content),
-    ),
+    ]),
   );
 }
 

@@ -1,9 +1,8 @@
-import { el, h } from '../../shared/dom.ts';
+import { el, h, useState } from '../../shared/dom.ts';
 import type { Column } from '../components/table.ts';
 import { count } from '../components/ui.ts';
+import { useIsDark } from '../hooks/use-media.ts';
 import type { Model, WholeModelProvider } from '../state/types.ts';
-import { localized } from './localized.ts';
-import { ProviderIcon } from './provider-icon.ts';
 
 export const modelTypes: Record<string, string> = {
   llm: 'Language model',
@@ -24,10 +23,6 @@ export function modelsOf(provider: WholeModelProvider, matches: (model: Model) =
 
 export const modelKeyOf = ({ model_type, model }: Model): string => `${model_type} ${model}`;
 
-/** Whether one of the names contains the text, in any case. */
-export const hasWords = (text: string, ...names: (string | undefined)[]): boolean =>
-  names.some((name) => name?.toLowerCase().includes(text.trim().toLowerCase()));
-
 export const columns: readonly Column<Model>[] = [
   { title: 'Model', cell: (model) => h(Name, model) },
   { title: 'State', cell: (model) => h(ModelStatus, { model }) },
@@ -45,14 +40,32 @@ export const columns: readonly Column<Model>[] = [
 export function Provider({ provider: whole }: { provider: WholeModelProvider }) {
   const { provider, label, icon_small, icon_small_dark, status, models } = whole;
   const name = localized(label) ?? provider;
-  return el(
-    'div.provider',
+  return el('div.row', [
     h(ProviderIcon, { name, light: icon_small, dark: icon_small_dark }),
     el('h2', name),
     el('span.soft.mono', provider),
     status !== 'active' && h(Status, { status }),
     models.length === 0 && el('span.soft', 'No models.'),
-  );
+  ]);
+}
+
+type IconProps = { name: string; light: unknown; dark: unknown };
+
+/** The icon of a provider for the current theme; its first letter if there is none or it cannot be loaded. */
+function ProviderIcon({ name, light, dark }: IconProps) {
+  const isDark = useIsDark();
+  const [failed, setFailed] = useState<string>();
+  const url = (isDark ? secureUrl(localized(dark)) : undefined) ?? secureUrl(localized(light));
+  // Hidden from screen readers: the name is beside it.
+  if (url === undefined || url === failed)
+    return h('span', { class: 'provider-icon letter', 'aria-hidden': true }, [...name][0]?.toUpperCase());
+  return h('img', {
+    class: 'provider-icon',
+    src: url,
+    alt: '',
+    referrerPolicy: 'no-referrer',
+    onError: () => setFailed(url),
+  });
 }
 
 function Name({ model, label }: Model) {
@@ -61,12 +74,11 @@ function Name({ model, label }: Model) {
 }
 
 const ModelStatus = ({ model }: { model: Model }) =>
-  el(
-    'div.row',
+  el('div.row.tight', [
     h(Status, { status: model.status }),
     model.deprecated && el('span.badge.warn', 'deprecated'),
     model.has_invalid_load_balancing_configs && el('span.badge.bad', 'load balancing misconfigured'),
-  );
+  ]);
 
 /** The words of a record in plain English: `no-configure`, `tool-call`. */
 const words = (text: string): string => (text === 'no-configure' ? 'not configured' : text.replaceAll(/[-_]/g, ' '));
@@ -77,7 +89,7 @@ const Status = ({ status }: { status: string }) =>
 const Tags = ({ tags }: { tags: readonly string[] }) =>
   tags.length > 0 &&
   el(
-    'div.row',
+    'div.row.tight',
     tags.map((tag) => h('span', { key: tag, class: 'badge' }, words(tag))),
   );
 
@@ -100,4 +112,19 @@ function formatted(value: unknown): string {
   if (value === undefined) return '';
   if (typeof value === 'number') return count(value);
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** A text that may be given by locale: American English, else the first that there is. */
+export function localized(texts: unknown): string | undefined {
+  if (typeof texts === 'string') return texts || undefined;
+  if (typeof texts !== 'object' || texts === null) return undefined;
+  const byLocale = texts as Record<string, unknown>;
+  return [byLocale.en_US, ...Object.values(byLocale)].find((text) => typeof text === 'string' && text !== '') as
+    | string
+    | undefined;
+}
+
+/** Only https URLs are loaded: others are rejected by the browser, or could be observed on the network. */
+function secureUrl(text: string | undefined): string | undefined {
+  return text !== undefined && URL.parse(text)?.protocol === 'https:' ? text : undefined;
 }

@@ -1,29 +1,23 @@
+import { Select } from '../../shared/controls.ts';
 import { el, h } from '../../shared/dom.ts';
-import { Select } from '../../shared/select.ts';
-import { FilterChips } from '../components/chips.ts';
-import { Page } from '../components/page.ts';
-import { FilterSearch } from '../components/search-field.ts';
+import { FilterChips, FilterSearch } from '../components/filters.ts';
 import { DataTable } from '../components/table.ts';
-import { FirstSteps, ListEnd, Nothing } from '../components/ui.ts';
-import { useAll } from '../hooks/use-all.ts';
-import type { CursorPage } from '../hooks/use-list.ts';
-import { useReading } from '../hooks/use-reading.ts';
+import { FirstSteps, ListEnd, Nothing, Page } from '../components/ui.ts';
+import { type CursorPage, useAll, useReading } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
-import { go, useFilters, type ViewProps } from '../state/route.ts';
+import { contains } from '../state/highlight.ts';
+import { hrefOf, useFilters, type ViewProps } from '../state/route.ts';
 import type { Model, WholeModelProvider, Workspace } from '../state/types.ts';
-import { localized } from './localized.ts';
-import { columns, hasWords, modelKeyOf, modelsOf, modelTypes, Provider } from './model-columns.ts';
+import { columns, localized, modelKeyOf, modelsOf, modelTypes, Provider } from './model-columns.ts';
 
 /** The models of a workspace, by provider in the order of the records. */
-export function ModelsView({ rest: [chosen] }: ViewProps) {
+export function View({ rest: [chosen] }: ViewProps) {
   const workspaces = useAll<Workspace>('/admin/workspaces');
   const first = useFirstWithProviders(chosen === undefined ? workspaces.rows : []);
   const workspace = chosen ?? first;
   const isKnown = workspaces.rows.some(({ id }) => id === workspace);
   const hasChoice = workspaces.rows.length > 1 || !isKnown;
-  return h(
-    Page,
-    { title: 'Models', part: workspaces.rows.find(({ id }) => id === chosen)?.name },
+  return h(Page, { title: 'Models', part: workspaces.rows.find(({ id }) => id === chosen)?.name }, [
     workspace !== undefined &&
       workspaces.rows.length > 0 &&
       hasChoice &&
@@ -32,7 +26,9 @@ export function ModelsView({ rest: [chosen] }: ViewProps) {
         class: 'row',
         value: workspace,
         options: [...(isKnown ? [] : [{ id: workspace, name: '' }]), ...workspaces.rows].map(nameOf),
-        change: (id) => go('models', id),
+        change: (id) => {
+          location.hash = hrefOf('models', id);
+        },
       }),
     workspace === undefined
       ? h(ListEnd, {
@@ -40,7 +36,7 @@ export function ModelsView({ rest: [chosen] }: ViewProps) {
           nothing: h(FirstSteps, { text: 'There are no workspaces yet. A file of records can be dropped in' }),
         })
       : h(Models, { key: workspace, workspace }),
-  );
+  ]);
 }
 
 const nameOf = ({ id, name }: { id: string; name: string }) => [id, name || id] as const;
@@ -71,18 +67,16 @@ function Models({ workspace }: { workspace: string }) {
     return modelsOf(
       provider,
       ({ model, model_type, label }) =>
-        (ofType === undefined || model_type === ofType) && hasWords(q, ...names, model, localized(label)),
+        (ofType === undefined || model_type === ofType) && contains(q, ...names, model, localized(label)),
     );
   };
   const groups = list.rows
     .map((provider) => ({ id: provider.provider, heading: h(Provider, { provider }), rows: models(provider, type) }))
     // A provider without models is shown, unless a filter asks for models.
     .filter(({ rows }) => rows.length > 0 || (type === undefined && q === ''));
-  return el(
-    'div.models.stack',
+  return el('div.models.stack', [
     list.rows.length > 0 &&
-      el(
-        'div.tools.row',
+      el('div.tools.row', [
         h(FilterSearch, { label: 'Search models' }),
         h(FilterChips, {
           label: 'Type',
@@ -90,9 +84,9 @@ function Models({ workspace }: { workspace: string }) {
           values: Object.entries(modelTypes),
           countOf: (type) => list.rows.reduce((sum, provider) => sum + models(provider, type).length, 0),
         }),
-      ),
+      ]),
     h(DataTable<Model>, { label: 'Models', columns, groups, rowKey: modelKeyOf }),
     groups.length === 0 && list.rows.length > 0 && h(Nothing, { icon: 'search' }, 'No model matches these filters.'),
     h(ListEnd, { list, icon: 'models', nothing: 'This workspace has no model providers.' }),
-  );
+  ]);
 }

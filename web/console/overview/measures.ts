@@ -10,6 +10,10 @@ export type Measure = {
   id: string;
   label: string;
   value: (sums: Sums) => number;
+  /** The messages of which the value is the share, in percent. */
+  part?: 'disliked' | 'failed';
+  /** What a higher value means. */
+  rise?: 'better' | 'worse';
   format: (value: number) => string;
   tick: (value: number) => string;
   isWhole: boolean;
@@ -22,11 +26,8 @@ export type Measure = {
 /** Currencies come from the records: there may be any number of them. */
 const currenciesShown = 3;
 
-export const priceIn = ({ prices }: Sums, currency: string): number =>
-  prices.find((one) => one.currency === currency)?.price ?? 0;
-
 /** The currencies with the highest prices of the period, or of the one before. */
-export function currenciesOf({ totals, before }: Pick<Overview, 'totals' | 'before'>): string[] {
+function currenciesOf({ totals, before }: Overview): string[] {
   const { prices } = totals.prices.length > 0 ? totals : before;
   return prices
     .toSorted((one, other) => other.price - one.price)
@@ -34,36 +35,35 @@ export function currenciesOf({ totals, before }: Pick<Overview, 'totals' | 'befo
     .map(({ currency }) => currency);
 }
 
-export const share = (part: number, all: number): number => (all === 0 ? 0 : (100 * part) / all);
-const percentage = (value: number): string => percent(value, 100);
-const counts = { format: whole, tick: brief, isWhole: true };
-const shares = { format: percentage, tick: percentage, isWhole: false };
 export const disliked: FilterChange = { rating: 'dislike' };
 export const failed: FilterChange = { status: 'error' };
 
 export function measuresOf(overview: Overview): Measure[] {
+  const counts = { format: whole, tick: brief, isWhole: true, look: 0, filters: {} };
+  const percentage = (value: number): string => percent(value, 100);
+  const shareOf = (part: 'disliked' | 'failed') => ({
+    id: part,
+    value: (sums: Sums) => (sums.messages === 0 ? 0 : (100 * sums[part]) / sums.messages),
+    part,
+    rise: 'worse' as const,
+    format: percentage,
+    tick: percentage,
+    isWhole: false,
+  });
   return [
-    { id: 'messages', label: 'Messages', value: ({ messages }) => messages, ...counts, look: 0, filters: {} },
+    { id: 'messages', label: 'Messages', value: ({ messages }) => messages, rise: 'better', ...counts },
     ...currenciesOf(overview).map((currency) => ({
       id: `cost ${currency}`,
       label: `Cost, ${currency}`,
-      value: (sums: Sums) => priceIn(sums, currency),
+      value: ({ prices }: Sums) => prices.find((one) => one.currency === currency)?.price ?? 0,
+      ...counts,
       format: (value: number) => money(value, currency),
-      tick: brief,
       isWhole: false,
-      look: 0,
-      filters: {},
     })),
-    { id: 'users', label: 'Users', value: ({ users }) => users, ...counts, look: 0, filters: {} },
-    { id: 'tokens', label: 'Tokens', value: ({ tokens }) => tokens, ...counts, look: 0, filters: {} },
-    {
-      ...{ id: 'disliked', label: 'Disliked', ...shares, look: 1, filters: disliked },
-      value: ({ disliked, messages }) => share(disliked, messages),
-    },
-    {
-      ...{ id: 'failed', label: 'Failed', ...shares, look: 3, filters: failed },
-      value: ({ failed, messages }) => share(failed, messages),
-    },
+    { id: 'users', label: 'Users', value: ({ users }) => users, rise: 'better', ...counts },
+    { id: 'tokens', label: 'Tokens', value: ({ tokens }) => tokens, ...counts },
+    { label: 'Disliked', ...shareOf('disliked'), look: 1, filters: disliked },
+    { label: 'Failed', ...shareOf('failed'), look: 3, filters: failed },
   ];
 }
 
@@ -78,18 +78,26 @@ export function valuesOf({ value }: Measure, days: readonly OverviewDay[], names
   return names.map((name) => value(byDay.get(name) ?? none));
 }
 
-/** A value compared with the period before: `+12% from 340`. Without a value before, nothing. */
-export function changeText(now: number, before: number, format: (value: number) => string): string {
-  if (before === 0) return '';
-  if (now === before) return 'no change';
-  return `${signed(percent(Math.abs(now - before), Math.abs(before)), now > before)} from ${format(before)}`;
+/**
+ * A value compared with the period before: `+12% from 340`, nothing without a value before. A share says of how many, and is
+ * compared in percentage points.
+ */
+export function changeText({ value, part, format }: Measure, { totals, before }: Overview): string {
+  const [now, earlier] = [value(totals), value(before)];
+  const change = (text: string) => `${now > earlier ? '+' : '−'}${text} from ${format(earlier)}`;
+  if (part === undefined) {
+    if (earlier === 0) return '';
+    return now === earlier ? 'no change' : change(percent(Math.abs(now - earlier), Math.abs(earlier)));
+  }
+  if (totals.messages === 0) return '';
+  const points = Math.round(Math.abs(now - earlier) * 10) / 10;
+  const compared = points === 0 ? 'no change' : change(`${brief(points)} pp`);
+  return `${whole(totals[part])} of ${whole(totals.messages)}${before.messages === 0 ? '' : `; ${compared}`}`;
 }
 
-/** A share compared with the period before, in percentage points. */
-export function pointsText(now: number, before: number, format: (value: number) => string): string {
-  const points = Math.round(Math.abs(now - before) * 10) / 10;
-  if (points === 0) return 'no change';
-  return `${signed(`${brief(points)} pp`, now > before)} from ${format(before)}`;
+/** Cost and tokens are neither good nor bad news, and neither is a decrease of messages or users. */
+export function trendOf({ value, rise }: Measure, { totals, before }: Overview): 'better' | 'worse' | undefined {
+  const [now, earlier] = [value(totals), value(before)];
+  if (before.messages === 0 || now === earlier) return undefined;
+  return now > earlier ? rise : rise === 'worse' ? 'better' : undefined;
 }
-
-const signed = (text: string, isMore: boolean): string => `${isMore ? '+' : '−'}${text}`;

@@ -1,24 +1,23 @@
+import { iconButton } from '../../shared/controls.ts';
 import { el, h } from '../../shared/dom.ts';
-import { iconButton } from '../../shared/icon.ts';
-import { Chip, Chips } from '../components/chips.ts';
-import { DayField } from '../components/day-field.ts';
-import { Page } from '../components/page.ts';
-import { ErrorNote, FirstSteps, Nothing, Skeleton } from '../components/ui.ts';
-import { useResponse } from '../hooks/use-reading.ts';
+import { Chip, Chips } from '../components/filters.ts';
+import { PeriodFields } from '../components/period-fields.ts';
+import { ErrorNote, FirstSteps, Nothing, Page, Skeleton } from '../components/ui.ts';
+import { useResponse } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
+import { daysOf, type Period, periodOf } from '../state/period.ts';
 import { hrefWith, useFilters, type ViewProps } from '../state/route.ts';
-import { daySeconds, daySecondsOf, dayText, timeText } from '../state/times.ts';
+import { daySeconds, dayText, timeText } from '../state/times.ts';
 import type { Overview } from '../state/types.ts';
 import { Health } from './health.ts';
 import { isAlike, type Measure, measuresOf, valuesOf } from './measures.ts';
 import { Numbers } from './numbers.ts';
-import { daysOf, type Period, periodOf } from './period.ts';
 import { Plot } from './plot.ts';
 import { RecentProblems } from './recent-problems.ts';
 import { Tables } from './tables.ts';
 
 /** The start: what happened in a period, compared with the one before, and what needs a look. Another tab has the health. */
-export function OverviewView({ rest: [tab] }: ViewProps) {
+export function View({ rest: [tab] }: ViewProps) {
   return tab === 'health'
     ? h(Page, { title: 'Overview', part: 'Health', actions: h(Tabs, { tab }) }, h(Health, null))
     : h(Totals, null);
@@ -29,21 +28,23 @@ const Tabs = ({ tab }: { tab: string | undefined }) => {
   const link = (label: string, ...rest: string[]) =>
     h(
       'a',
-      { href: hrefWith(['overview', ...rest], filters), 'aria-current': rest[0] === tab ? 'page' : undefined },
+      {
+        class: 'entry',
+        href: hrefWith(['overview', ...rest], filters),
+        'aria-current': rest[0] === tab ? 'page' : undefined,
+      },
       label,
     );
-  return h(
-    'nav',
-    { class: 'tabs row', 'aria-label': 'Parts of the overview' },
+  return h('nav', { class: 'tabs row', 'aria-label': 'Parts of the overview' }, [
     link('Usage'),
     link('Health', 'health'),
-  );
+  ]);
 };
 
 function Totals() {
-  const { filters, hrefOfFilters } = useFilters();
+  const { filters, setFilters, hrefOfFilters } = useFilters();
   const hrefOfPlot = (plot: string) => hrefOfFilters({ plot });
-  const period = periodOf(filters, Date.now() / 1000);
+  const period = periodOf(filters);
   const { from, to } = period;
   const { app_id } = filters;
   const path = pathOf(['admin', 'overview'], { app_id, from, to });
@@ -58,7 +59,9 @@ function Totals() {
       actions: [
         h(Tabs, { tab: undefined }),
         overview && el('span.soft.small', comparedText(overview, period)),
-        h(PeriodChoice, { period, reload }),
+        // Any days, once the bar has chosen dates.
+        period.days === undefined && h(PeriodFields, { filters, set: setFilters }),
+        iconButton('refresh', 'Refresh', { onClick: reload }),
       ],
     },
     h(ErrorNote, { error, retry: reload }),
@@ -83,28 +86,6 @@ function comparedText({ before, totals }: Overview, { from, to }: Period): strin
   return isAlone ? `No messages in the ${days} before` : `Compared with the ${days} before`;
 }
 
-/** Any days, once the bar has chosen dates. The period is in the address. */
-function PeriodChoice({ period, reload }: { period: Period; reload: () => void }) {
-  const { setFilters } = useFilters();
-  const field = (label: string, seconds: number, change: (seconds: number) => { from: number; to: number }) =>
-    h(DayField, {
-      ...{ label, value: dayText(seconds) },
-      change: (day) => setFilters({ days: undefined, ...change(daySecondsOf(day) ?? seconds) }),
-    });
-  const { from, to } = period;
-  return el(
-    'div.row',
-    period.days === undefined &&
-      el(
-        'div.row.dates',
-        field('From', from, (day) => ({ from: day, to: Math.max(to, day + daySeconds) })),
-        'to',
-        field('To', to - daySeconds, (day) => ({ from: Math.min(from, day), to: day + daySeconds })),
-      ),
-    iconButton('refresh', 'Refresh', { onClick: reload }),
-  );
-}
-
 type PlotProps = {
   overview: Overview;
   period: Period;
@@ -122,9 +103,7 @@ function DayPlot({ overview, period, app_id, measure, hrefOfPlot }: PlotProps) {
   const alike = measuresOf(overview).filter(({ id }) => isAlike(id, measure.id));
   const chip = ({ id, label }: Measure) =>
     h(Chip, { key: id, label, isActive: id === measure.id, href: hrefOfPlot(id) });
-  return h(
-    'section',
-    { class: 'stack', 'aria-labelledby': 'per-day' },
+  return h('section', { class: 'stack', 'aria-labelledby': 'per-day' }, [
     h('h2', { id: 'per-day', class: 'hidden-label' }, 'Per day'),
     alike.length > 1 && h(Chips, { label: 'Plot' }, alike.map(chip)),
     h(Plot, {
@@ -142,5 +121,5 @@ function DayPlot({ overview, period, app_id, measure, hrefOfPlot }: PlotProps) {
         return hrefWith(['conversations'], { app_id, ...measure.filters, from, to: from + daySeconds });
       },
     }),
-  );
+  ]);
 }

@@ -70,12 +70,10 @@ export function lines(series: readonly Series[], scale: Scale, room: Room): Comp
 
 /** The look of a series, beside its name. */
 export const Swatch = ({ id, look, isLine }: { id: string; look: number; isLine: boolean }) =>
-  h(
-    'svg',
-    { class: `swatch look-${look}`, width: 22, height: 12, 'aria-hidden': 'true' },
+  h('svg', { class: `swatch look-${look}`, width: 22, height: 12, 'aria-hidden': 'true' }, [
     isLine
       ? h('path', { d: 'M1 6h20', class: `line look-${look}`, 'stroke-dasharray': dashes[look] })
       : h('rect', { width: 22, height: 12, rx: 2, fill: `url(#${id}-${look})` }),
-  );
+  ]);
 
 const round = (value: number): number => Math.round(value * 10) / 10;

@@ -1,6 +1,7 @@
+import { Fold } from '../../shared/controls.ts';
 import { type ComponentChildren, el, h, useEffect, useId, useRef, useState } from '../../shared/dom.ts';
+import { type Column, DataTable } from '../components/table.ts';
 import { bars, lines, Patterns, type Room, Swatch } from './plot-marks.ts';
-import { PlotTable } from './plot-table.ts';
 import { labelledPoints, linearScale, pointAt, type Scale, spreadScale } from './scale.ts';
 import { type PlotProps, type Series, textAt, totals } from './series.ts';
 
@@ -31,18 +32,19 @@ export function Plot(props: PlotProps) {
     if (point !== undefined && hrefAt !== undefined) location.hash = hrefAt(point);
   };
   const reading = point === undefined ? undefined : readingOf(props, point);
-  return el(
-    'figure.plot.card.stack',
-    el(
-      'figcaption.row',
+  return el('figure.plot.card.stack', [
+    el('figcaption.row', [
       el('h3', title),
       !hasLegend && el('span.at-end.soft', reading),
-      h('p', { class: hidesSummary ? 'hidden-label' : 'soft small' }, figure && [el('b.figure', figure), ' '], summary),
-    ),
+      h(
+        'p',
+        { class: hidesSummary ? 'hidden-label' : 'soft small whole-row' },
+        figure && [el('b.figure', figure), ' '],
+        summary,
+      ),
+    ]),
     hasLegend && h(Legend, { ...props, id, point }),
-    h(
-      'div',
-      { ref: box, class: 'plot-box' },
+    h('div', { ref: box, class: 'plot-box' }, [
       h(
         'svg',
         {
@@ -74,9 +76,9 @@ export function Plot(props: PlotProps) {
         onInput: (event: Event) => choose(Number((event.target as HTMLInputElement).value)),
         onKeyDown: ({ key }: KeyboardEvent) => key === 'Enter' && open(),
       }),
-    ),
+    ]),
     h(PlotTable, props),
-  );
+  ]);
 }
 
 function readingOf({ points, series, format }: PlotProps, point: number): string {
@@ -89,17 +91,15 @@ type LegendProps = PlotProps & { id: string; point: number | undefined };
 /** The names of the series, from the top of the stack down, with their values at the chosen point. */
 function Legend({ id, kind, series, points, format, point }: LegendProps): ComponentChildren {
   const entry = (one: Series) =>
-    el(
-      'li',
+    el('li.row', [
       h(Swatch, { id, look: one.look, isLine: kind === 'lines' }),
       el('span.name.one-line', one.name),
       point !== undefined && el('b', textAt(one, point, format)),
-    );
-  return el(
-    'div.legend.row',
-    el('ul', series.toReversed().map(entry)),
+    ]);
+  return el('div.legend.row.small', [
+    el('ul.plain.row', series.toReversed().map(entry)),
     el('span.at-end.soft', point !== undefined && points[point]),
-  );
+  ]);
 }
 
 type AxesProps = PlotProps & { scale: Scale; room: Room };
@@ -138,4 +138,24 @@ function useWidth() {
     return () => observer.disconnect();
   }, []);
   return [box, width] as const;
+}
+
+/** The values of a plot as a table, newest first. It is created when the user opens it. */
+function PlotTable({ title, series, points, format, hrefAt }: PlotProps) {
+  const label = `${title}, table`;
+  const columns: Column<number>[] = [
+    { title: 'When', cell: (point) => (hrefAt ? h('a', { href: hrefAt(point) }, points[point]) : points[point]) },
+    ...series.map((one) => ({ title: one.name, cell: (point: number) => textAt(one, point, format), isNumber: true })),
+  ];
+  const rows = [...points.keys()].toReversed();
+  return h(Fold, {
+    title: ['As a table', el('span.hidden-label', `: ${title}`)],
+    content: () =>
+      h(
+        'div',
+        // Focusable, so that it can be scrolled by keyboard.
+        { class: 'plot-table', tabIndex: 0, role: 'region', 'aria-label': label },
+        h(DataTable<number>, { label, columns, rows, rowKey: String }),
+      ),
+  });
 }

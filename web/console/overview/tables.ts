@@ -33,21 +33,18 @@ export function Tables({ overview: { apps, models, users, from, to }, app_id }: 
   };
   const byApp = apps.map(({ app_id, app_name: name, ...sums }) => ({ ...sums, id: app_id, name, filters: { app_id } }));
   const byUser = users.map(rowOfUser).toSorted((one, other) => badOf(other) - badOf(one));
-  return el(
-    'div.pair',
-    el(
-      'section.stack',
+  return el('div.pair', [
+    el('section.stack', [
       table('App', byApp),
       models.some(isKnown) && table('Model', models.filter(isKnown).map(rowOfModel)),
-    ),
-    el(
-      'section.stack',
+    ]),
+    el('section.stack', [
       table('User', showsAll ? byUser : byUser.slice(0, usersShown)),
       users.length > usersShown &&
         !showsAll &&
         button({ onClick: () => setShowsAll(true) }, `Show the ${users.length} users with the most messages`),
-    ),
-  );
+    ]),
+  ]);
 }
 
 const isKnown = ({ model }: OverviewModel): boolean => model !== null;

@@ -1,3 +1,7 @@
+/** Whether one of the names contains the text, in any case. */
+export const contains = (text: string, ...names: (string | undefined)[]): boolean =>
+  names.some((name) => name?.toLowerCase().includes(text.trim().toLowerCase()));
+
 /** The words of a search text, as the service compares them: without accents, in lower case. */
 export function wordsOf(search: string): string[] {
   const segments = new Intl.Segmenter('en', { granularity: 'word' }).segment(search);
@@ -29,13 +33,8 @@ const patternOf = (word: string): string => {
 export function matchesIn(text: string, words: readonly string[]): [number, number][] {
   if (words.length === 0) return [];
   const { folded, places } = fold(text);
-  const pattern = new RegExp(
-    words
-      .toSorted((one, other) => other.length - one.length)
-      .map(patternOf)
-      .join('|'),
-    'gu',
-  );
+  const longestFirst = words.toSorted((one, other) => other.length - one.length);
+  const pattern = new RegExp(longestFirst.map(patternOf).join('|'), 'gu');
   return [...folded.matchAll(pattern)].map(({ 0: match, index }) => [
     places[index] ?? 0,
     places[index + match.length] ?? text.length,

@@ -1,14 +1,5 @@
 import { useCallback, useLayoutEffect, useState } from '../../shared/dom.ts';
-import {
-  type FilterChange,
-  type Filters,
-  hrefOf,
-  pathOf,
-  type Route,
-  readFilters,
-  readRoute,
-  withFilters,
-} from './address.ts';
+import { type FilterChange, type Filters, pathOf, type Route, readFilters, readRoute, withFilters } from './address.ts';
 import { mayLeave } from './drafts.ts';
 import type { ConsoleSession } from './types.ts';
 
@@ -31,10 +22,6 @@ addEventListener('hashchange', ({ oldURL }) => {
   if (pathOf(location.hash) === pathOf(shownHash) || mayLeave()) show(location.hash);
   else history.pushState(null, '', oldURL);
 });
-
-export function go(...parts: string[]): void {
-  location.hash = hrefOf(...parts);
-}
 
 function useHash(): string {
   const [hash, setHash] = useState(shownHash);

@@ -71,25 +71,22 @@ export function ShortcutHelp() {
   if (document.querySelector(rows) !== null) texts.set('↑ ↓', 'Previous, next row');
   const keys = (key: string) => key.split(/[ +]/).map((one) => h('kbd', { key: one }, one));
   const groups = Map.groupBy([...texts].toSorted(), ([key]) => groupOf(key));
-  return h(
-    Dialog,
-    { title: 'Keyboard shortcuts', close },
+  return h(Dialog, { title: 'Keyboard shortcuts', close }, [
     groupTitles.map((title) => {
       const ofGroup = groups.get(title) ?? [];
       return (
         ofGroup.length > 0 &&
-        el(
-          'section',
+        el('section', [
           el('h3', title),
           el(
             'dl.shortcuts.values',
             ofGroup.map(([key, text]) => [el('dt', keys(key)), el('dd', text)]),
           ),
-        )
+        ])
       );
     }),
     el('div.row', button({ autoFocus: true, onClick: close }, 'Close')),
-  );
+  ]);
 }
 
 const groupTitles = ['In this view', 'Go to', 'Everywhere'] as const;

@@ -1,7 +1,6 @@
-import { button, el, h, useState } from '../../shared/dom.ts';
+import { button, el, field, h, useState } from '../../shared/dom.ts';
 import { counted, Dialog, ErrorNote, Skeleton } from '../components/ui.ts';
-import { useAttempt } from '../hooks/use-attempt.ts';
-import { useReading } from '../hooks/use-reading.ts';
+import { useAttempt, useReading } from '../hooks/requests.ts';
 import { request } from '../state/api.ts';
 import { hrefOf } from '../state/route.ts';
 import type { Purged, User } from '../state/types.ts';
@@ -23,55 +22,43 @@ export function Erasure({ of: { user, app_ids }, close, erased }: Props) {
     if (done !== undefined) erased();
   };
   if (done !== undefined)
-    return h(
-      Dialog,
-      { title: 'Erased', close: leave },
+    return h(Dialog, { title: 'Erased', close: leave }, [
       h('p', { role: 'status' }, `${textOf(done)} of ${user} were erased. The audit log has the receipt:`),
       el(
         'ul.plain.stack',
         done.flatMap(({ audit_id }) => (audit_id === null ? [] : h('li', { key: audit_id }, el('code', audit_id)))),
       ),
-      el(
-        'div.row',
+      el('div.row', [
         button({ autoFocus: true, onClick: leave }, 'Close'),
         h('a', { href: hrefOf('activity') }, 'Activity'),
-      ),
-    );
-  return h(
-    Dialog,
-    { title: `Erase ${user}?`, close },
+      ]),
+    ]);
+  return h(Dialog, { title: `Erase ${user}?`, close }, [
     h(ErrorNote, { error: unknown, retry: reload }),
     due === undefined && unknown === undefined && h(Skeleton, { lines: 2 }),
     due !== undefined &&
-      h(
-        'form',
-        { class: 'stack', onSubmit: erase },
+      h('form', { class: 'stack', onSubmit: erase }, [
         el(
           'p.note.bad',
           `${textOf(due)} in ${counted(app_ids.length, 'app')} are erased for good, also in the search.`,
         ),
-        el(
-          'label',
-          el('span', 'Type ', el('strong', user), ' to confirm'),
-          h('input', {
-            value: typed,
-            autoComplete: 'off',
-            spellCheck: false,
-            onInput: (event: Event) => setTyped((event.target as HTMLInputElement).value),
-          }),
-        ),
+        field(el('span', 'Type ', el('strong', user), ' to confirm'), {
+          value: typed,
+          autoComplete: 'off',
+          spellcheck: false,
+          input: setTyped,
+        }),
         h(ErrorNote, { error }),
-        el(
-          'div.row',
+        el('div.row', [
           h(
             'button',
             { class: 'danger primary', disabled: isBusy || typed !== user },
             isBusy ? 'Erasing…' : 'Erase for good',
           ),
           button({ onClick: close }, 'Cancel'),
-        ),
-      ),
-  );
+        ]),
+      ]),
+  ]);
 }
 
 /** A purge is of one app. */

@@ -1,7 +1,6 @@
-import { button, h } from '../../shared/dom.ts';
+import { CodeBlock, languageChoice } from '../../shared/code-block.ts';
+import { h, useState } from '../../shared/dom.ts';
 import type { Operation } from '../document.ts';
-import { languages, type Shared } from '../shared-state.ts';
-import { CodeBlock } from './code-block.ts';
 import { pythonOf } from './python-snippet.ts';
 import { curlOf, type Filled, typescriptOf } from './snippets.ts';
 
@@ -13,13 +12,19 @@ type Props = { operation: Operation; filled: Filled; shared: Shared };
 export function SnippetView({ operation, filled, shared }: Props) {
   const { language, choose } = shared;
   const text = writers[language](operation, filled, location.origin);
-  return h(
-    CodeBlock,
-    { label: `${operation.summary} with ${language}`, text },
-    h(
-      'div',
-      { class: 'choice', role: 'group', 'aria-label': 'Language' },
-      languages.map((one) => button({ key: one, 'aria-pressed': one === language, onClick: () => choose(one) }, one)),
-    ),
-  );
+  const label = `${operation.summary} with ${language}`;
+  return h(CodeBlock, { label, text }, languageChoice(languages, language, choose));
+}
+
+export const languages = ['curl', 'TypeScript', 'Python'] as const;
+type Language = (typeof languages)[number];
+
+export type Shared = ReturnType<typeof useShared>;
+
+/** State of all operations: the chosen language, and keys by kind. Keys are only in memory. */
+export function useShared() {
+  const [language, choose] = useState<Language>('curl');
+  const [keys, setKeys] = useState<Readonly<Record<string, string>>>({});
+  const storeKey = (kind: string, key: string) => setKeys((stored) => ({ ...stored, [kind]: key }));
+  return { language, choose, keys, storeKey };
 }

@@ -16,7 +16,7 @@ const policyOf = (images: string, script: string) =>
 /** Browsers must not guess the content type, and must revalidate cached files each time. */
 const common = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-cache' };
 
-/** The mark of the pages (`web/shared/icon.ts`), in colours for light and dark tabs. */
+/** The mark of the pages (`web/shared/controls.ts`), in colours for light and dark tabs. */
 const icon =
   'data:image/svg+xml,' +
   encodeURIComponent(

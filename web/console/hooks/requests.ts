@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from '../../shared/dom.ts';
 import { type ApiError, request } from '../state/api.ts';
+import { limits } from '../state/server-rules.ts';
 
 export type CursorPage<T> = { limit: number; has_more: boolean; data: T[]; next_cursor: string | null };
 
@@ -91,7 +92,98 @@ function merge<T>({ data, next_cursor, has_more }: CursorPage<T>, old: Rows<T>, 
   return { ...old, rows: [...data, ...old.rows.filter((row) => !ids.includes(idOf(row)))] };
 }
 
-export function withCursor(path: string, cursor: string | null): string {
+function withCursor(path: string, cursor: string | null): string {
   if (cursor === null) return path;
   return `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
+}
+
+/** All rows of a list; none until they are loaded. */
+export type All<T> = Omit<List<T>, 'refresh'>;
+
+const none: readonly never[] = [];
+
+/** Reads a list to its end, for lists that are only useful as a whole. */
+export function useAll<T>(path: string): All<T> {
+  const { body, error, reload } = useReading(path, (signal) => readPages<T>(path, signal));
+  const isLoading = body === undefined && error === undefined;
+  return { rows: body ?? none, hasMore: false, isLoading, error, more: reload, reload };
+}
+
+async function readPages<T>(path: string, signal: AbortSignal): Promise<T[]> {
+  const rows: T[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = withCursor(`${path}?limit=${limits.listRowsMax}`, cursor);
+    const { body }: { body: CursorPage<T> } = await request(page, { signal });
+    rows.push(...body.data);
+    cursor = body.next_cursor;
+  } while (cursor !== null);
+  return rows;
+}
+
+export type Reading<T> = { body: T | undefined; error: ApiError | undefined; reload: () => void };
+
+/**
+ * The result of `read`, which is called again when `key` changes, and every `refreshMillis` while the page is visible. After
+ * an error the last result stays.
+ */
+export function useReading<T>(
+  key: string,
+  read: (signal: AbortSignal) => Promise<T>,
+  refreshMillis?: number,
+): Reading<T> {
+  const [last, setLast] = useState<{ key: string; body: T }>();
+  const [error, setError] = useState<ApiError>();
+  const [reload, setReload] = useState<() => void>(() => () => undefined);
+  useEffect(() => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    let started = 0;
+    let shown = 0;
+    const readNow = () => {
+      const number = ++started;
+      // A result that comes after that of a later request is older.
+      const show = (change: () => void) => {
+        if (signal.aborted || number < shown) return;
+        shown = number;
+        change();
+      };
+      read(signal).then(
+        (body) =>
+          show(() => {
+            setLast({ key, body });
+            setError(undefined);
+          }),
+        (error: ApiError) => show(() => setError(error)),
+      );
+    };
+    const refresh = () => document.visibilityState === 'hidden' || readNow();
+    setError(undefined);
+    readNow();
+    setReload(() => readNow);
+    const timer = refreshMillis === undefined ? undefined : setInterval(refresh, refreshMillis);
+    if (refreshMillis !== undefined) document.addEventListener('visibilitychange', refresh, { signal });
+    return () => {
+      clearInterval(timer);
+      controller.abort();
+    };
+  }, [key, refreshMillis]);
+  return { body: last?.key === key ? last.body : undefined, error, reload };
+}
+
+/** The response to a GET request. */
+export const useResponse = <T>(path: string, refreshMillis?: number): Reading<T> =>
+  useReading(path, async (signal) => (await request<T>(path, { signal })).body, refreshMillis);
+
+/** State of an action that the user starts: whether it runs, and why it failed. */
+export function useAttempt() {
+  const [error, setError] = useState<ApiError>();
+  const [isBusy, setBusy] = useState(false);
+  const attempt = async (work: () => Promise<void>) => {
+    setBusy(true);
+    setError(undefined);
+    await work().catch((error: ApiError) => setError(error));
+    setBusy(false);
+  };
+  return { error, isBusy, attempt };
 }
