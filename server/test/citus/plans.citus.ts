@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { makeTwoTenants, message, ndjson, type Service, startService } from '../support/harness.ts';
+import { shardCount } from './cluster.ts';
 import { assertOneShard, startTracedService, type TracedService, tables } from './trace.ts';
 
 describe('on a cluster', () => {
@@ -114,6 +115,31 @@ describe('on a cluster', () => {
     const result = await trace(() => append({ ...moved, created_at: ++time }));
     assertOneShard(result);
     assert.ok(result.commands.some((command) => /max\(created_at\)/i.test(command)));
+  });
+
+  it('the number of statements that index messages depends on the shards, not on the messages', async () => {
+    const conversations = Array.from({ length: 12 }, () => randomUUID());
+    let time = 10_000;
+    const indexNext = async () => {
+      await service.load([
+        ...conversations.map((id) => ({ record: 'conversation', id, app_id: one.ids.app, created_at: 1 })),
+        ...conversations.flatMap((id) => [0, 1, 1, 2].map((seconds) => message(id, (time += seconds)))),
+      ]);
+      tracedService.reset();
+      await service.index();
+      return { status: 200 };
+    };
+    const { commands, subplanCount } = await trace(indexNext);
+    const countOf = (pattern: RegExp) => commands.filter((command) => pattern.test(command)).length;
+    const lists = {
+      'messages and their entries': countOf(/FROM .*public\.messages_\d+/),
+      'free positions': countOf(/unnest.*public\.search_messages_\d+/),
+      'new entries': countOf(/^COPY public\.search_messages_\d+/),
+    };
+    for (const [name, count] of Object.entries(lists)) assert.ok(count > 0 && count <= shardCount, `${name}: ${count}`);
+    const outdated = countOf(/DISTINCT/);
+    const others = countOf(/search_messages/) - Object.values(lists).reduce((sum, count) => sum + count) - outdated;
+    assert.deepEqual([others, subplanCount], [0, 0], commands.join('\n'));
   });
 
   it('models and keys are read on the coordinator', async () => {

@@ -155,8 +155,8 @@ onEveryEngine('the index of the search', (engine) => {
     await service.index();
     const second = 500;
     const database = { engine, url: service.config.database_url, remove: async () => undefined };
-    // Entries at its first positions and at the last one.
-    const used = [0, 1, 2, 3, 4, 5, 6, 7, 65_535].map((at) => second * 65_536 + at);
+    // Entries at its first position and at the last one.
+    const used = [0, 65_535].map((at) => second * 65_536 + at);
     await execute(
       database,
       used.map((position) => ({

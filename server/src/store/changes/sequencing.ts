@@ -81,9 +81,12 @@ export function* sequenceChanges(_: undefined, { dialect }: WriteContext): Write
   const rows = yield* query(findOutbox);
   if (rows.length === 0) return { epoch, position, hasMore: false };
   const { records, expanded } = expandOutbox(rows);
+  const { unfinished } = dialect;
+  const isChecked = unfinished !== undefined && expanded.some(isOnSeveralShards);
+  if (isChecked && !(yield* areFinished(unfinished))) return { epoch, position, hasMore: false };
   let owners = yield* findOwners(records, dialect);
-  if (dialect.unfinished !== undefined && (expanded.some(isOnSeveralShards) || hasUnknownOwner(records, owners))) {
-    if (!(yield* areFinished(dialect.unfinished))) return { epoch, position, hasMore: false };
+  if (unfinished !== undefined && !isChecked && hasUnknownOwner(records, owners)) {
+    if (!(yield* areFinished(unfinished))) return { epoch, position, hasMore: false };
     owners = yield* findOwners(records, dialect);
   }
   const { erased } = owners;

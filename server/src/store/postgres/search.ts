@@ -2,7 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import type { ModelFields } from '../../domain/records/usage.ts';
 import { indexedMessage, tokensWithIds } from '../../domain/words/search-document.ts';
 import type { FoundMessage, IndexTables, MessageKey } from '../search/index-tables.ts';
-import { execute, first, query, type Scalar, type Statement, type Write } from '../statement.ts';
+import { execute, first, query, type Statement, type Write } from '../statement.ts';
 import { listsOf } from './run-write.ts';
 
 /**
@@ -10,41 +10,44 @@ import { listsOf } from './run-write.ts';
  * that first and then removes it from the index, so the index never has a text that is not stored.
  */
 
+type FoundRow = MessageKey &
+  ModelFields & {
+    doc: string | null;
+    app_id: string;
+    user: string | null;
+    deleted: number;
+    position: number | null;
+    created_at: number | null;
+  };
 /**
- * Without large texts: these are read one by one, so that other requests are handled between the words of two. In one order,
- * so that two transactions never deadlock. Parameters: conversation ids, ids.
+ * Messages with their conversations and entries. Without large texts: these are read one by one, so that other requests are
+ * handled between the words of two. In one order, so that two transactions never deadlock. Each table has the condition on
+ * `conversation_id`, so that Citus finds its shard. Parameters: conversation ids, ids.
  */
-const lockMessages: Statement<MessageKey & ModelFields & { doc: string | null }> = `
-  SELECT conversation_id, id, CASE WHEN octet_length(doc) <= ${limits.joinedDocBytesMax} THEN doc END AS doc,
-    model_provider, model
-  FROM messages WHERE conversation_id = ANY(?) AND id = ANY(?) ORDER BY conversation_id, id FOR SHARE`;
+const lockMessages: Statement<FoundRow> = `
+  SELECT m.conversation_id, m.id, CASE WHEN octet_length(m.doc) <= ${limits.joinedDocBytesMax} THEN m.doc END AS doc,
+    m.model_provider, m.model, c.app_id, c."user", c.deleted, s.position, s.created_at
+  FROM messages m
+  JOIN conversations c ON c.conversation_id = m.conversation_id
+  LEFT JOIN search_messages s
+    ON s.conversation_id = m.conversation_id AND s.id = m.id AND s.conversation_id = ANY($1) AND s.id = ANY($2)
+  WHERE m.conversation_id = ANY($1) AND m.id = ANY($2) AND c.conversation_id = ANY($1)
+  ORDER BY m.conversation_id, m.id FOR SHARE OF m`;
 const findDoc: Statement<{ doc: string }> = 'SELECT doc FROM messages WHERE conversation_id = ? AND id = ?';
-const findConversations: Statement<{
-  conversation_id: string;
-  app_id: string;
-  user: string | null;
-  deleted: number;
-}> = 'SELECT conversation_id, app_id, "user", deleted FROM conversations WHERE conversation_id = ANY(?)';
-const findEntries: Statement<MessageKey & { position: number; created_at: number }> = `
-  SELECT conversation_id, id, position, created_at FROM search_messages WHERE conversation_id = ANY(?) AND id = ANY(?)`;
 const entryColumns = 'position, conversation_id, id, created_at, "user", cost, latency, waits_until';
-const replaceEntry = `
-  ON CONFLICT (conversation_id, id) DO UPDATE SET position = excluded.position, created_at = excluded.created_at,
-    "user" = excluded."user", cost = excluded.cost, latency = excluded.latency, waits_until = excluded.waits_until,
-    tokens = excluded.tokens`;
 /** Parameters: a list for each column; that of the tokens has texts with spaces between tokens. */
-const writeEntries = `
+const insertEntries = `
   INSERT INTO search_messages (${entryColumns}, tokens)
   SELECT ${entryColumns}, array_to_tsvector(string_to_array(tokens, ' '))
   FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::double precision[],
-    $7::double precision[], $8::bigint[], $9::text[]) AS entry (${entryColumns}, tokens)
-  ${replaceEntry}`;
-/** The same with a parameter for each value. Citus would copy the rows of a list to all nodes before it inserts them. */
-export const writeEntriesOf = (rows: readonly unknown[]): string => `
-  INSERT INTO search_messages (${entryColumns}, tokens)
-  VALUES ${rows.map(() => `(?, ?, ?, ?, ?, ?, ?, ?, array_to_tsvector(string_to_array(?, ' ')))`).join(', ')}
-  ${replaceEntry}`;
-const deleteEntries = 'DELETE FROM search_messages WHERE conversation_id = ? AND id = ANY(?)';
+    $7::double precision[], $8::bigint[], $9::text[]) AS entry (${entryColumns}, tokens)`;
+const writeEntries = `
+  ${insertEntries}
+  ON CONFLICT (conversation_id, id) DO UPDATE SET position = excluded.position, created_at = excluded.created_at,
+    "user" = excluded."user", cost = excluded.cost, latency = excluded.latency, waits_until = excluded.waits_until,
+    tokens = excluded.tokens`;
+/** Parameters: conversation ids, ids. */
+const deleteEntries = 'DELETE FROM search_messages WHERE conversation_id = ANY(?) AND id = ANY(?)';
 /** To be run after the texts were replaced. Parameters: conversation ids, message ids. */
 export const eraseReplaced = `
   UPDATE search_messages SET tokens = NULL WHERE conversation_id = ANY(?) AND id = ANY(?) AND tokens IS NOT NULL`;
@@ -54,9 +57,6 @@ const writeChunk = `
   ON CONFLICT (dataset_id, kind, id) DO UPDATE SET tokens = excluded.tokens`;
 
 const messageKeyOf = ({ conversation_id, id }: MessageKey): string => `${conversation_id} ${id}`;
-const byConversation = <M extends MessageKey>(messages: readonly M[]): [conversation_id: string, group: M[]][] =>
-  [...Map.groupBy(messages, ({ conversation_id }) => conversation_id)].sort(([one], [other]) => (one < other ? -1 : 1));
-
 const conversationsOf = (messages: readonly MessageKey[]): string[] => [
   ...new Set(messages.map(({ conversation_id }) => conversation_id)),
 ];
@@ -64,26 +64,20 @@ const conversationsOf = (messages: readonly MessageKey[]): string[] => [
 type Options = {
   /** At most this many messages are found at once. */
   findMax: number;
-  /** Those that one statement locks; by default those of a conversation. */
+  /** Those that one statement locks; by default all. */
   groupsOf?(keys: readonly MessageKey[]): Write<(readonly MessageKey[])[]>;
-  writeRows?(rows: readonly (readonly Scalar[])[]): Write<unknown>;
+  /** Whether entries are deleted before they are inserted again. By default the insertion replaces them. */
+  deletesFirst?: boolean;
 };
 
-const writeLists = (rows: readonly (readonly Scalar[])[]) => execute(writeEntries, ...listsOf(rows));
-
-export const indexTables = ({ findMax, groupsOf, writeRows = writeLists }: Options): IndexTables => ({
+export const indexTables = ({ findMax, groupsOf, deletesFirst = false }: Options): IndexTables => ({
   empty: ['TRUNCATE search_messages', 'TRUNCATE search_chunks'],
   findMax,
 
   *find(keys) {
     if (keys.length === 0) return [];
-    const ids = conversationsOf(keys);
-    const conversations = new Map((yield* query(findConversations, ids)).map((row) => [row.conversation_id, row]));
-    const allIds = keys.map(({ id }) => id);
-    const entries = new Map((yield* query(findEntries, ids, allIds)).map((row) => [messageKeyOf(row), row]));
     const messages: FoundMessage[] = [];
-    const groups = groupsOf === undefined ? byConversation(keys).map(([, group]) => group) : yield* groupsOf(keys);
-    for (const group of groups) {
+    for (const group of groupsOf === undefined ? [keys] : yield* groupsOf(keys)) {
       const rows = yield* query(
         lockMessages,
         conversationsOf(group),
@@ -91,27 +85,24 @@ export const indexTables = ({ findMax, groupsOf, writeRows = writeLists }: Optio
       );
       const found = new Map(rows.map((row) => [messageKeyOf(row), row]));
       for (const { conversation_id, id } of group) {
-        const key = messageKeyOf({ conversation_id, id });
-        const { position = null, created_at = null } = entries.get(key) ?? {};
-        const conversation = conversations.get(conversation_id);
-        const isGone = conversation === undefined || conversation.deleted === 1;
-        const message = found.get(key);
-        const doc = message && !isGone ? (message.doc ?? (yield* first(findDoc, conversation_id, id))?.doc) : undefined;
-        const indexed =
-          isGone || message === undefined || doc === undefined
-            ? undefined
-            : indexedMessage(doc, { ...message, ...conversation });
-        messages.push({ conversation_id, id, position, created_at, isGone, indexed });
+        const row = found.get(messageKeyOf({ conversation_id, id }));
+        const { position = null, created_at = null } = row ?? {};
+        const doc = row?.deleted === 0 ? (row.doc ?? (yield* first(findDoc, conversation_id, id))?.doc) : undefined;
+        const indexed = row === undefined || doc === undefined ? undefined : indexedMessage(doc, row);
+        messages.push({ conversation_id, id, position, created_at, isGone: indexed === undefined, indexed });
       }
     }
     return messages;
   },
 
   *remove(messages) {
-    const gone = messages.filter(({ isGone }) => isGone);
-    for (const [conversation_id, group] of byConversation(gone)) {
-      yield* execute(deleteEntries, conversation_id, group.map(({ id }) => id).sort());
-    }
+    const removed = messages.filter(({ isGone, position }) => isGone || (deletesFirst && position !== null));
+    if (removed.length === 0) return;
+    yield* execute(
+      deleteEntries,
+      conversationsOf(removed),
+      removed.map(({ id }) => id),
+    );
   },
 
   *add(messages) {
@@ -120,7 +111,7 @@ export const indexTables = ({ findMax, groupsOf, writeRows = writeLists }: Optio
       const { created_at, user, cost, latency, waits_until, words, filterTerms } = indexed;
       return [position, conversation_id, id, created_at, user, cost, latency, waits_until, `${words} ${filterTerms}`];
     });
-    yield* writeRows(rows);
+    yield* execute(deletesFirst ? insertEntries : writeEntries, ...listsOf(rows));
   },
 
   *putChunk({ kind, dataset_id, id }, content, nextPosition) {

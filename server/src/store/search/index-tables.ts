@@ -10,7 +10,7 @@ export type FoundMessage = MessageKey & {
   /** Of its entry, if it has one. */
   position: number | null;
   created_at: number | null;
-  /** Its conversation was deleted. */
+  /** It was erased, or its conversation was deleted. */
   isGone: boolean;
   /** Undefined if it is not needed. */
   indexed: IndexedMessage | undefined;

@@ -134,36 +134,17 @@ function* putMessages(messages: readonly FoundMessage[], dialect: Dialect, index
   );
 }
 
-/** The first positions of a second that are looked up together with those of other seconds. */
-const triedPositions = 8;
 const isPositionFree: Statement<{ position: number }> = 'SELECT position FROM search_messages WHERE position = ?';
 
 /** A position for each of these times, none of them among `kept`, whose entries are about to be written. */
 function* freePositions(times: readonly number[], kept: readonly number[], dialect: Dialect): Write<number[]> {
-  if (times.length === 0) return [];
-  const { isIn, list } = dialect;
-  const starts = [...new Set(times.map(firstPosition))];
-  const tried = starts.flatMap((start) => Array.from({ length: triedPositions }, (_, at) => start + at));
-  const findPositions: Statement<{ position: number }> =
-    `SELECT position FROM search_messages WHERE ${isIn('position')}`;
-  const rows = yield* query(findPositions, list(tried));
-  const used = new Set([...kept, ...rows.map(({ position }) => position)]);
-  const isFull = (start: number, count: number) =>
-    Array.from({ length: triedPositions }, (_, at) => start + at).filter((at) => !used.has(at)).length < count;
-  const full = [...Map.groupBy(times.map(firstPosition), (start) => start)]
-    .filter(([start, { length }]) => isFull(start, length))
-    .map(([start]) => start);
-  // The last position of a second that has more than these, as of now.
-  const lastOf = yield* findLastPositions(full, dialect);
+  const lastOf = yield* findLastPositions([...new Set(times.map(firstPosition))], dialect);
+  const used = new Set(kept);
   const positions: number[] = [];
   for (const time of times) {
     const start = firstPosition(time);
-    let position = start;
-    while (position - start < triedPositions && used.has(position)) position += 1;
-    if (position - start >= triedPositions) {
-      position = yield* nextPosition(time, lastOf.get(start) ?? null, used);
-      lastOf.set(start, position);
-    }
+    const position = yield* nextPosition(time, lastOf.get(start) ?? null, used);
+    lastOf.set(start, position);
     used.add(position);
     positions.push(position);
   }
@@ -182,13 +163,12 @@ function* findLastPositions(starts: readonly number[], { list, listTable }: Dial
   return new Map((yield* query(statement, list(starts))).map(({ start, last }) => [start, last]));
 }
 
+/** `lastUsed`: the last one of its second. */
 function* nextPosition(created_at: number, lastUsed: number | null, used: ReadonlySet<number>): Write<number> {
-  const start = firstPosition(created_at);
-  let last = lastUsed;
-  while (used.has((last ?? start) + 1)) last = (last ?? start) + 1;
-  for (;;) {
+  for (let last = lastUsed; ; ) {
     const { position, isFree } = positionAfter(last, created_at, Math.random);
     if (!used.has(position) && (isFree || (yield* first(isPositionFree, position)) === undefined)) return position;
+    if (isFree) last = position;
   }
 }
 

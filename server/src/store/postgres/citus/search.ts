@@ -1,7 +1,7 @@
 import { limits } from '../../../contract/limits.ts';
 import type { MessageKey } from '../../search/index-tables.ts';
-import { execute, query, type Statement } from '../../statement.ts';
-import { indexTables, writeEntriesOf } from '../search.ts';
+import { query, type Statement } from '../../statement.ts';
+import { indexTables } from '../search.ts';
 
 /** Uses no node. Parameters: conversation ids. */
 const findShards: Statement<{ conversation_id: string; shard: number }> = `
@@ -10,7 +10,8 @@ const findShards: Statement<{ conversation_id: string; shard: number }> = `
 
 /**
  * Citus locks rows of one shard by one statement. A transaction of the indexer writes on all nodes, which commit in two phases,
- * so it is larger than on one server.
+ * so it is larger than on one server. Citus streams a list of rows to their shards, unless a conflict has to be resolved: then
+ * it copies the rows to the nodes first, and inserts them from there.
  */
 export const index = indexTables({
   findMax: limits.clusterIndexWriteMax,
@@ -21,7 +22,7 @@ export const index = indexTables({
     // In one order, so that two transactions never deadlock.
     return [...byShard].sort(([one], [other]) => one - other).flatMap(([, group]) => slicesOf(group));
   },
-  writeRows: (rows) => execute(writeEntriesOf(rows), ...rows.flat()),
+  deletesFirst: true,
 });
 
 /** Small enough that other requests are handled between the words of two. */
