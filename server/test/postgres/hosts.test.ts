@@ -187,6 +187,16 @@ describe('a failed node of a distributed database', () => {
       assert.equal(await backend(), pid);
     });
 
+  const full: [code: string, message: string][] = [
+    ['53100', 'could not extend file "base/16384/17365": No space left on device'],
+    ['XX000', 'could not append to received file: No space left on device'],
+  ];
+  for (const [code, message] of full)
+    it(`with a full disk gets 503 without a retry: ${code} ${message}`, async (t) => {
+      const outage = { cause: 'resources', node: '' };
+      await assert.rejects(open(t).fail(1, code, message), { code: 'service_unavailable', outage });
+    });
+
   it('is not any internal error', async (t) => {
     await assert.rejects(open(t).fail(99, 'XX000', 'cache lookup failed for type 5'), { code: 'XX000' });
   });

@@ -85,12 +85,18 @@ export function isRetryable(error: unknown): boolean {
   return conflicts.includes(code) || transient.includes(code) || isLost(error) || isNodeFailure(error);
 }
 
+/**
+ * The server has no free disk space, memory or connections. A node of Citus on which there is no room for the intermediate rows
+ * of a statement reports an internal error.
+ */
+const lacksResources = (error: unknown): boolean =>
+  codeOf(error).startsWith('53') || (codeOf(error) === 'XX000' && /no space left on device/i.test(messageOf(error)));
+
 export function publicError(error: unknown, isConnecting = false): Error {
   if (error instanceof ServiceError) return error;
   const code = codeOf(error);
-  // Class 53: the server has no free disk space, memory or connections.
   const isTemporary =
-    isConnecting || isRetryable(error) || isLost(error) || timeouts.includes(code) || code.startsWith('53');
+    isConnecting || isRetryable(error) || isLost(error) || timeouts.includes(code) || lacksResources(error);
   return isTemporary ? notAvailable(error, { cause: outageCauseOf(error), node: nodeIn(error) }) : (error as Error);
 }
 
@@ -100,7 +106,7 @@ export const notAvailable = (cause: unknown, outage: Outage): ServiceError =>
 
 function outageCauseOf(error: unknown): OutageCause {
   const code = codeOf(error);
-  if (code.startsWith('53')) return 'resources';
+  if (lacksResources(error)) return 'resources';
   return timeouts.includes(code) || isSilence(error) ? 'timeout' : 'connection';
 }
 
