@@ -132,8 +132,9 @@ export const settings = {
     fallback: undefined,
     allowed: 'postgres://USER:PASSWORD@HOST:PORT/DATABASE',
     help: 'the database of a Dify installation, for `backscroll import --from-dify`; with UPSTREAM_URL, that installation owns the data, and `serve` follows it',
-    parse: (text) => text,
-    withoutSecret: () => '…',
+    parse: (text) => (typeof parsePostgresUrl(text) === 'string' ? undefined : text),
+    problem: postgresProblem,
+    withoutSecret: withoutPassword,
   } satisfies Setting<string | undefined>,
   dify_api_key: secret(
     'knowledge keys of the Dify installation, one for each workspace, separated by commas, for `--dify-url`',

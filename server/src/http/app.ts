@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { limits } from '../contract/limits.ts';
@@ -47,6 +47,7 @@ import { messageRoutes } from './operations/messages.ts';
 import { modelRoutes } from './operations/models.ts';
 import { recordRoutes } from './operations/records.ts';
 import { pageRoutes } from './pages/pages.ts';
+import { hasUnknownCoding, requireUnambiguousHeaders, routedUrl } from './request/before-routing.ts';
 import { dropRest, jsonReader } from './request/body.ts';
 import { ErrorSender } from './request/errors.ts';
 import { validatorCompiler } from './request/query.ts';
@@ -150,7 +151,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     childLoggerFactory: (parent) => parent,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIdOf,
-    rewriteUrl: ({ url = '/' }) => originForm(url),
+    rewriteUrl: routedUrl,
     return503OnClosing: false,
     // Passed to the constructor, so that Fastify does not load its own compilers.
     schemaController: { compilersFactory: { buildValidator, buildSerializer } },
@@ -263,37 +264,4 @@ function rejectRoute(table: RouteTable, request: FastifyRequest, reply: FastifyR
 function hasEmptyParameter(params: unknown): boolean {
   for (const name in params as Record<string, string>) if ((params as Record<string, string>)[name] === '') return true;
   return false;
-}
-
-/** Headers that decide how a request is parsed, or who sent it. If repeated, they would be ambiguous. */
-const singleHeaders = { host: 'Host', authorization: 'Authorization', 'content-type': 'Content-Type' };
-
-/** Checks the raw headers: Node's `headers` object drops or joins repeated ones. */
-function requireUnambiguousHeaders(request: IncomingMessage): void {
-  const { httpVersion, rawHeaders } = request;
-  const seen = new Set<string>();
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] as string).toLowerCase();
-    if (!(name in singleHeaders)) continue;
-    if (seen.has(name)) throw headerCountError(name as keyof typeof singleHeaders);
-    seen.add(name);
-  }
-  if (!seen.has('host') && httpVersion === '1.1') throw headerCountError('host');
-  if (hasUnknownCoding(request)) throw new ServiceError('not_implemented', 'Transfer-Encoding must be chunked');
-}
-
-/** Node accepts other codings before `chunked`, and some names that end in it, but does not decode them. */
-function hasUnknownCoding({ headers }: IncomingMessage): boolean {
-  const coding = headers['transfer-encoding'];
-  return coding !== undefined && !/^\s*chunked\s*$/i.test(coding);
-}
-
-const headerCountError = (name: keyof typeof singleHeaders) =>
-  new ServiceError('bad_request', `the request must have one ${singleHeaders[name]} header`);
-
-/** `GET http://host/path` requests `/path`. */
-function originForm(url: string): string {
-  if (url.startsWith('/')) return url;
-  const rest = url.replace(/^https?:\/\/[^/?#]*/i, '');
-  return rest === '' || rest.startsWith('?') ? `/${rest}` : rest;
 }

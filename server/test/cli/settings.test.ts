@@ -47,9 +47,9 @@ it('an empty value is that of no setting', () => {
 });
 
 describe('DATABASE_URL', () => {
-  const problemOf = (url: string): string => {
+  const problemOf = (url: string, setting = 'DATABASE_URL'): string => {
     try {
-      readConfig({ DATABASE_URL: url });
+      readConfig({ [setting]: url });
       return '';
     } catch (error) {
       return (error as Error).message;
@@ -87,6 +87,20 @@ describe('DATABASE_URL', () => {
     };
     for (const [options, problem] of Object.entries(cases))
       assert.equal(problemOf(`postgres://ann:s3cretw0rd@h1,h2/db?${options}`), `${start}${problem}`);
+  });
+
+  it('rejects what is no address of a Dify database, without the password', () => {
+    const expected = 'must be postgres://USER:PASSWORD@HOST:PORT/DATABASE';
+    assert.equal(problemOf('x', 'DIFY_DATABASE_URL'), `DIFY_DATABASE_URL=x: ${expected}`);
+    assert.equal(
+      problemOf('mysql://ann:s3cret@h/dify', 'DIFY_DATABASE_URL'),
+      `DIFY_DATABASE_URL=mysql://h/dify: ${expected}`,
+    );
+    assert.equal(problemOf('sqlite:dify.db', 'DIFY_DATABASE_URL'), `DIFY_DATABASE_URL=sqlite:…: ${expected}`);
+    assert.equal(
+      problemOf('postgres://ann:s3cret@h/dify?sslmod=disable', 'DIFY_DATABASE_URL'),
+      'DIFY_DATABASE_URL=postgres://h/dify: the option sslmod is not supported',
+    );
   });
 
   it('rejects what is no address', () => {

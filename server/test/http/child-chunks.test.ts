@@ -576,7 +576,7 @@ onEveryEngine('child chunks', (engine) => {
       assert.match(text, /^HTTP\/1\.1 415 /);
     });
 
-    for (const size of [MiB + 1, 5_000_000, 8 * MiB]) {
+    for (const size of [MiB + 1, 9 * MiB]) {
       for (const chunked of [false, true]) {
         it(`413: a client that sends all ${size} bytes ${chunked ? 'chunked' : 'by length'} gets the response`, async () => {
           const tenant = await createTenant();

@@ -151,14 +151,6 @@ onOneEngine('logs and metrics', (engine) => {
       assert.equal(line.key_id, one.keyIds.app);
     });
 
-    it('exist for a path with invalid percent-encoding, which is also counted', async () => {
-      const { response, line } = await requestAndLine(service, 'GET', '/v1/%zz');
-      assert.equal(response.status, 400);
-      assert.deepEqual([line.method, line.status, line.key_id], ['GET', 400, null]);
-      const metrics = (await service.request('GET', '/metrics', { key: admin })).text;
-      assert.match(metrics, /^backscroll_http_requests_total\{(?=.*route="unmatched").*status="400".*\} [1-9]/m);
-    });
-
     it('do not contain an unknown path', async () => {
       const { line } = await requestAndLine(service, 'GET', '/some-private-path/of-a-user');
       assert.equal(line.status, 404);

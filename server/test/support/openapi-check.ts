@@ -74,7 +74,7 @@ export function checkResponse(method: string, url: string, response: TestRespons
   const found = operation.responses[status];
   const describedResponse =
     found && '$ref' in found ? document.components.responses[found.$ref.split('/').pop() ?? ''] : found;
-  // Invalid percent-encoding is rejected before routing, so it can happen on any path.
+  // Repeated headers are rejected before routing, so it can happen on any path.
   if (describedResponse === undefined) {
     const isBadRequest = method === 'HEAD' ? status === 400 : body?.code === 'bad_request';
     return assert.ok(isBadRequest, `${method} ${path}: ${status} is not described`);

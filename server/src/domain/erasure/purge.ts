@@ -33,7 +33,8 @@ export async function purge(
   if (isDry) return { ...counts, audit_id: null };
   const erased = await erasure.erase(selection, { action: 'purge', key_id, now });
   await erasure.clean();
-  return { held: counts.held, ...erased };
+  const { audit_id, ...erasedCounts } = erased;
+  return { ...erasedCounts, held: counts.held, audit_id };
 }
 
 /** Throws if the conversation or the app does not exist. A user may have no conversations. */

@@ -161,7 +161,8 @@ async function drop(request: FastifyRequest, reply: FastifyReply): Promise<void>
   const { socket } = raw;
   // A client with a valid key may finish an upload of any length, and then read what was wrong with it.
   const isUpload = request.caller !== null && request.routeOptions.config.isUpload === true;
-  let bytes = 0;
+  // A body of a known length is rejected before any of it is read: then its rest includes what a body may have.
+  let bytes = raw.headers['content-length'] === undefined ? 0 : -limits.bodyBytesMax;
   const timer = setTimeout(() => socket.destroy(), limits.drainMillisMax).unref();
   raw.on('data', (chunk: Buffer) => {
     bytes += chunk.length;

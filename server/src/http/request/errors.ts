@@ -105,8 +105,6 @@ export function writeOverloaded(response: ServerResponse, id: string): void {
 function publicError(error: FastifyError | Error): ServiceError {
   if (error instanceof ServiceError) return error;
   switch ((error as FastifyError).code) {
-    case 'FST_ERR_BAD_URL':
-      return new ServiceError('bad_request', 'the path is not valid percent-encoding');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new ServiceError('unsupported_media_type', 'this content type is not supported');
     case 'ECONNRESET':

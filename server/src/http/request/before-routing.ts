@@ -1,0 +1,51 @@
+import type { IncomingMessage } from 'node:http';
+import { ServiceError } from '../../domain/errors.ts';
+
+/** Checks of a request before it is routed, and the URL by which it is routed. */
+
+/** Headers that decide how a request is parsed, or who sent it. If repeated, they would be ambiguous. */
+const singleHeaders = { host: 'Host', authorization: 'Authorization', 'content-type': 'Content-Type' };
+
+/** Checks the raw headers: Node's `headers` object drops or joins repeated ones. */
+export function requireUnambiguousHeaders(request: IncomingMessage): void {
+  const { httpVersion, rawHeaders } = request;
+  const seen = new Set<string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] as string).toLowerCase();
+    if (!(name in singleHeaders)) continue;
+    if (seen.has(name)) throw headerCountError(name as keyof typeof singleHeaders);
+    seen.add(name);
+  }
+  if (!seen.has('host') && httpVersion === '1.1') throw headerCountError('host');
+  if (hasUnknownCoding(request)) throw new ServiceError('not_implemented', 'Transfer-Encoding must be chunked');
+}
+
+/** Node accepts other codings before `chunked`, and some names that end in it, but does not decode them. */
+export function hasUnknownCoding({ headers }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding'];
+  return coding !== undefined && !/^\s*chunked\s*$/i.test(coding);
+}
+
+const headerCountError = (name: keyof typeof singleHeaders) =>
+  new ServiceError('bad_request', `the request must have one ${singleHeaders[name]} header`);
+
+/** `GET http://host/path` requests `/path`. */
+function originForm(url: string): string {
+  if (url.startsWith('/')) return url;
+  const rest = url.replace(/^https?:\/\/[^/?#]*/i, '');
+  return rest === '' || rest.startsWith('?') ? `/${rest}` : rest;
+}
+
+/** In a path that cannot be decoded, `%` is taken as it is: the path names nothing, and is rejected like others, after the key check. */
+function decodable(url: string): string {
+  const [path = ''] = url.split('?', 1);
+  if (!path.includes('%')) return url;
+  try {
+    decodeURIComponent(path);
+    return url;
+  } catch {
+    return path.replaceAll('%', '%25') + url.slice(path.length);
+  }
+}
+
+export const routedUrl = ({ url = '/' }: IncomingMessage): string => decodable(originForm(url));
