@@ -1,12 +1,11 @@
 import { Icon, type IconName } from '../shared/controls.ts';
 import { el, h, useEffect, useId, useState } from '../shared/dom.ts';
-import { Marked, plain } from './components/marked-text.ts';
+import { Marked, matchesIn, plain, wordsOf } from './components/marked-text.ts';
 import { Dialog } from './components/ui.ts';
 import { type CursorPage, useAll, useReading } from './hooks/requests.ts';
 import { useSettled } from './hooks/use-settled.ts';
 import { hrefOfHit, withoutRepeats } from './knowledge/level.ts';
 import { pathOf, request } from './state/api.ts';
-import { matchesIn, wordsOf } from './state/highlight.ts';
 import { hrefOf, hrefWith } from './state/route.ts';
 import type { App, Dataset, KnowledgeHit, SearchHit, User } from './state/types.ts';
 import { views } from './views.ts';

@@ -4,7 +4,7 @@ import { ErrorNote } from './components/ui.ts';
 import { Shell } from './shell.ts';
 import { SignIn } from './sign-in.ts';
 import { type ApiError, request, whenSignedOut } from './state/api.ts';
-import { noSession, SessionContext } from './state/session.ts';
+import { noSession, SessionContext } from './state/route.ts';
 import type { ConsoleSession } from './state/types.ts';
 
 /** Shows the console if there is a session, else the form to sign in. */

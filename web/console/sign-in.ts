@@ -33,7 +33,7 @@ export function SignIn({ enter, note, token }: Props) {
   };
   return el('main.alone', [
     el('div.sign-in.stack', [
-      el('header.stack.tight', [
+      el('header.stack', [
         h(Mark, null),
         el('h1', 'Backscroll'),
         el('p.soft', 'Conversations, knowledge bases and models of your AI apps, on your own server.'),

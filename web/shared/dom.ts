@@ -4,7 +4,7 @@ import { type ComponentChildren, h, type JSX, type VNode } from 'preact';
 export * from 'preact';
 export * from 'preact/hooks';
 
-/** An element with classes and no other properties: `el('div.card.stack', child)`. */
+/** An element with classes and no other properties: `el('div.card.stack', child)`. Children that need several lines are a list. */
 export function el(selector: string, ...children: ComponentChildren[]): VNode {
   const [tag = '', ...classes] = selector.split('.');
   return h(tag, classes.length === 0 ? null : { class: classes.join(' ') }, ...children);

@@ -81,9 +81,12 @@ const periods: Options = [
 ];
 type Options = readonly (readonly [value: string, text: string])[];
 
-/** The newest changes with these filters, and the way to the others. */
-export function RecentActivity({ title, filters }: { title?: string; filters: Filters }) {
+type RecentProps = { title?: string; filters: Filters; isOptional?: boolean };
+
+/** The newest changes with these filters, and the way to the others. `isOptional`: nothing if there are none. */
+export function RecentActivity({ title, filters, isOptional = false }: RecentProps) {
   const list = useActivity(filters, 10);
+  if (isOptional && list.rows.length === 0 && list.error === undefined) return null;
   const content = [
     h(ActivityTable, { rows: list.rows }),
     list.hasMore

@@ -1,8 +1,8 @@
 import { Select } from '../../shared/controls.ts';
 import { type ComponentChildren, el, h, useState } from '../../shared/dom.ts';
 import type { All } from '../hooks/requests.ts';
-import { contains } from '../state/highlight.ts';
 import { SearchField } from './filters.ts';
+import { contains } from './marked-text.ts';
 import { ErrorNote } from './ui.ts';
 
 export type Pickable = { id: string; name: string; workspace_name?: string };

@@ -1,10 +1,9 @@
 import { Icon } from '../../shared/controls.ts';
 import { button, el, h, useLayoutEffect } from '../../shared/dom.ts';
-import { Marked, plain } from '../components/marked-text.ts';
+import { Marked, matchesIn, plain, wordsOf } from '../components/marked-text.ts';
 import { counted, FirstSteps, ListEnd, money, Time } from '../components/ui.ts';
 import { useResponse } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
-import { matchesIn, wordsOf } from '../state/highlight.ts';
 import { type Filters, hrefWith } from '../state/route.ts';
 import type { ConversationSummary, SearchCounts, SearchHit } from '../state/types.ts';
 import { queryOf } from './search-query.ts';

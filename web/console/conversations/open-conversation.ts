@@ -1,12 +1,12 @@
 import { Icon } from '../../shared/controls.ts';
 import { el, h, useMemo, useRef, useState } from '../../shared/dom.ts';
+import { wordsOf } from '../components/marked-text.ts';
 import { useTitle } from '../components/ui.ts';
 import { type List, useList } from '../hooks/requests.ts';
 import { useMedia } from '../hooks/use-media.ts';
 import { Inspector } from '../messages/inspector.ts';
 import { StepButton } from '../messages/message-actions.ts';
 import { pathOf } from '../state/api.ts';
-import { wordsOf } from '../state/highlight.ts';
 import { type Filters, hrefWith } from '../state/route.ts';
 import { limits } from '../state/server-rules.ts';
 import { useShortcut } from '../state/shortcuts.ts';

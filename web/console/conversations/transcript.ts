@@ -1,10 +1,10 @@
 import { Icon } from '../../shared/controls.ts';
 import { button, el, h, useLayoutEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
+import { highlight } from '../components/marked-text.ts';
 import { counted, ErrorNote } from '../components/ui.ts';
 import { type MessageProps, MessageView } from '../messages/message.ts';
 import { siblingsOf } from '../messages/message-actions.ts';
 import type { ApiError } from '../state/api.ts';
-import { highlight } from '../state/highlight.ts';
 import { daySeconds, timeText } from '../state/times.ts';
 import { History, isGone } from './transcript-history.ts';
 import { Scroll } from './transcript-scroll.ts';

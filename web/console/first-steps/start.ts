@@ -6,9 +6,8 @@ import { ErrorNote, Page } from '../components/ui.ts';
 import { type CursorPage, useAttempt, useReading } from '../hooks/requests.ts';
 import { curlOf } from '../keys/key-labels.ts';
 import { request } from '../state/api.ts';
-import { hrefOf } from '../state/route.ts';
+import { hrefOf, useMayWrite } from '../state/route.ts';
 import { firstStepsPlace } from '../state/scope.ts';
-import { useMayWrite } from '../state/session.ts';
 import type { App, CreatedKey, Key } from '../state/types.ts';
 import { RecordsFile } from './records-file.ts';
 

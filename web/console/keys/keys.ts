@@ -1,12 +1,11 @@
 import { button, type ComponentChildren, el, h, useState } from '../../shared/dom.ts';
 import { FilterChips, FilterSearch } from '../components/filters.ts';
+import { contains } from '../components/marked-text.ts';
 import { type Column, DataTable } from '../components/table.ts';
 import { counted, ListEnd, Page, Time } from '../components/ui.ts';
 import { useAll } from '../hooks/requests.ts';
-import { contains } from '../state/highlight.ts';
-import { hrefOf, useFilters, type ViewProps } from '../state/route.ts';
+import { hrefOf, useFilters, useMayWrite, type ViewProps } from '../state/route.ts';
 import { keyKinds } from '../state/server-rules.ts';
-import { useMayWrite } from '../state/session.ts';
 import type { Key } from '../state/types.ts';
 import { KeyMenu, KeyRevocation } from './key-actions.ts';
 import { KeyCreation } from './key-creation.ts';

@@ -1,12 +1,11 @@
 import { Fold } from '../../shared/controls.ts';
 import { button, h, useEffect, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
 import { RecentActivity } from '../activity/activity.ts';
+import { highlight, wordsOf } from '../components/marked-text.ts';
 import { counted, ListEnd, Time } from '../components/ui.ts';
 import { useList } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
-import { highlight, wordsOf } from '../state/highlight.ts';
-import { hrefOf, useFilters } from '../state/route.ts';
-import { useMayWrite } from '../state/session.ts';
+import { hrefOf, useFilters, useMayWrite } from '../state/route.ts';
 import { useShortcut } from '../state/shortcuts.ts';
 import type { SegmentWithChunks } from '../state/types.ts';
 import { Level, useTrail } from './level.ts';

@@ -1,3 +1,4 @@
+import { Icon, type IconName } from '../../shared/controls.ts';
 import { h, useEffect } from '../../shared/dom.ts';
 import { RecentActivity } from '../activity/activity.ts';
 import { type Column, DataTable } from '../components/table.ts';
@@ -22,9 +23,10 @@ export function View({ rest }: ViewProps) {
 /** Names are short: a page has more of them than of texts. */
 const limit = limits.listRowsMax;
 
-const name = <T extends Dataset | Document>(...above: string[]): Column<T> => ({
+const name = <T extends Dataset | Document>(icon: IconName, ...above: string[]): Column<T> => ({
   title: 'Name',
-  cell: ({ id, name }) => h('a', { class: 'one-line', href: hrefOf('knowledge', ...above, id) }, name || id),
+  cell: ({ id, name }) =>
+    h('a', { class: 'one-line', href: hrefOf('knowledge', ...above, id) }, h(Icon, { name: icon }), name || id),
 });
 const words = <T extends Dataset | Document>(): Column<T>[] => [
   { title: 'Words', count: ({ word_count }) => word_count },
@@ -44,7 +46,7 @@ function Datasets() {
   const workspaces = new Set(list.rows.map(({ workspace_id }) => workspace_id));
   const workspace: Column<Dataset> = { title: 'Workspace', cell: ({ workspace_name }) => workspace_name };
   const columns: readonly Column<Dataset>[] = [
-    name<Dataset>(),
+    name<Dataset>('knowledge'),
     ...(workspaces.size > 1 ? [workspace] : []),
     { title: 'Documents', count: ({ document_count }) => document_count },
     ...words<Dataset>(),
@@ -55,7 +57,7 @@ function Datasets() {
       list,
       nothing: h(FirstSteps, { text: 'There are no datasets yet. A file of records can be dropped in' }),
     }),
-    list.rows.length > 0 && h(RecentActivity, { title: 'Recent changes', filters: { record: 'child_chunk' } }),
+    h(RecentActivity, { title: 'Recent changes', filters: { record: 'child_chunk' }, isOptional: true }),
   ]);
 }
 
@@ -63,13 +65,13 @@ function Documents({ dataset }: { dataset: string }) {
   const list = useList<Document>(pathOf(['admin', 'datasets', dataset, 'documents'], { limit }));
   const { trail, name: title } = useTrail(dataset);
   const columns: readonly Column<Document>[] = [
-    name<Document>(dataset),
+    name<Document>('file', dataset),
     { title: 'Segments', count: ({ segment_count }) => segment_count },
     ...words<Document>(),
   ];
   return h(Level, { title, dataset, trail, meta: sizeOf(list, 'document'), names: list.rows }, [
     h(DataTable<Document>, { label: 'Documents', columns, rows: list.rows, rowKey: ({ id }) => id }),
     h(ListEnd, { list, nothing: 'This dataset has no documents.' }),
-    list.rows.length > 0 && h(RecentActivity, { title: 'Recent changes', filters: { dataset_id: dataset } }),
+    h(RecentActivity, { title: 'Recent changes', filters: { dataset_id: dataset }, isOptional: true }),
   ]);
 }

@@ -1,13 +1,12 @@
 import { Icon } from '../../shared/controls.ts';
 import { type ComponentChildren, el, h } from '../../shared/dom.ts';
 import { Chip, Chips, FilterSearch } from '../components/filters.ts';
-import { Marked } from '../components/marked-text.ts';
+import { Marked, matchesIn, wordsOf } from '../components/marked-text.ts';
 import { type Crumb, counted, ListEnd, listed, Page } from '../components/ui.ts';
 import { useList } from '../hooks/requests.ts';
 import { useRecord } from '../hooks/use-record.ts';
 import { useSettled } from '../hooks/use-settled.ts';
 import { pathOf } from '../state/api.ts';
-import { matchesIn, wordsOf } from '../state/highlight.ts';
 import { hrefOf, hrefWith, useFilters } from '../state/route.ts';
 import type { Dataset, DocumentShown, KnowledgeHit } from '../state/types.ts';
 

@@ -4,7 +4,7 @@ import { By } from '../activity/activity.ts';
 import { ErrorNote, ListEnd, Time } from '../components/ui.ts';
 import { useList, useReading } from '../hooks/requests.ts';
 import { readChunk } from '../state/drafts.ts';
-import { useMayWrite } from '../state/session.ts';
+import { useMayWrite } from '../state/route.ts';
 import type { ChildChunk, ChildChunkRevision } from '../state/types.ts';
 import { Diff } from './diff-view.ts';
 

@@ -1,11 +1,11 @@
 import { Select } from '../../shared/controls.ts';
 import { el, h } from '../../shared/dom.ts';
 import { FilterChips, FilterSearch } from '../components/filters.ts';
+import { contains } from '../components/marked-text.ts';
 import { DataTable } from '../components/table.ts';
 import { FirstSteps, ListEnd, Nothing, Page } from '../components/ui.ts';
 import { type CursorPage, useAll, useReading } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
-import { contains } from '../state/highlight.ts';
 import { hrefOf, useFilters, type ViewProps } from '../state/route.ts';
 import type { Model, WholeModelProvider, Workspace } from '../state/types.ts';
 import { columns, localized, modelKeyOf, modelsOf, modelTypes, Provider } from './model-columns.ts';

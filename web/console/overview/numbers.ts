@@ -1,24 +1,13 @@
 import { el, h } from '../../shared/dom.ts';
 import { brief, whole } from '../components/format-number.ts';
-import { type FilterChange, hrefWith } from '../state/address.ts';
+import { hrefWith } from '../state/address.ts';
 import { daysOf } from '../state/period.ts';
 import { dayText } from '../state/times.ts';
 import type { Overview } from '../state/types.ts';
 import { changeText, isAlike, measuresOf, trendOf, valuesOf } from './measures.ts';
 
-/** `plot` is the measure whose days are drawn, here and in the plot. */
-type Total = {
-  name: string;
-  value: string;
-  change: string;
-  more?: string;
-  trend?: 'better' | 'worse' | undefined;
-  plot: string;
-  filters: FilterChange;
-};
-
-/** The large numbers: one for each measure, and one for the costs in all currencies. */
-export function totalsOf(overview: Overview, app_id?: string): Total[] {
+/** The large numbers: one for each measure, whose days are drawn, and one for the costs in all currencies. */
+export function totalsOf(overview: Overview, app_id?: string) {
   const { totals, from, to } = overview;
   const period = { app_id, from, to };
   const perUser = totals.users === 0 ? '' : `${brief(totals.messages / totals.users)} messages each`;

@@ -20,13 +20,8 @@ export function trafficPlots({ interval_seconds, data }: Traffic) {
   };
 }
 
-type Summary = { figure: string; summary: string };
-
 /** The last hour as a figure for each plot, and words about it. `now` is the last complete interval. */
-export function trafficSummary(
-  { interval_seconds, data }: Traffic,
-  locale?: string,
-): Record<'requests' | 'latency' | 'errors', Summary> {
+export function trafficSummary({ interval_seconds, data }: Traffic, locale?: string) {
   const all = (value: (slot: TrafficInterval) => number) => data.reduce((sum, slot) => sum + value(slot), 0);
   const requests = all((slot) => slot.requests);
   const rejected = all((slot) => slot.client_errors);

@@ -1,4 +1,4 @@
-import { useCallback, useLayoutEffect, useState } from '../../shared/dom.ts';
+import { createContext, useCallback, useContext, useLayoutEffect, useState } from '../../shared/dom.ts';
 import { type FilterChange, type Filters, pathOf, type Route, readFilters, readRoute, withFilters } from './address.ts';
 import { mayLeave } from './drafts.ts';
 import type { ConsoleSession } from './types.ts';
@@ -59,3 +59,9 @@ export function useFilters(): FilterAccess {
   }, []);
   return { filters: readFilters(hash), setFilters, hrefOfFilters: (change) => withFilters(hash, change) };
 }
+
+export const noSession: ConsoleSession = { key_id: '', name: '', expires_at: 0, read_only: false };
+export const SessionContext = createContext(noSession);
+
+/** Whether the session allows writes: else no view offers them. */
+export const useMayWrite = (): boolean => !useContext(SessionContext).read_only;

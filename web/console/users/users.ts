@@ -8,9 +8,8 @@ import { cost, ErrorNote, Facts, FirstSteps, ListEnd, listed, Page, Section, Tim
 import { type CursorPage, useAttempt, useList, useReading } from '../hooks/requests.ts';
 import { useSettled } from '../hooks/use-settled.ts';
 import { pathOf, request } from '../state/api.ts';
-import { hrefOf, hrefWith, useFilters, type ViewProps } from '../state/route.ts';
+import { hrefOf, hrefWith, useFilters, useMayWrite, type ViewProps } from '../state/route.ts';
 import { limits } from '../state/server-rules.ts';
-import { useMayWrite } from '../state/session.ts';
 import type { ConversationSummary, User } from '../state/types.ts';
 import { Erasure } from './erasure.ts';
 
