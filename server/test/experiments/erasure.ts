@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { newFolder, newScope, run, type ServerProcess, sendRequest, serveWithWorkers } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson } from '../support/harness.ts';
 import { indexFaults, indexFinding } from './support/commands.ts';
@@ -183,6 +184,9 @@ export async function purgeUnderLoad(
   }
 }
 
+/** Each edit adds to its history. The file, which a purge makes smaller, must not grow by as much meanwhile. */
+const editMillis = 20;
+
 type TrafficOptions = { app: string; admin: string; knowledge: string; path: string; otherUser: User };
 
 /** Reads pages and exports of the user who is not purged, and writes, until it is ended. A write may get 503 for a while. */
@@ -211,6 +215,7 @@ function startTraffic(
     return status === 200 && text.endsWith('}\n') ? undefined : `export ${status}`;
   };
   const edit = async (at: number) => {
+    await sleep(editMillis);
     const { status } = await sendRequest(base, path, knowledge, { method: 'PATCH', json: { content: `text ${at}` } });
     return status === 200 || status === 503 ? undefined : `edit ${status}`;
   };
