@@ -119,7 +119,7 @@ describe('the format of the log', () => {
     for (const line of log.trim().split('\n')) assert.match(line, /^\d\d:\d\d:\d\d \S/);
   });
 
-  it('is JSON on a terminal with LOG_FORMAT=json; a database that exists is not created', async (t) => {
+  itLong('is JSON on a terminal with LOG_FORMAT=json; a database that exists is not created', async (t) => {
     const cwd = await newFolder(t);
     assert.equal((await call(['migrate'], { cwd })).code, 0);
     const serving = await serve(t, { cwd, env: { LOG_FORMAT: 'json' }, ...(await onTerminal(cwd)) });

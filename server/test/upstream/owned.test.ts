@@ -6,6 +6,7 @@ import { startProxy, summarize } from '../store/recording-proxy.ts';
 import { newFolder, serveWithWorkers } from '../support/cli-helpers.ts';
 import { difyId, ids, tokens } from '../support/dify-database.ts';
 import { itOnOneEngine, onEveryEngine } from '../support/harness.ts';
+import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 import { connectToBothWorkers } from '../support/workers/connections.ts';
 import { chunked, eventOf, FakeDify, idsIn, json, page, read, send, streamHead } from './fake-dify.ts';
@@ -303,7 +304,7 @@ describe('a page that is served in front of a Dify installation', () => {
 });
 
 describe('two instances with two workers each, in front of a Dify installation', () => {
-  it('have a message before the client sees its end, whichever of them is read', async (t) => {
+  itLong('have a message before the client sees its end, whichever of them is read', async (t) => {
     const dify = await FakeDify.start(t, 'postgres');
     const { load } = await dify.serveCopied();
     const admin = `admin-${'a'.repeat(43)}`;
