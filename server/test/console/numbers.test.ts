@@ -200,6 +200,8 @@ describe('an overview', () => {
     ]);
     const trends = totalsOf(overview).map(({ trend }) => trend);
     assert.deepEqual(trends, ['better', undefined, undefined, undefined, 'better', 'worse']);
+    const launched = totalsOf({ ...overview, before: { ...overview.before, messages: 1 } });
+    assert.equal(launched[0]?.change, 'up from 1', 'the percentage of a first message says nothing');
     const empty = totalsOf({ ...overview, totals: none, before: none });
     assert.deepEqual(
       empty.map(({ value }) => value),

@@ -81,7 +81,7 @@ function NoMatch({ filters }: { filters: Filters }) {
     el('strong', 'Nothing matches.'),
     el('span', filters.q === undefined ? 'No message has all of these filters.' : `No message has “${filters.q}”.`),
     suggestion && link('primary', { ...filters, q: suggestion }, `Search for “${suggestion}”`),
-    link('', {}, 'Clear the filters'),
+    link('', {}, Object.keys(filters).join() === 'q' ? 'Clear the search' : 'Clear the filters'),
   ];
 }
 

@@ -78,6 +78,9 @@ export function valuesOf({ value }: Measure, days: readonly OverviewDay[], names
   return names.map((name) => value(byDay.get(name) ?? none));
 }
 
+/** With a larger gain than this factor, its percentage says nothing. */
+const largestGain = 10;
+
 /**
  * A value compared with the period before: `+12% from 340`, nothing without a value before. A share says of how many, and is
  * compared in percentage points.
@@ -87,6 +90,7 @@ export function changeText({ value, part, format }: Measure, { totals, before }:
   const change = (text: string) => `${now > earlier ? '+' : '−'}${text} from ${format(earlier)}`;
   if (part === undefined) {
     if (earlier === 0) return '';
+    if (now > largestGain * earlier) return `up from ${format(earlier)}`;
     return now === earlier ? 'no change' : change(percent(Math.abs(now - earlier), Math.abs(earlier)));
   }
   if (totals.messages === 0) return '';
