@@ -89,7 +89,7 @@ describe('DATABASE_URL', () => {
       assert.equal(problemOf(`postgres://ann:s3cretw0rd@h1,h2/db?${options}`), `${start}${problem}`);
   });
 
-  it('rejects what is no address of a Dify database, without the password', () => {
+  it('rejects what is no address of the database of a Dify installation, without the password', () => {
     const expected = 'must be postgres://USER:PASSWORD@HOST:PORT/DATABASE';
     assert.equal(problemOf('x', 'DIFY_DATABASE_URL'), `DIFY_DATABASE_URL=x: ${expected}`);
     assert.equal(

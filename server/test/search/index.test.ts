@@ -70,6 +70,28 @@ onEveryEngine('the index of the search', (engine) => {
     }
   });
 
+  it('keeps apart messages of two conversations with the same ids', async () => {
+    const conversations = [conversationOf('Ida'), conversationOf('Ida')];
+    const ids = [randomUUID(), randomUUID()].sort();
+    const textOf = (at: number, nth: number, query: string) => ({
+      ...message(conversations[at]?.id ?? '', 15 + nth, { query, answer: '' }),
+      id: ids[nth],
+    });
+    const all = [textOf(0, 0, 'osprey'), textOf(0, 1, 'osprey'), textOf(1, 0, 'osprey'), textOf(1, 1, 'osprey')];
+    const changed = [textOf(0, 0, 'osprey nest'), textOf(1, 1, 'osprey nest')];
+    await service.load([...conversations, ...all]);
+    await service.index();
+    await service.load(changed);
+    await service.index();
+    assert.deepEqual((await found({ q: 'osprey' })).sort(), [ids[0], ids[0], ids[1], ids[1]]);
+    for (const { conversation_id, id } of changed) {
+      const path = `/admin/apps/${one.ids.app}/conversations/${conversation_id}/messages/${id}`;
+      assert.equal((await service.request('DELETE', path, { key: admin })).status, 204);
+    }
+    await service.index();
+    assert.deepEqual((await found({ q: 'osprey' })).sort(), ids);
+  });
+
   it('follows replaced texts, moved messages, users, deletion and undeletion', async () => {
     const conversation = conversationOf('Bea Bloom');
     const sent = message(conversation.id, 20, { query: 'heron', answer: '' });

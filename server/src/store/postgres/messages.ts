@@ -71,10 +71,7 @@ export const messages: MessageTables = {
       writeMessages,
       written.map((one) => messageValues(one, one.message.doc.toString())),
     );
-    if (stored.length === 0) return;
-    const conversations = [...new Set(stored.map(({ conversation_id }) => conversation_id))];
-    const ids = stored.map(({ id }) => id);
-    yield* execute(eraseReplaced, conversations, ids);
+    if (stored.length > 0) yield* eraseReplaced(stored);
   },
 
   *updateActivity(conversation_ids) {

@@ -46,11 +46,10 @@ const writeEntries = `
   ON CONFLICT (conversation_id, id) DO UPDATE SET position = excluded.position, created_at = excluded.created_at,
     "user" = excluded."user", cost = excluded.cost, latency = excluded.latency, waits_until = excluded.waits_until,
     tokens = excluded.tokens`;
-/** Parameters: conversation ids, ids. */
-const deleteEntries = 'DELETE FROM search_messages WHERE conversation_id = ANY(?) AND id = ANY(?)';
-/** To be run after the texts were replaced. Parameters: conversation ids, message ids. */
-export const eraseReplaced = `
-  UPDATE search_messages SET tokens = NULL WHERE conversation_id = ANY(?) AND id = ANY(?) AND tokens IS NOT NULL`;
+/** Two conversations may have messages of the same id. The first two conditions find the shards and the rows. Parameters: `keyLists`. */
+const isKey = `conversation_id = ANY(?) AND id = ANY(?) AND conversation_id || ' ' || id = ANY(?)`;
+const deleteEntries = `DELETE FROM search_messages WHERE ${isKey}`;
+const clearTokens = `UPDATE search_messages SET tokens = NULL WHERE ${isKey} AND tokens IS NOT NULL`;
 const writeChunk = `
   INSERT INTO search_chunks (position, dataset_id, kind, id, tokens)
   VALUES (?, ?, ?, ?, array_to_tsvector(CAST(? AS text[])))
@@ -60,6 +59,15 @@ const messageKeyOf = ({ conversation_id, id }: MessageKey): string => `${convers
 const conversationsOf = (messages: readonly MessageKey[]): string[] => [
   ...new Set(messages.map(({ conversation_id }) => conversation_id)),
 ];
+const keyLists = (messages: readonly MessageKey[]): string[][] => [
+  conversationsOf(messages),
+  messages.map(({ id }) => id),
+  messages.map(messageKeyOf),
+];
+
+/** To be run after the texts were replaced. */
+export const eraseReplaced = (messages: readonly MessageKey[]): Write<number> =>
+  execute(clearTokens, ...keyLists(messages));
 
 type Options = {
   /** At most this many messages are found at once. */
@@ -97,12 +105,7 @@ export const indexTables = ({ findMax, groupsOf, deletesFirst = false }: Options
 
   *remove(messages) {
     const removed = messages.filter(({ isGone, position }) => isGone || (deletesFirst && position !== null));
-    if (removed.length === 0) return;
-    yield* execute(
-      deleteEntries,
-      conversationsOf(removed),
-      removed.map(({ id }) => id),
-    );
+    if (removed.length > 0) yield* execute(deleteEntries, ...keyLists(removed));
   },
 
   *add(messages) {
