@@ -12,7 +12,7 @@ import type { Reader, Snapshot, Value } from '../engine.ts';
 import { pageOfRows } from '../large-responses.ts';
 import type { Statement } from '../statement.ts';
 import type { PostgresPool } from './pool.ts';
-import { bytesColumn } from './row-bytes.ts';
+import { bytesColumn, freeRowBytes } from './row-bytes.ts';
 import * as postgres from './statements.ts';
 
 /** A row for each message, newest first, or one row without a message. */
@@ -88,6 +88,7 @@ export function joinMessages(rows: readonly PageRow[], { limit, page_order }: Pa
     if (offset > 0) offset += docs.write(messageSeparator, offset, 'latin1');
     offset += text.copy(docs, offset);
   }
+  freeRowBytes(rows);
   return { docs, next };
 }
 

@@ -37,6 +37,19 @@ export function readRowBytes(client: pg.Client): void {
   };
 }
 
+/**
+ * Releases what the rows were received in, of which nothing may be used any more. Otherwise it would be collected with the whole
+ * heap, every few hundred pages. A connection runs one statement at a time, so no other statement has rows in it.
+ */
+export function freeRowBytes(rows: readonly { [bytesColumn]: Buffer | null }[]): void {
+  let last: ArrayBufferLike | undefined;
+  for (const row of rows) {
+    const received = row[bytesColumn]?.buffer;
+    if (received !== last && received !== undefined) (received as ArrayBuffer).transfer(0);
+    last = received ?? last;
+  }
+}
+
 function readFields(content: Buffer, bytesAt: number): (string | Buffer | null)[] {
   const fields = new Array<string | Buffer | null>(content.readInt16BE(0));
   let at = 2;
@@ -52,6 +65,14 @@ function readFields(content: Buffer, bytesAt: number): (string | Buffer | null)[
     at = end;
   }
   return fields;
+}
+
+/** In memory that is not shared with other buffers, as that of `Buffer.concat` would be. */
+function joinParts(parts: readonly Buffer[], length: number): Buffer {
+  const joined = Buffer.allocUnsafeSlow(length);
+  let offset = 0;
+  for (const part of parts) offset += part.copy(joined, offset);
+  return joined;
 }
 
 /** Separates rows from other messages, in the order in which they arrive. */
@@ -76,7 +97,7 @@ class MessageSplitter {
       this.#held += Math.min(missing, rest.length);
       if (this.#held < this.#needed) return;
       rest = rest.subarray(missing);
-      const start = Buffer.concat(this.#parts, this.#held);
+      const start = joinParts(this.#parts, this.#held);
       [this.#parts, this.#held] = [[], 0];
       // This is a whole message, or only its header, which tells the length.
       this.#split(start);
