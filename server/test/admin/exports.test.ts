@@ -5,7 +5,7 @@ import { call, newFolder, newScope } from '../support/cli-helpers.ts';
 import {
   makeTwoTenants,
   message,
-  newDatabaseUrl,
+  newMigratedUrl,
   onEveryEngine,
   type Service,
   startService,
@@ -79,7 +79,7 @@ onEveryEngine('exports with filters', (engine) => {
     const scope = newScope();
     try {
       const cwd = await newFolder(scope);
-      const { url, remove } = await newDatabaseUrl(engine);
+      const { url, remove } = await newMigratedUrl(engine);
       scope.after(remove);
       const command = (args: string[], stdin = '') => call(args, { cwd, env: { DATABASE_URL: url }, stdin });
       const all = (await get('/admin/records')).text;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { exportOf } from '../dify/runs.ts';
-import { makeTwoTenants, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, newMigratedUrl, type Service, startService } from '../support/harness.ts';
 
 /** Forwards connections to PostgreSQL. It can close the next one that has sent some text, without the response. */
 class DatabaseProxy {
@@ -54,10 +54,10 @@ describe('a write whose COMMIT succeeds, but whose response from PostgreSQL is l
   const { one, records } = makeTwoTenants();
   const { ids, keys } = one;
   let service: Service;
-  let database: Awaited<ReturnType<typeof newDatabaseUrl>>;
+  let database: Awaited<ReturnType<typeof newMigratedUrl>>;
   let proxy: DatabaseProxy;
   before(async () => {
-    database = await newDatabaseUrl('postgres');
+    database = await newMigratedUrl('postgres');
     const url = new URL(database.url);
     proxy = new DatabaseProxy(Number(url.port || 5432), url.hostname);
     url.hostname = '127.0.0.1';

@@ -15,7 +15,7 @@ import {
   sendRequest,
   serve,
 } from '../support/cli-helpers.ts';
-import { type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl, onOneEngine } from '../support/harness.ts';
+import { type Engine, makeTwoTenants, message, ndjson, newMigratedUrl, onOneEngine } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 type Written = { key_id: string | null; action: string; record: string; count: number; ids: string[] };
@@ -25,7 +25,7 @@ type Entry = Written & { at: number; key_name: string | null; names: (string | n
 async function startInstallation(engine: Engine) {
   const scope = newScope();
   const cwd = await newFolder(scope);
-  const { url, remove } = await newDatabaseUrl(engine);
+  const { url, remove } = await newMigratedUrl(engine);
   scope.after(remove);
   const env: Settings = { DATABASE_URL: url };
   const world = makeTwoTenants();

@@ -20,6 +20,7 @@ import {
   withFileSizeLimit,
 } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson, startService } from '../support/harness.ts';
+import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 const database = 'data/backscroll.db';
@@ -42,7 +43,7 @@ function assertFailed({ code, stdout, stderr }: CommandResult, expected: RegExp)
 }
 
 describe('backup', { concurrency: 3 }, () => {
-  it('is complete and consistent under constant writes, and can be restored', async () => {
+  itLong('is complete and consistent under constant writes, and can be restored', async () => {
     for (const { promise, measured, holds } of await backUpUnderLoad({ messages: 500, writers: 2, backups: 3 })) {
       assert.ok(holds, `${promise}: ${measured}`);
     }
@@ -69,7 +70,7 @@ describe('backup', { concurrency: 3 }, () => {
     for (const [, , age = ''] of found) assert.ok(Number(age) >= 3_600 && Number(age) < 3_600 + 600, age);
   });
 
-  it('is a single file that only its owner can read, and replaces an older one', async (t) => {
+  it('is a complete copy in a single file that only its owner can read, and replaces an older one', async (t) => {
     const cwd = await newDatabase(t, makeTwoTenants().records);
     await writeFile(join(cwd, 'out.db'), 'an older backup', { mode: 0o644 });
     const before = readdirSync(join(cwd, 'data'));
@@ -77,6 +78,10 @@ describe('backup', { concurrency: 3 }, () => {
     assert.equal(statSync(join(cwd, 'out.db')).mode & 0o777, 0o600);
     assert.deepEqual(readdirSync(cwd).sort(), ['data', 'out.db']);
     assert.deepEqual(readdirSync(join(cwd, 'data')), before);
+    const exported = assertSuccess(await call(['export'], { cwd }));
+    assert.match(exported, /chunk text/);
+    const restored = { DATABASE_URL: 'sqlite:out.db' };
+    assert.equal(assertSuccess(await call(['export'], { cwd, env: restored })), exported);
     await symlink('out.db', join(cwd, 'link'));
     await writeFile(join(cwd, 'out.db'), '');
     assertSuccess(await call(['backup', 'link'], { cwd }));

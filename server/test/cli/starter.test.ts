@@ -11,6 +11,7 @@ import {
   call,
   newFolder,
   newScope,
+  oneLine,
   onTerminal,
   run,
   type ServerProcess,
@@ -18,7 +19,7 @@ import {
   serve,
 } from '../support/cli-helpers.ts';
 import { ndjson } from '../support/harness.ts';
-import { firstOrAll, itLong } from '../support/long.ts';
+import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 const kinds = { app: 'app', knowledge: 'dataset', writer: 'writer', admin: 'admin' };
@@ -85,7 +86,8 @@ describe('serve --starter on a new database', () => {
     const PORT = String((listener.address() as net.AddressInfo).port);
     const { code, stderr } = await run(['serve', '--starter'], { cwd, env: { PORT } });
     assert.equal(code, 1);
-    assert.match(stderr, /already in use on 127\.0\.0\.1; choose another PORT$/m);
+    assert.match(stderr, oneLine);
+    assert.match(stderr, new RegExp(`PORT=${PORT}: already in use on 127\\.0\\.0\\.1; choose another PORT$`, 'm'));
     assert.equal(await exportAll(cwd), '');
     serving = await serve(scope, { cwd, args: ['--starter'] });
     output = await outputWithWelcome(serving);
@@ -222,12 +224,12 @@ describe('serve --starter on a new database', () => {
 });
 
 describe('serve --starter', () => {
-  it('adds nothing to a database with any record', async (t) => {
+  itLong('adds nothing to a database with any record', async (t) => {
     const existing = [
       [{ record: 'api_key', kind: 'admin', name: 'only a key', secret: makeSecret('admin') }],
       [{ record: 'workspace', id: crypto.randomUUID(), name: 'only a workspace' }],
     ];
-    for (const records of firstOrAll(existing)) {
+    for (const records of existing) {
       const cwd = await newFolder(t);
       assert.equal((await call(['import', '-'], { cwd, stdin: ndjson(records) })).code, 0);
       const before = await exportAll(cwd);
@@ -247,13 +249,16 @@ describe('serve --starter', () => {
     assert.doesNotMatch(serving.output(), /curl|\/console/);
   });
 
-  it('is not needed for the URLs of the console and the reference: serve alone prints them on a terminal', async (t) => {
-    const cwd = await newFolder(t);
-    const serving = await serve(t, { cwd, ...(await onTerminal(cwd)) });
-    await serving.end('SIGTERM');
-    for (const page of ['console', 'docs']) assert.match(serving.output(), new RegExp(`${serving.base}/${page}\\b`));
-    assert.match(serving.output(), /: npx backscroll keys create --kind admin --name NAME$/m);
-    assert.equal(await exportAll(cwd), '');
-    assert.doesNotMatch(serving.output(), anySecret);
-  });
+  itLong(
+    'is not needed for the URLs of the console and the reference: serve alone prints them on a terminal',
+    async (t) => {
+      const cwd = await newFolder(t);
+      const serving = await serve(t, { cwd, ...(await onTerminal(cwd)) });
+      await serving.end('SIGTERM');
+      for (const page of ['console', 'docs']) assert.match(serving.output(), new RegExp(`${serving.base}/${page}\\b`));
+      assert.match(serving.output(), /: npx backscroll keys create --kind admin --name NAME$/m);
+      assert.equal(await exportAll(cwd), '');
+      assert.doesNotMatch(serving.output(), anySecret);
+    },
+  );
 });

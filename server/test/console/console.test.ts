@@ -17,6 +17,7 @@ import {
   signOut,
 } from '../support/browser.ts';
 import { makeTwoTenants, onOneEngine, type Service, startService } from '../support/harness.ts';
+import { describeLong } from '../support/long.ts';
 import { until, untilEqual } from '../support/until.ts';
 
 /** A view reads the service through its API alone, which other tests prove on every engine. */
@@ -249,7 +250,7 @@ onOneEngine('the views of the console', (engine) => {
   });
 });
 
-describe('the frame of the console, with scrollbars', () => {
+describeLong('the frame of the console, with scrollbars', () => {
   const { admin, records } = makeTwoTenants();
   let service: Service;
   let browser: Browser;

@@ -5,6 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import {
   type ConsoleTab,
   checkAccessibility,
+  checkAccessibilityOfVariant,
   highlightsOf,
   openBrowser,
   openConsole,
@@ -13,6 +14,7 @@ import {
   scrollsHorizontally,
 } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
+import { firstOrAll, isLong } from '../support/long.ts';
 import { until, untilEqual, untilMatch } from '../support/until.ts';
 
 const day = 86_400;
@@ -118,7 +120,7 @@ describe('finding a conversation in the console', () => {
     // The keys begin again after the last one.
     await pressShortcut(page, ']');
     await isAt(page, idAt(0, 50));
-    for (const key of ['Enter', 'Escape']) {
+    for (const key of firstOrAll(['Enter', 'Escape'])) {
       await pressShortcut(page, '/');
       await page.keyboard.press(key);
       await untilEqual(() => page.evaluate<string>('document.activeElement.ariaLabel'), 'Transcript', key);
@@ -218,7 +220,8 @@ describe('finding a conversation in the console', () => {
     const field = page.getByRole('searchbox');
     await readsAll('q=questio', () => field.fill('questio'));
     await readsAll('q=question', () => field.fill('question'));
-    await readsAll('q=question&from=1', () => page.goto('/console#/conversations?q=question&from=1').then());
+    if (isLong)
+      await readsAll('q=question&from=1', () => page.goto('/console#/conversations?q=question&from=1').then());
     assert.deepEqual(pageErrors, []);
   });
 
@@ -265,12 +268,13 @@ describe('finding a conversation in the console', () => {
   it('shows the list on a phone, and a hit after a tap', async () => {
     const { page, pageErrors } = await open({ viewport: phone, colorScheme: 'dark' });
     await page.getByRole('searchbox').fill('hafen');
-    await entriesOf(page).nth(2).waitFor();
-    await checkAccessibility(page);
+    // Before the search, the list has these and others.
+    await untilEqual(() => namesOf(page), ['about user-8811', 'about User-8812', 'about user-8813']);
+    await checkAccessibilityOfVariant(page);
     assert.ok(!(await scrollsHorizontally(page)));
     await entriesOf(page).nth(1).click();
     await isAt(page, idAt(1, 250));
-    await checkAccessibility(page);
+    await checkAccessibilityOfVariant(page);
     assert.ok(!(await scrollsHorizontally(page)));
     await page.getByRole('link', { name: 'Back to conversations' }).click();
     await entriesOf(page).nth(2).waitFor();

@@ -6,8 +6,9 @@ import { chunkAt, hostile, ids, KnowledgeFixture, startEdit } from '../support/k
 import { isLong } from '../support/long.ts';
 import { until, untilEqual, untilMatch } from '../support/until.ts';
 
-/** A state of a view that is checked in both themes and at every width. */
+/** States of a view that is checked in both themes and at every width: one with most parts, and others. */
 const checkState = isLong ? checkInBothThemes : checkAccessibility;
+const checkOtherState = isLong ? checkInBothThemes : async () => undefined;
 
 describe('knowledge in the console', () => {
   let fixture: KnowledgeFixture;
@@ -268,10 +269,10 @@ describe('knowledge in the console', () => {
     const { entry, field, button } = await startEdit(page, 12);
     await field.fill('x'.repeat(100_001));
     await entry.getByRole('alert').waitFor();
-    await checkState(page, entry);
+    await checkOtherState(page, entry);
     await field.fill('This is what I wrote');
     await button('Review').click();
-    await checkState(page, entry);
+    await checkOtherState(page, entry);
     await fixture.editElsewhere(12, 'That is what they wrote');
     await button('Save').click();
     await button('Discard mine').waitFor();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { type ConsoleTab, checkAccessibility, openBrowser, openConsole } from '../support/browser.ts';
+import { type ConsoleTab, checkAccessibilityOfVariant, openBrowser, openConsole } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { visitConversation } from '../support/transcript-scripts.ts';
 import { until, untilEqual, untilMatch } from '../support/until.ts';
@@ -122,7 +122,7 @@ describe('the console, while records change', () => {
     assert.equal(await stale.count(), 0);
     await until(() => requests >= 2);
     await stale.waitFor();
-    await checkAccessibility(page);
+    await checkAccessibilityOfVariant(page);
     network = 'up';
     await stale.waitFor({ state: 'detached' });
     // A connection on which nothing arrives is dead, although no one has closed it.

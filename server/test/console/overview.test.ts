@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { trafficSummary } from '../../../web/console/overview/traffic.ts';
-import { checkInBothThemes, desktop, openBrowser, openTab, signIn } from '../support/browser.ts';
+import { checkAccessibility, checkInBothThemes, desktop, openBrowser, openTab, signIn } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { untilEqual, untilMatch } from '../support/until.ts';
 
@@ -274,6 +274,9 @@ describe('Overview in the console', () => {
     await page.goto('/console#/overview?days=7');
     await plot('Messages per day').getByText('As a table').click();
     await checkInBothThemes(page);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await checkAccessibility(page);
+    await page.emulateMedia({ colorScheme: 'light' });
     assert.deepEqual(pageErrors, []);
   });
 });

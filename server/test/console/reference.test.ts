@@ -6,6 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import type { Secrets } from '../../src/cli/starter.ts';
 import {
   checkAccessibility,
+  checkAccessibilityOfVariant,
   clickCopy,
   desktop,
   openBrowser,
@@ -22,6 +23,7 @@ import { startStarter } from '../support/record-examples.ts';
 import { until, untilEqual, untilMatch } from '../support/until.ts';
 
 const document = JSON.parse(readFileSync(openapiFile, 'utf8'));
+type RecordSchema = { properties: object; required: string[] };
 type Named = { operationId: string; summary: string };
 const operations = Object.values<Record<string, Named>>(document.paths).flatMap((methods) => Object.values(methods));
 
@@ -131,7 +133,9 @@ describe('the reference', () => {
   it('describes every field of every kind of record, with an example, and names both versions', () =>
     open('#about-records', async (page) => {
       const guide = page.locator('#about-records');
-      for (const { kind, schema } of document['x-records']) {
+      const kinds: { kind: string; schema: RecordSchema }[] = document['x-records'];
+      // All are drawn by the same rules.
+      for (const { kind, schema } of isLong ? kinds : kinds.filter((_, n) => n % 3 === 0)) {
         const part = guide.locator('> details').filter({ has: page.locator(`> summary:text-is("${kind}")`) });
         await part.locator('> summary').click();
         await part.locator('> div > .fields').waitFor();
@@ -266,7 +270,7 @@ describe('the reference', () => {
       }
       await page.goto(`/docs#guide/keys`);
       await page.locator('article#guide-keys').waitFor();
-      await checkAccessibility(page);
+      await checkAccessibilityOfVariant(page);
     }));
 
   it('sends a request without a key as the session of the console', () =>
@@ -319,12 +323,12 @@ describe('the reference', () => {
       await part.getByText('Try it').click();
       await part.getByText('Fields of data').click();
       await part.getByRole('button', { name: 'TypeScript' }).click();
-      const check = async () => {
-        await checkAccessibility(page);
+      const check = async (axe = checkAccessibilityOfVariant) => {
+        await axe(page);
         const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
         assert.ok(Number(overflow) <= 0, `${overflow} pixels too wide`);
       };
-      await check();
+      await check(checkAccessibility);
       await page.emulateMedia({ colorScheme: 'dark' });
       await page.setViewportSize(phone);
       await check();

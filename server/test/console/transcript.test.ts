@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import {
   type ConsoleTab,
-  checkAccessibility,
+  checkAccessibilityOfVariant,
   openBrowser,
   openConsole,
   pressShortcut,
@@ -202,7 +202,7 @@ describe('a transcript in the console', () => {
     ).body;
     await copy('Copy JSON', (text) => text === JSON.stringify(data[0], null, 2));
     assert.deepEqual(JSON.parse(await article.getByLabel('Message as JSON').innerText()), data[0]);
-    await checkAccessibility(page);
+    await checkAccessibilityOfVariant(page);
   });
 
   it('shows an inspector in a wide window, else behind a button', async () => {
@@ -223,7 +223,7 @@ describe('a transcript in the console', () => {
     await page.getByRole('button', { name: 'Export as Markdown' }).waitFor();
     assert.equal(await aside.count(), 0);
     assert.ok(!(await scrollsHorizontally(page)));
-    await checkAccessibility(page);
+    await checkAccessibilityOfVariant(page);
   });
 
   it('exports all messages, oldest first, and shows how far it is', async () => {

@@ -8,7 +8,7 @@ import { it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { call, command, newFolder, oneLine, runMany } from '../support/cli-helpers.ts';
 import { createDify, difyId, difyRows, ids } from '../support/dify-database.ts';
-import { newDatabaseUrl, onOneEngine, startService } from '../support/harness.ts';
+import { newMigratedUrl, onOneEngine, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { exportOf } from './runs.ts';
 
@@ -28,7 +28,7 @@ onOneEngine('backscroll import --from-dify', (engine) => {
     const role = `reader_${randomUUID().slice(0, 8)}`;
     await dify.run(`
       CREATE ROLE ${role} LOGIN PASSWORD '${password}'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`);
-    const database = await newDatabaseUrl(engine);
+    const database = await newMigratedUrl(engine);
     const cwd = await newFolder(t);
     t.after(async () => {
       await database.remove();

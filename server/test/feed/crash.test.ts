@@ -42,7 +42,7 @@ const scripts: Record<Engine, (url: string, nth: number) => string> = {
 };
 
 /** Every statement in `npm run test:all`, some of them in `npm test`. */
-const step = shortOrLong(3, 1);
+const step = shortOrLong(6, 1);
 
 onEveryEngine('kill -9 while changes are sequenced', (engine) => {
   it('loses and repeats nothing, before whichever statement it comes', async () => {

@@ -7,7 +7,7 @@ import { retain } from '../../src/domain/erasure/retention.ts';
 import { killFeed } from '../experiments/feed.ts';
 import { Follower } from '../experiments/support/follower.ts';
 import { makeTwoTenants, message, onEveryEngine, startService } from '../support/harness.ts';
-import { isLong } from '../support/long.ts';
+import { isLong, shortOrLong } from '../support/long.ts';
 
 onEveryEngine('followers of the change feed', (engine) => {
   it('end up with the database, whatever is written meanwhile', async () => {
@@ -62,7 +62,7 @@ onEveryEngine('followers of the change feed', (engine) => {
         }
       });
       const writers = Array.from({ length: 4 }, async () => {
-        for (let write = 0; write < 25; write += 1) await actions[randomInt(actions.length)]?.();
+        for (let write = 0; write < shortOrLong(10, 25); write += 1) await actions[randomInt(actions.length)]?.();
       });
       await Promise.all(writers);
       isWriting = false;

@@ -11,7 +11,7 @@ import { after, before, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { freePort, repository } from '../support/cli-helpers.ts';
-import { makeTwoTenants, newDatabaseUrl, onOneEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, newMigratedUrl, onOneEngine, type Service, startService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
@@ -64,7 +64,7 @@ onOneEngine('the example of a worker that keeps an index current', (engine) => {
   });
   const chunks = Array.from({ length: 30 }, (_, at) => chunk(`text ${at}`));
   let service: Service;
-  let database: Awaited<ReturnType<typeof newDatabaseUrl>>;
+  let database: Awaited<ReturnType<typeof newMigratedUrl>>;
   let index: pg.Client;
   let embeddings: Awaited<ReturnType<typeof startEmbeddings>>;
   const workers = new Set<ChildProcess>();
@@ -72,7 +72,7 @@ onOneEngine('the example of a worker that keeps an index current', (engine) => {
   before(async () => {
     service = await startService(engine);
     await service.load([...records, ...chunks, chunk(`${tooLong}a text`)]);
-    database = await newDatabaseUrl('postgres');
+    database = await newMigratedUrl('postgres');
     index = new pg.Client(database.url);
     await index.connect();
     embeddings = await startEmbeddings();

@@ -7,7 +7,7 @@ import { type PostgresAddress, parsePostgresUrl } from '../../src/database-url.t
 import { PostgresPool } from '../../src/store/postgres/pool.ts';
 import { freePort } from '../support/cli-helpers.ts';
 import { FaultyPostgres, onDatabase } from '../support/faulty-postgres.ts';
-import { newDatabaseUrl } from '../support/harness.ts';
+import { newMigratedUrl } from '../support/harness.ts';
 
 /** An address with several servers. Both servers here have the same database and the same user. */
 describe('an address with several servers', { concurrency: 1 }, () => {
@@ -139,7 +139,7 @@ describe('a failed node of a distributed database', () => {
   let url: string;
   let remove: () => Promise<void>;
   before(async () => {
-    ({ url, remove } = await newDatabaseUrl('postgres'));
+    ({ url, remove } = await newMigratedUrl('postgres'));
     await onDatabase(url, async (client) => {
       await client.query('CREATE SEQUENCE calls');
       await client.query(`CREATE FUNCTION fail(times int, code text, message text) RETURNS int LANGUAGE plpgsql AS

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { newFolder, run, runMany, type Scope, sendRequest, serve } from '../support/cli-helpers.ts';
 import { type Engine, makeTwoTenants, message, ndjson, newDatabaseWith, onEveryEngine } from '../support/harness.ts';
-import { isLong } from '../support/long.ts';
+import { isLong, itLong, shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 async function newDatabase(t: Scope, engine: Engine, records: readonly object[]) {
@@ -76,7 +76,9 @@ onEveryEngine('processes that index', (engine) => {
       await service.end('SIGTERM');
     });
 
-  it('two services share the work: each change is found through both', async (t) => {
+  // Several services usually share a PostgreSQL database.
+  const itOfSeveral = engine === 'postgres' ? it : itLong;
+  itOfSeveral('two services share the work: each change is found through both', async (t) => {
     const { one, admin, records } = makeTwoTenants();
     const { cwd, env } = await newDatabase(t, engine, records);
     const services = [await serve(t, { cwd, env }), await serve(t, { cwd, env })] as const;
@@ -86,7 +88,7 @@ onEveryEngine('processes that index', (engine) => {
     };
     const isFound = (query: string) => async () =>
       (await countOf(services[0], admin, query)) === 1 && (await countOf(services[1], admin, query)) === 1;
-    for (let round = 0; round < 6; round += 1) {
+    for (let round = 0; round < shortOrLong(2, 6); round += 1) {
       await append(services[round % 2 === 0 ? 0 : 1], `grebe${round}`);
       await until(isFound(`grebe${round}`), () => `change ${round} is found`);
     }

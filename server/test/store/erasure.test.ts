@@ -3,17 +3,13 @@ import { describe, it } from 'node:test';
 import { findText } from '../erasure/stored-texts.ts';
 import { purgeUnderLoad } from '../experiments/erasure.ts';
 import { call, newFolder } from '../support/cli-helpers.ts';
-import { makeTwoTenants, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
-import { shortOrLong } from '../support/long.ts';
+import { makeTwoTenants, message, ndjson, newMigratedUrl } from '../support/harness.ts';
+import { itLong } from '../support/long.ts';
 
 describe('erasure', { concurrency: 2 }, () => {
-  it('leaves no byte in the file, its log, an export or a backup, under concurrent reads and writes', async () => {
-    const findings = await purgeUnderLoad({
-      users: shortOrLong(2, 8),
-      messages: shortOrLong(90, 500),
-      rounds: 4,
-      readers: 2,
-    });
+  // In `npm test`, cli/cli.test.ts purges while another process reads.
+  itLong('leaves no byte in the file, its log, an export or a backup, under concurrent reads and writes', async () => {
+    const findings = await purgeUnderLoad({ users: 8, messages: 500, rounds: 4, readers: 2 });
     assert.deepEqual(
       findings.filter(({ holds }) => !holds),
       [],
@@ -22,7 +18,7 @@ describe('erasure', { concurrency: 2 }, () => {
 
   it('leaves no row on PostgreSQL, not even of deleted conversations', async (t) => {
     const cwd = await newFolder(t);
-    const { url, remove } = await newDatabaseUrl('postgres');
+    const { url, remove } = await newMigratedUrl('postgres');
     const env = { DATABASE_URL: url };
     const { one, other, records } = makeTwoTenants();
     const marker = 'the-marker-of-ann';

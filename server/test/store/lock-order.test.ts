@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { makeTwoTenants, message, ndjson, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, ndjson, newMigratedUrl, type Service, startService } from '../support/harness.ts';
+import { itLong, shortOrLong } from '../support/long.ts';
 
 /** On PostgreSQL appends lock their conversations in id order, so that two appends never wait for each other. */
 
 const conversationCount = 5;
-const appendCount = 40;
+const appendCount = shortOrLong(20, 40);
 
 describe('appends that touch several conversations', { concurrency: 1 }, () => {
   const { one, records } = makeTwoTenants();
@@ -20,7 +21,7 @@ describe('appends that touch several conversations', { concurrency: 1 }, () => {
   let remove: () => Promise<void>;
 
   before(async () => {
-    const database = await newDatabaseUrl('postgres');
+    const database = await newMigratedUrl('postgres');
     remove = database.remove;
     client = new pg.Client(database.url);
     await client.connect();
@@ -114,14 +115,14 @@ describe('appends that touch several conversations', { concurrency: 1 }, () => {
     await appendAtOnce(await existing(), (id) => [message(id, 5), message(id, 5)]);
   });
 
-  it('do not deadlock with repeated messages, each in its own batch', async () => {
+  itLong('do not deadlock with repeated messages, each in its own batch', async () => {
     await appendAtOnce(await existing(), (id) => {
       const line = message(id, 6);
       return [line, line, message(id, 6)];
     });
   });
 
-  it('do not deadlock with each message after its conversation, as chat back ends send them', async () => {
+  itLong('do not deadlock with each message after its conversation, as chat back ends send them', async () => {
     await appendAtOnce(await existing(), (id) => [conversation(id), message(id, 7), conversation(id), message(id, 7)]);
   });
 

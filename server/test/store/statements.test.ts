@@ -23,7 +23,7 @@ import * as sql from '../../src/store/statements.ts';
 import {
   makeTwoTenants,
   message,
-  newDatabaseUrl,
+  newMigratedUrl,
   type RequestOptions,
   type Service,
   startService,
@@ -58,7 +58,7 @@ for (const prepared of ['on', 'off'])
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
 
     before(async () => {
-      const database = await newDatabaseUrl('postgres');
+      const database = await newMigratedUrl('postgres');
       remove = database.remove;
       proxy = await startProxy(database.url);
       service = await startService('postgres', { DATABASE_PREPARED: prepared }, proxy.url);

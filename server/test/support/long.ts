@@ -1,4 +1,4 @@
-import { it, type TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 
 /** Whether everything is tested, however long it takes: `npm run test:all`. */
 export const isLong = Boolean(process.env.TEST_LONG);
@@ -12,4 +12,9 @@ export const firstOrAll = <T>(all: readonly T[], short = 1): readonly T[] => (is
 /** A test of `npm run test:all`. In `npm test` it does not exist, so it does not count as skipped. */
 export function itLong(name: string, test: (t: TestContext) => void | Promise<void>): void {
   if (isLong) it(name, test);
+}
+
+/** A suite of such tests. */
+export function describeLong(name: string, tests: () => void): void {
+  if (isLong) describe(name, tests);
 }
