@@ -240,14 +240,20 @@ onEveryEngine('the index of the search', (engine) => {
     const knowledge = async (q: string) => (await get('/admin/search', { in: 'knowledge', q })).body.data;
     await service.index();
     const names = { dataset_id: other.ids.dataset, document_id: other.ids.document, segment_id: other.ids.segment };
-    const about = { dataset_name: 'dataset', document_name: 'document' };
+    const about = { dataset_name: 'dataset', document_name: 'document', segment_position: 1 };
     const inBase = (dataset_id: string) => get('/admin/search', { in: 'knowledge', q: 'text', dataset_id });
     assert.ok((await knowledge('text')).length > 2, 'of both knowledge bases');
     const hits = (await inBase(other.ids.dataset)).body.data;
     assert.equal((await inBase(randomUUID())).status, 404);
     assert.deepEqual(hits, [
-      { ...names, ...about, child_chunk_id: other.ids.chunk, snippet: 'chunk text', ranges: [[6, 10]] },
-      { ...names, ...about, child_chunk_id: null, snippet: 'segment text', ranges: [[8, 12]] },
+      {
+        ...{ ...names, ...about, child_chunk_id: other.ids.chunk, child_chunk_position: 1 },
+        ...{ snippet: 'chunk text', ranges: [[6, 10]] },
+      },
+      {
+        ...{ ...names, ...about, child_chunk_id: null, child_chunk_position: null },
+        ...{ snippet: 'segment text', ranges: [[8, 12]] },
+      },
     ]);
     assert.equal((await knowledge(other.ids.chunk)).length, 1);
     const body = { content: 'an albatross' };

@@ -56,6 +56,14 @@ onEveryEngine('the search', (engine) => {
     assert.deepEqual(await found({ q: '!!' }), []);
   });
 
+  it('200: a snippet begins and ends with whole words', async () => {
+    const words = Array.from({ length: 60 }, (_, index) => `word${index}`);
+    await service.load([message(one.ids.conversation, 200, { answer: words.with(30, 'cormorant').join(' ') })]);
+    await service.index();
+    const [hit] = (await search({ q: 'cormorant' })).data;
+    assert.match(hit?.snippet ?? '', /^…word2\d (word2\d )+cormorant (word\d\d )+word\d\d…$/);
+  });
+
   it('200: filters', async () => {
     const id = `f${randomUUID().slice(1)}`;
     const conversation = { record: 'conversation', id, app_id: other.ids.app, user: 'User-8812' };

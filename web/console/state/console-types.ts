@@ -321,8 +321,12 @@ export type KnowledgeHit = {
   document_name: string;
   /** Segment ID. */
   segment_id: string;
+  /** Position of the segment in the document. */
+  segment_position: number;
   /** Child chunk ID; null if the segment itself is meant. */
   child_chunk_id: string | null;
+  /** Position of the child chunk in the segment; null without a child chunk. */
+  child_chunk_position: number | null;
   /** Part of the text around the first match; without one, its beginning. */
   snippet: string;
   /** Matches in the snippet: start and end, in UTF-16 units. */

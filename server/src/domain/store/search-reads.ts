@@ -36,7 +36,9 @@ export type ChunkHit = HitText & {
   document_id: string;
   document_name: string;
   segment_id: string;
+  segment_position: number;
   child_chunk_id: string | null;
+  child_chunk_position: number | null;
 };
 
 /** The cursor behind the changes that were indexed, and how long that took, without the wait for the writes of others. */

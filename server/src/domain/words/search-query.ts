@@ -141,7 +141,7 @@ export function partsOf({ snippet, ranges }: Snippet): { text: string; hit: bool
 
 function cutOut(text: string, from: number, ranges: readonly Range[]): Snippet {
   const start = from === 0 ? 0 : nextStart(text, from);
-  const end = start + limits.snippetUnits >= text.length ? text.length : whole(text, start + limits.snippetUnits);
+  const end = start + limits.snippetUnits >= text.length ? text.length : lastEnd(text, start + limits.snippetUnits);
   const before = start > 0 ? '…' : '';
   const shift = before.length - start;
   const shown = text.slice(start, end).replaceAll(/\s/g, ' ');
@@ -157,6 +157,12 @@ function cutOut(text: string, from: number, ranges: readonly Range[]): Snippet {
 function nextStart(text: string, from: number): number {
   const space = text.slice(from, from + leadUnits / 2).search(/\s/);
   return space === -1 ? whole(text, from) : from + space + 1;
+}
+
+/** Before the last space, if it is near. */
+function lastEnd(text: string, to: number): number {
+  const space = text.slice(to - leadUnits / 2, to + 1).search(/\s\S*$/);
+  return space === -1 ? whole(text, to) : to - leadUnits / 2 + space;
 }
 
 /** Not between the two halves of a character. */

@@ -133,17 +133,17 @@ export class SqlSearchReads implements SearchReads {
   async readChunks(hits: readonly ChunkIndexHit[]): Promise<(ChunkHit | undefined)[]> {
     const segments = await this.#readIn<SegmentText>(
       'segments',
-      `id, dataset_id, document_id, ${textColumns('content')}`,
+      `id, dataset_id, document_id, position, ${textColumns('content')}`,
       hits.filter(({ kind }) => kind === 'segment'),
     );
-    const chunks = await this.#readIn<ChunkKey & Text & { segment_id: string; deleted: number }>(
+    const chunks = await this.#readIn<ChunkKey & Text & { segment_id: string; position: number; deleted: number }>(
       'child_chunks',
-      `id, dataset_id, segment_id, deleted, ${textColumns('content')}`,
+      `id, dataset_id, segment_id, position, deleted, ${textColumns('content')}`,
       hits.filter(({ kind }) => kind === 'child_chunk'),
     );
     const parents = await this.#readIn<Segment>(
       'segments',
-      'id, dataset_id, document_id',
+      'id, dataset_id, document_id, position',
       [...chunks.values()].map(({ dataset_id, segment_id: id }) => ({ dataset_id, id })),
     );
     const documentOf = ({ dataset_id, document_id: id }: Segment): ChunkKey => ({ dataset_id, id });
@@ -169,7 +169,9 @@ export class SqlSearchReads implements SearchReads {
         document_id: document.id,
         document_name: document.name,
         segment_id: segment.id,
+        segment_position: segment.position,
         child_chunk_id: isSegment ? null : hit.id,
+        child_chunk_position: chunk?.position ?? null,
         text: text.text,
         bytes: text.bytes,
       };
@@ -199,7 +201,7 @@ export class SqlSearchReads implements SearchReads {
 }
 
 type ChunkKey = { dataset_id: string; id: string };
-type Segment = ChunkKey & { document_id: string };
+type Segment = ChunkKey & { document_id: string; position: number };
 type Text = { text: string | null; bytes: number };
 type SegmentText = Segment & Text;
 const chunkKeyOf = ({ dataset_id, id }: ChunkKey): string => `${dataset_id} ${id}`;
