@@ -50,27 +50,27 @@ export function View({ close }: FinderProps) {
     else setChosen((at + (event.key === 'ArrowDown' ? 1 : entries.length - 1)) % entries.length);
   };
   return h(Dialog, { title: 'Go to', close }, [
-    h('input', {
-      class: 'finder',
-      type: 'text',
-      role: 'combobox',
-      autoFocus: true,
-      autoComplete: 'off',
-      'aria-label': 'Go to a view, user, app, document or id',
-      placeholder: 'Go to a view, user, app, document or id',
-      'aria-expanded': true,
-      'aria-controls': id,
-      'aria-activedescendant': `${id}-${at}`,
-      value: typed,
-      onKeyDown,
-      onInput: (event: Event) => {
-        setTyped((event.target as HTMLInputElement).value);
-        setChosen(0);
-      },
-    }),
-    h(
-      'div',
-      { id, class: 'found', role: 'listbox', 'aria-label': 'Places' },
+    el('span.search-box.finder', [
+      h(Icon, { name: 'search' }),
+      h('input', {
+        type: 'text',
+        role: 'combobox',
+        autoFocus: true,
+        autoComplete: 'off',
+        'aria-label': 'Go to a view, user, app, document or id',
+        placeholder: 'Go to a view, user, app, document or id',
+        'aria-expanded': true,
+        'aria-controls': id,
+        'aria-activedescendant': `${id}-${at}`,
+        value: typed,
+        onKeyDown,
+        onInput: (event: Event) => {
+          setTyped((event.target as HTMLInputElement).value);
+          setChosen(0);
+        },
+      }),
+    ]),
+    h('div', { id, class: 'found', role: 'listbox', 'aria-label': 'Places' }, [
       groups.map(({ title, entries: ofKind }) =>
         h('div', { key: title, role: 'group', 'aria-label': title }, [
           h('h3', { class: 'soft small', 'aria-hidden': true }, title),
@@ -89,7 +89,12 @@ export function View({ close }: FinderProps) {
           }),
         ]),
       ),
-    ),
+    ]),
+    el('p.finder-keys.soft.small', [
+      el('span', el('kbd', '↑'), el('kbd', '↓'), ' Move'),
+      el('span', el('kbd', 'Enter'), ' Open'),
+      el('span', el('kbd', 'Esc'), ' Close'),
+    ]),
   ]);
 }
 
@@ -142,7 +147,10 @@ async function find(q: string, signal: AbortSignal): Promise<Group[]> {
     rows<SearchHit>('search', {}),
   ]);
   return [
-    { title: 'Users', entries: users.map(({ user }) => ({ icon: 'users', text: user, href: hrefOf('users', user) })) },
+    {
+      title: 'Users',
+      entries: users.map(({ user }) => ({ icon: 'account', text: user, href: hrefOf('users', user) })),
+    },
     {
       title: 'Knowledge',
       entries: withoutRepeats(passages).map((hit) => ({

@@ -50,8 +50,7 @@ export function Shell({ session, signOut }: ShellProps) {
         onPointerEnter: preload,
         onFocus: preload,
       },
-      h(Icon, { name: icon }),
-      title,
+      [h(Icon, { name: icon }), title],
     );
   };
   return el('div.shell', [
@@ -80,11 +79,9 @@ export function Shell({ session, signOut }: ShellProps) {
     h(FinderKey, null),
     menu.map((to) => h(ViewKey, { key: to, to })),
     h('main', { id: 'main', tabIndex: -1, ref: main }, [
-      h(
-        ViewBoundary,
-        { key: name, place: hrefOf(name, ...rest) },
+      h(ViewBoundary, { key: name, place: hrefOf(name, ...rest) }, [
         h(Lazy<ViewProps>, { load: views[name].load, props: { rest, session } }),
-      ),
+      ]),
     ]),
   ]);
 }

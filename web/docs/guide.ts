@@ -83,12 +83,11 @@ function Keys({ document }: Props) {
         '`npx backscroll keys create`; its secret is shown once. Each operation has a request to copy, for curl, Python and ' +
         'TypeScript.',
     ),
-    el(
-      'ul',
+    el('ul', [
       Object.entries(document.components.securitySchemes).map(([name, { description }]) =>
         h('li', { key: name }, prose(description)),
       ),
-    ),
+    ]),
   ];
 }
 
@@ -157,12 +156,11 @@ function Errors({ document }: Props) {
     h('div', { class: 'scroll-x', tabIndex: 0, role: 'region', 'aria-label': 'Error codes' }, [
       el('table', [
         el('thead', el('tr', el('th', 'Status'), el('th', 'Code'), el('th', 'When'))),
-        el(
-          'tbody',
+        el('tbody', [
           document['x-errors'].map(({ status, code, when }) =>
             h('tr', { key: code }, el('td', status), el('td', el('code', code)), el('td', prose(when))),
           ),
-        ),
+        ]),
       ]),
     ]),
   ];

@@ -1,4 +1,4 @@
-import { Mark } from '../shared/controls.ts';
+import { iconButton, Mark } from '../shared/controls.ts';
 import { button, el, h, render, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../shared/dom.ts';
 import { applyTheme, ThemeChoice } from '../shared/settings.ts';
 import { type Document, groupsOf, type Operation, operationsOf } from './document.ts';
@@ -22,12 +22,10 @@ function Page() {
   if (document !== undefined) return h(Reference, { document });
   return el('main.alone', [
     hasFailed
-      ? h(
-          'div',
-          { class: 'note bad', role: 'alert' },
+      ? h('div', { class: 'note bad', role: 'alert' }, [
           el('p', 'The OpenAPI document cannot be loaded.'),
           button({ onClick: load }, 'Try again'),
-        )
+        ])
       : h('p', { class: 'soft', role: 'status' }, 'Loading…'),
   ]);
 }
@@ -69,9 +67,13 @@ function Reference({ document: api }: { document: Document }) {
   return h('div', { onKeyDown: closeOnEscape }, [
     h('a', { class: 'skip', href: '#content', onClick: skip }, 'Skip to content'),
     el('header.top.row', [
-      button({ class: 'menu', 'aria-expanded': isMenuOpen, onClick: () => setMenuOpen(!isMenuOpen) }, 'Menu'),
       h('a', { class: 'brand', href: '#' }, h(Mark, null), 'Backscroll ', el('span.soft', 'API reference')),
-      h('a', { href: '/console' }, 'Console'),
+      iconButton('menu', 'Menu', {
+        class: 'menu quiet icon-only',
+        'aria-expanded': isMenuOpen,
+        onClick: () => setMenuOpen(!isMenuOpen),
+      }),
+      h('a', { class: 'button quiet', href: '/console' }, 'Console'),
       h(ThemeChoice, null),
     ]),
     el('div.columns', [

@@ -65,25 +65,18 @@ export function Navigation({ document, groups, guides, current, shared, open, le
   };
   const isCurrent = (id: string) => id === current || current.startsWith(`${id}/`);
   const link = (id: string, ...children: ComponentChildren[]) =>
-    h(
-      'li',
-      { key: id },
-      h(
-        'a',
-        { class: 'entry', href: `#${id}`, 'aria-current': isCurrent(id) ? 'page' : undefined, onClick: leave },
+    h('li', { key: id }, [
+      h('a', { class: 'entry', href: `#${id}`, 'aria-current': isCurrent(id) ? 'page' : undefined, onClick: leave }, [
         children,
-      ),
-    );
+      ]),
+    ]);
   const links = (operations: Group['operations']) =>
     operations.map(({ operationId, method, summary }) => link(operationId, summary, h(Method, { method })));
   const list = (name: string, links: ComponentChildren) => {
     const id = `nav-${name.replace(/\W+/, '-')}`;
     return [h('p', { class: 'tag', id }, name), h('ul', { class: 'plain', 'aria-labelledby': id }, links)];
   };
-  const guideLinks = el(
-    'ul.plain',
-    matchingRules.map(({ id, title }) => link(id, title)),
-  );
+  const guideLinks = el('ul.plain', [matchingRules.map(({ id, title }) => link(id, title))]);
   return h('nav', { 'aria-label': 'Reference' }, [
     h('form', { role: 'search', onSubmit: goToFirst }, [
       h('input', {
@@ -103,8 +96,7 @@ export function Navigation({ document, groups, guides, current, shared, open, le
         ? h(
             'details',
             { key: tag, open: words !== '' || operations.some(({ operationId }) => operationId === current) },
-            el('summary.tag', tag),
-            el('ul.plain', links(operations)),
+            [el('summary.tag', tag), el('ul.plain', links(operations))],
           )
         : list(tag, links(operations)),
     ),

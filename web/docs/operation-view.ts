@@ -97,20 +97,18 @@ function Success({ document, status, response }: SuccessProps) {
       h(Fold, {
         title: 'Headers if a rate limit applies',
         content: () =>
-          el(
-            'ul.fields.plain',
+          el('ul.fields.plain', [
             headers.map(([name, { $ref }]) =>
               h(Entry, { key: name, name, notes: document.components.headers[nameIn($ref)] ?? {} }),
             ),
-          ),
+          ]),
       }),
   ]);
 }
 
 function ErrorResponses({ errors }: { errors: [string, ResponseDescription][] }) {
   if (errors.length === 0) return null;
-  return el(
-    'dl.values',
+  return el('dl.values', [
     errors.map(([status, { description }]) => [el('dt.badge.bad', status), el('dd', prose(description))]),
-  );
+  ]);
 }

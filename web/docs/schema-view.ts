@@ -12,12 +12,11 @@ export function SchemaView({ document, schema, isRequest = false }: Props) {
   const inner = innerOf(document, seen);
   if (inner === undefined) return el('p.type', typeText(document, schema));
   const required = new Set(inner.required);
-  return el(
-    'ul.fields.plain',
+  return el('ul.fields.plain', [
     Object.entries(inner.properties ?? {}).map(([name, field]) =>
       h(Field, { key: name, document, name, schema: field, isRequest, isOptional: !required.has(name) }),
     ),
-  );
+  ]);
 }
 
 type FieldProps = Props & { name: string; isOptional: boolean };
@@ -28,10 +27,7 @@ function Field({ document, name, schema, isRequest = false, isOptional }: FieldP
   const need = isRequest ? (isOptional ? undefined : 'required') : isOptional ? 'optional' : undefined;
   return h(Entry, { name, type: typeText(document, schema), need, notes: seen }, [
     inner !== undefined &&
-      h(Fold, {
-        title: `Fields of ${name}`,
-        content: () => h(SchemaView, { document, schema: inner, isRequest }),
-      }),
+      h(Fold, { title: `Fields of ${name}`, content: () => h(SchemaView, { document, schema: inner, isRequest }) }),
   ]);
 }
 

@@ -112,10 +112,7 @@ function Outcome({ state }: { state: State }) {
       h('span', { class: `badge ${status < 400 ? 'good' : 'bad'}` }, `${status} ${statusText}`),
       el('span.soft', `${Math.round(millis)} ms`),
     ]),
-    el(
-      'dl.values.small',
-      headers.map(([name, value]) => [el('dt', name), el('dd.mono', value)]),
-    ),
+    el('dl.values.small', [headers.map(([name, value]) => [el('dt', name), el('dd.mono', value)])]),
     isTruncated && el('p.note', 'Only the beginning is shown.'),
     text !== '' && h(CodeBlock, { label: 'The response', text, isJson }),
   ]);

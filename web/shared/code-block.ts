@@ -14,11 +14,9 @@ export function CodeBlock({ label, text, action = 'Copy', isJson = false, childr
 
 /** The languages of a code block, in its head instead of the label. */
 export const languageChoice = <T extends string>(languages: readonly T[], chosen: T, choose: (one: T) => void) =>
-  h(
-    'div',
-    { class: 'choice', role: 'group', 'aria-label': 'Language' },
+  h('div', { class: 'choice', role: 'group', 'aria-label': 'Language' }, [
     languages.map((one) => button({ key: one, 'aria-pressed': one === chosen, onClick: () => choose(one) }, one)),
-  );
+  ]);
 
 const token = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /** Each colour is an element: longer responses have none. */

@@ -5,7 +5,7 @@ const paths = {
   overview: 'M4 20V10M10 20V4M16 20v-7M21 20H3',
   conversations: 'M20 11.5a7.5 7.5 0 0 1-11 6.6L4 19.5l1.4-4.6A7.5 7.5 0 1 1 20 11.5Z',
   users:
-    'M16 19v-1a4 4 0 0 0-8 0v1M12 11a3.2 3.2 0 1 0 0-6.4 3.2 3.2 0 0 0 0 6.4M20 19v-.6a3.2 3.2 0 0 0-2-3M4 19v-.6a3.2 3.2 0 0 1 2-3',
+    'M3.5 19.5a5.75 5.75 0 0 1 11.5 0M9.25 11.5a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7M15.5 5a3.3 3.3 0 0 1 0 6.2M17.5 14.4a5.6 5.6 0 0 1 3.25 5.1',
   knowledge: 'M12 6.5C10 5 7.5 4.5 4 4.5v13c3.5 0 6 .5 8 2 2-1.5 4.5-2 8-2v-13c-3.5 0-6 .5-8 2Zm0 0v13',
   models: 'M12 3.5 19.5 7.7v8.6L12 20.5l-7.5-4.2V7.7ZM12 12l7.5-4.3M12 12v8.5M12 12 4.5 7.7',
   keys: 'M14.5 14a5 5 0 1 0-4.6-3.1L4 16.8V20h3.2v-2.2h2.2v-2.2l1.6-1.6a5 5 0 0 0 3.5 0M16 8h.01',
@@ -99,11 +99,9 @@ type SelectProps = {
 export const Select = ({ label, value, options, change, class: name, required = false }: SelectProps) =>
   h('label', { class: name }, [
     label,
-    h(
-      'select',
-      { value, required, onChange: (event: Event) => change((event.target as HTMLSelectElement).value) },
+    h('select', { value, required, onChange: (event: Event) => change((event.target as HTMLSelectElement).value) }, [
       options.map(([one, text]) => h('option', { key: one, value: one }, text)),
-    ),
+    ]),
   ]);
 
 /** The ids of open folds, so that they stay open when a list draws them again. */

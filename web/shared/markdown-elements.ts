@@ -66,9 +66,7 @@ function table({ header, rows }: Tokens.Table, look: Look): ComponentChild {
   const cell = ({ header, align, tokens }: Tokens.TableCell) =>
     h(header ? 'th' : 'td', { class: align === null ? undefined : `align-${align}` }, elementsOf(tokens, look));
   const row = (cells: readonly Tokens.TableCell[]) => el('tr', cells.map(cell));
-  return h(
-    'div',
-    { class: 'scroll-x', tabIndex: 0, role: 'group', 'aria-label': 'Table' },
+  return h('div', { class: 'scroll-x', tabIndex: 0, role: 'group', 'aria-label': 'Table' }, [
     el('table', el('thead', row(header)), el('tbody', rows.map(row))),
-  );
+  ]);
 }

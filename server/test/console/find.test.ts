@@ -110,10 +110,10 @@ describe('finding a conversation in the console', () => {
     await untilEqual(() => namesOf(page), ['about user-8811', 'about User-8812', 'about user-8813']);
     await untilEqual(() => entriesOf(page).first().locator('mark').allTextContents(), ['Häfen', 'closed']);
     const steps = page.getByRole('group', { name: 'Hits in this conversation' });
-    await steps.getByText('3 / 3').waitFor();
+    await steps.getByText('Hit 3 of 3').waitFor();
     await steps.getByRole('button', { name: 'Previous hit' }).click();
     await isAt(page, idAt(0, 150));
-    await steps.getByText('2 / 3').waitFor();
+    await steps.getByText('Hit 2 of 3').waitFor();
     await steps.getByRole('button', { name: 'Next hit' }).click();
     await isAt(page, idAt(0, 250));
     await steps.getByRole('button', { name: 'Next hit', disabled: true }).waitFor();

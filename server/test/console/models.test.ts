@@ -113,20 +113,19 @@ describe('models in the console', () => {
   it('shows the models of the providers in the order of the records, by type, with state and properties', async () => {
     const { page, pageErrors } = await atModels();
     assert.deepEqual(await page.getByRole('columnheader').allTextContents(), [
-      ...['Model', 'State', 'Type', 'Context', 'Features', 'More'],
+      ...['Model', 'Type', 'Context', 'Features', 'More'],
     ]);
     assert.deepEqual(await cellsOf(page, 0), [
-      'The gull-large gull-large',
-      'active load balancing misconfigured',
+      'The gull-large gull-large Load balancing misconfigured',
       'Language model',
       '131,072',
       'vision tool call load balanced',
       'chat, voices [{"name":"a"}]',
     ]);
     assert.deepEqual(await cellsOf(page, 1), [
-      ...['gull-old', 'not configured deprecated', 'Language model', '', '{"odd":true}', ''],
+      ...['gull-old Not configured Deprecated', 'Language model', '', '{"odd":true}', ''],
     ]);
-    assert.deepEqual((await cellsOf(page, 2)).slice(0, 3), ['The gull-embed gull-embed', 'active', 'Embedding']);
+    assert.deepEqual((await cellsOf(page, 2)).slice(0, 2), ['The gull-embed gull-embed', 'Embedding']);
     await row(page, '鸭').getByText('No models.').waitFor();
     await row(page, '鸭').getByText('harbour/鸭/鸭').waitFor();
     await row(page, '鸭').getByText('not configured').waitFor();
@@ -138,9 +137,9 @@ describe('models in the console', () => {
     const { page } = await openTab(browser, service.base, { colorScheme: 'light' });
     const icons = await serveIcons(page);
     await signIn(page, world.admin, '/console#/models');
-    await row(page, '鸭').locator('.letter', { hasText: '鸭' }).waitFor();
-    await row(page, 'Plain').locator('.letter', { hasText: 'P' }).waitFor();
-    await row(page, '<b>Script</b>').locator('.letter', { hasText: '<' }).waitFor();
+    await row(page, '鸭').locator('span.provider-icon', { hasText: '鸭' }).waitFor();
+    await row(page, 'Plain').locator('span.provider-icon', { hasText: 'P' }).waitFor();
+    await row(page, '<b>Script</b>').locator('span.provider-icon', { hasText: '<' }).waitFor();
     const image = row(page, 'Gull').locator('img');
     assert.equal(await image.getAttribute('src'), icon('gull'));
     await accountButton(page).click();

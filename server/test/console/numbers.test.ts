@@ -189,14 +189,14 @@ describe('an overview', () => {
   };
 
   it('has numbers with the change to the period before', () => {
-    const texts = totalsOf(overview).map(({ name, value, change }) => [name, `${value} | ${change}`]);
+    const texts = totalsOf(overview).map(({ name, value, change, more }) => [name, `${value} | ${change} | ${more}`]);
     assert.deepEqual(texts, [
-      ['Messages', '50 | +25% from 40'],
-      ['Cost', '$2.00 | −50% from $4.00'],
-      ['Users', '3 | no change'],
-      ['Tokens', '0 | '],
-      ['Disliked', '10% | 5 of 50; −10 pp from 20%'],
-      ['Failed', '2% | 1 of 50; +2 pp from 0%'],
+      ['Messages', '50 | +25% from 40 | '],
+      ['Cost', '$2.00 | −50% from $4.00 | '],
+      ['Users', '3 | no change | 16.7 messages each'],
+      ['Tokens', '0 |  | '],
+      ['Disliked', '10% | −10 pp from 20% | 5 of 50'],
+      ['Failed', '2% | +2 pp from 0% | 1 of 50'],
     ]);
     const trends = totalsOf(overview).map(({ trend }) => trend);
     assert.deepEqual(trends, ['better', undefined, undefined, undefined, 'better', 'worse']);
@@ -263,7 +263,8 @@ describe('keys as text', () => {
 
   it('have a scope: one app, a workspace, some datasets, or everything', () => {
     const app = { ...key, kind: 'writer', app_id: 'a' } as const;
-    assert.deepEqual(reachOf(app), { words: 'app', list: 'apps', ids: ['a'] });
+    assert.deepEqual(reachOf(app), { words: '', list: 'apps', ids: ['a'] });
+    assert.equal(reachOf({ ...app, kind: 'feed' }).words, 'app', 'it could be a workspace');
     assert.deepEqual(reachOf(key), { words: 'all datasets of', list: 'workspaces', ids: ['w'] });
     for (const [words, ids] of [
       ['dataset', ['d']],

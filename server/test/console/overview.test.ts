@@ -72,8 +72,8 @@ describe('Overview in the console', () => {
       ['Cost', 'US$5.00', '+100% from US$2.50'],
       ['Users', '2', '+100% from 1', '5 messages each'],
       ['Tokens', '100', '+100% from 50'],
-      ['Disliked', '20%', '2 of 10; −80 pp from 100%'],
-      ['Failed', '10%', '1 of 10; +10 pp from 0%'],
+      ['Disliked', '20%', '−80 pp from 100%', '2 of 10'],
+      ['Failed', '10%', '+10 pp from 0%', '1 of 10'],
     ]);
   });
 

@@ -106,8 +106,8 @@ describe('the console, in any view', () => {
     await page.keyboard.press('?');
     const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
     await help.getByText('Show these shortcuts').waitFor();
-    const views = ['a', 'c', 'k', 'm', 'o', 'u', 'y'].map((letter) => `g${letter}`);
-    await untilEqual(() => help.getByRole('term').allTextContents(), ['/', ...views, '?', 'CtrlK']);
+    const views = ['o', 'c', 'u', 'k', 'm', 'y', 'a'].map((letter) => `g then ${letter}`);
+    await untilEqual(() => help.getByRole('term').allTextContents(), [...views, '/', '?', 'Ctrl K']);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await accountButton(page).click();

@@ -3,7 +3,7 @@ import { type ComponentChildren, el, h, useEffect, useMemo } from '../../shared/
 import { FilterChips, FilterSearch } from '../components/filters.ts';
 import { DayField } from '../components/period-fields.ts';
 import { type Column, DataTable } from '../components/table.ts';
-import { counted, ListEnd, listed, count as numberText, Page, Section, Time } from '../components/ui.ts';
+import { counted, ListEnd, count as numberText, Page, Section, Time } from '../components/ui.ts';
 import { type List, useAll, useList } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
 import { type FilterAccess, type Filters, hrefOf, hrefWith, useFilters } from '../state/route.ts';
@@ -22,7 +22,10 @@ export function View() {
     if (list.hasMore && !list.isLoading && list.error === undefined && list.rows.length < rowsWanted) list.more();
   }, [list]);
   const isSearching = list.hasMore && list.rows.length < rowsWanted && list.error === undefined;
-  return h(Page, { title: 'Activity', meta: listed(list, 'change') }, [
+  const records = list.rows.reduce((sum, { count }) => sum + count, 0);
+  const meta =
+    records > 0 && `${numberText(records)}${list.hasMore ? '+' : ''} ${records === 1 ? 'record' : 'records'}`;
+  return h(Page, { title: 'Activity', meta }, [
     h(FilterBar, access),
     h(ActivityTable, { rows: list.rows }),
     isSearching
@@ -106,10 +109,7 @@ function ActivityTable({ rows }: { rows: readonly Activity[] }) {
         h(Time, { at, form: 'clock' }),
       ],
     },
-    {
-      title: 'By',
-      cell: (entry) => [h(By, { entry }), entry.tool && el('span.soft', ` with ${entry.tool}`)],
-    },
+    { title: 'By', cell: (entry) => [h(By, { entry }), entry.tool && el('span.soft', ` with ${entry.tool}`)] },
     { title: 'Action', cell: ({ action }) => h('span', { class: classOf(action) }, actions[action]) },
     {
       title: 'Records',
@@ -175,11 +175,9 @@ function Names({ entry: { record, records, count } }: { entry: Activity }) {
   const name = ({ id, name, path }: Activity['records'][number]): ComponentChildren => {
     const href = hrefOfRecord(record, path);
     const text = name || el('span.mono.soft', id);
-    return h(
-      'p',
-      { key: id, class: 'one-line', title: name || id },
+    return h('p', { key: id, class: 'one-line', title: name || id }, [
       href === undefined ? text : h('a', { href }, text),
-    );
+    ]);
   };
   const [first, ...folded] = records.map(name);
   const rest = count - records.length;

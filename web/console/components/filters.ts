@@ -1,5 +1,5 @@
 import { Icon, iconButton } from '../../shared/controls.ts';
-import { type ComponentChildren, el, field, h, typed, useRef } from '../../shared/dom.ts';
+import { type ComponentChildren, el, h, typed, useRef } from '../../shared/dom.ts';
 import { useStrip } from '../hooks/use-strip.ts';
 import { useFilters } from '../state/route.ts';
 import { useShortcut } from '../state/shortcuts.ts';
@@ -55,11 +55,8 @@ export function FilterChips({ label, name, values, countOf }: FilterChipsProps) 
   return h(Chips, { label }, values.map(chip));
 }
 
+/** `change` gets every letter; in the address, `replace` the filter then. */
 type SearchProps = { label: string; value: string; change: (value: string) => void };
-
-/** A field for a search. `change` gets every letter; in the address, `replace` the filter then. */
-export const SearchField = ({ label, value, change }: SearchProps) =>
-  field(label, { type: 'search', value, input: change });
 
 /** The search of a view: `/` moves the focus to it, Enter and Escape leave it. Its label is its placeholder. */
 export function ViewSearch({ label, value, change, leave }: SearchProps & { leave?: () => void }) {

@@ -18,6 +18,9 @@ export function millis(value: number, locale?: Locale): string {
   return value >= 1000 ? `${number(value / 1000, fine(value / 1000), locale)} s` : `${brief(value, locale)} ms`;
 }
 
+/** `expires soon` as `Expires soon`. */
+export const capital = (words: string): string => `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
+
 /** `1 word`, `2 words`. */
 export const counted = (n: number, thing: string): string => `${whole(n)} ${thing}${n === 1 ? '' : 's'}`;
 

@@ -3,20 +3,20 @@ import { endSecondsOf, secondsOf, shownDays } from '../state/period.ts';
 import type { FilterChange, Filters } from '../state/route.ts';
 import { daySeconds, daySecondsOf } from '../state/times.ts';
 
-type DayProps = { label: string; value: string; change: (day: string) => void };
+type DayProps = { label: string; value?: string; change?: (day: string) => void; name?: string; isRequired?: boolean };
 
-/** A day as in addresses, whatever the language of the browser: `2026-11-16`. It keeps what is being typed. */
-export function DayField({ label, value, change }: DayProps) {
+/** A day as in addresses, whatever the language of the browser: `2026-11-16`. It keeps what is being typed. `name`: in a form. */
+export function DayField({ label, value = '', change, name, isRequired }: DayProps) {
   const field = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => {
     if (field.current !== null) field.current.value = value;
   }, [value]);
   const onChange = () => {
     const day = field.current?.value.trim() ?? '';
-    if (day === '' || daySecondsOf(day) !== undefined) change(day);
+    if (day === '' || daySecondsOf(day) !== undefined) change?.(day);
   };
   return h('input', {
-    ...{ ref: field, class: 'day-field', autoComplete: 'off', onChange },
+    ...{ ref: field, class: 'day-field', autoComplete: 'off', onChange, name, required: isRequired },
     ...{ 'aria-label': `${label}, such as 2026-11-16`, placeholder: 'yyyy-mm-dd', pattern: '\\d{4}-\\d\\d-\\d\\d' },
   });
 }

@@ -1,7 +1,6 @@
 import { Select } from '../../shared/controls.ts';
-import { type ComponentChildren, el, h, useState } from '../../shared/dom.ts';
+import { type ComponentChildren, el, field, h, useState } from '../../shared/dom.ts';
 import type { All } from '../hooks/requests.ts';
-import { SearchField } from './filters.ts';
 import { contains } from './marked-text.ts';
 import { ErrorNote } from './ui.ts';
 
@@ -20,7 +19,7 @@ export function Picker({ label, all: { rows, isLoading, error, reload }, value, 
   if (rows.length === 0) return el('p.note', `There are no ${label.toLowerCase()}s yet. Import them as records.`);
   const matching = rows.filter(({ id, name }) => id === value || contains(part, name, id));
   return el('div.stack', [
-    rows.length > fewMax && h(SearchField, { label: `Search ${label.toLowerCase()}`, value: part, change: setPart }),
+    rows.length > fewMax && field(`Search ${label.toLowerCase()}`, { type: 'search', value: part, input: setPart }),
     h(Select, {
       label,
       required: true,
@@ -45,7 +44,7 @@ export function ManyPicker({ label, rows, values, choose }: ManyProps) {
   const toggle = (id: string) => choose(values.includes(id) ? values.filter((one) => one !== id) : [...values, id]);
   return el('fieldset.stack', [
     el('legend', label),
-    rows.length > fewMax && h(SearchField, { label: `Search ${label.toLowerCase()}`, value: part, change: setPart }),
+    rows.length > fewMax && field(`Search ${label.toLowerCase()}`, { type: 'search', value: part, input: setPart }),
     el(
       'div.picks.stack.tight',
       matching.map(({ id, name }, n) =>

@@ -52,21 +52,17 @@ export function DataTable<T>({ label, columns, rows = [], groups, rowKey, order,
   if (all.length === 0) return null;
   return h('table', { class: columns.length < 6 ? 'data few' : 'data', role: 'table', 'aria-label': label }, [
     h('thead', { role: 'rowgroup' }, [
-      h(
-        'tr',
-        { role: 'row', class: 'strip', ref: orders },
+      h('tr', { role: 'row', class: 'strip', ref: orders }, [
         columns.map((column) => h(HeaderCell<T>, { key: column.title, column, current, sort: setOrder ?? setLocal })),
-      ),
+      ]),
     ]),
     all.map(({ id, heading, rows }) =>
       h('tbody', { key: id, role: 'rowgroup' }, [
         heading && h('tr', { role: 'row' }, h('th', { role: 'rowheader', colSpan: columns.length }, heading)),
         sorted(rows, columns, order === undefined ? local : '').map((row) =>
-          h(
-            'tr',
-            { key: rowKey(row), role: 'row' },
+          h('tr', { key: rowKey(row), role: 'row', class: isPhone ? 'dots' : undefined }, [
             columns.map((column) => h(Cell<T>, { key: column.title, column, row, isPhone })),
-          ),
+          ]),
         ),
       ]),
     ),

@@ -1,8 +1,8 @@
-import { Icon, type IconName } from '../../shared/controls.ts';
+import { CopyButton, Icon, type IconName, iconButton } from '../../shared/controls.ts';
 import { button, type ComponentChildren, el, h, useEffect, useId, useRef } from '../../shared/dom.ts';
 import type { All } from '../hooks/requests.ts';
 import type { ApiError } from '../state/api.ts';
-import { briefForm, relativeText, type TimeForm, timeText, zone } from '../state/times.ts';
+import { briefText, relativeText, type TimeForm, timeText, zone } from '../state/times.ts';
 
 /* Small components that all views use. */
 
@@ -52,12 +52,21 @@ export function Time({ at, none = 'never', form }: { at: number | null; none?: s
   const date = new Date(at * 1000);
   if (Number.isNaN(date.getTime())) return h('span', { title: 'seconds since 1970' }, timeText(at));
   const text = timeText(at);
-  return h(
-    'time',
-    { dateTime: date.toISOString(), title: `${text} ${zone} (${relativeText(at)})` },
-    timeText(at, form === 'brief' ? briefForm(at) : form),
-  );
+  return h('time', { dateTime: date.toISOString(), title: `${text} ${zone} (${relativeText(at)})` }, [
+    form === 'brief' ? briefText(at) : timeText(at, form),
+  ]);
 }
+
+/** Parts in one line, with dots between them; none is at the edge of a line. */
+export const Dots = ({ parts }: { parts: readonly ComponentChildren[] }) =>
+  el('span.dots', [parts.filter(Boolean).map((part) => el('span', part))]);
+
+/** An id, as much of it as has room, and a button that copies it. */
+export const Id = ({ id, text = id }: { id: string; text?: string }) =>
+  el('span.id', [
+    h('code', { class: 'one-line', title: id }, text),
+    h(CopyButton, { text: id, label: `Copy ${id.slice(0, 8)}`, icon: 'copy' }),
+  ]);
 
 type DialogProps = { title: string; close: () => void; mustConfirm?: boolean; children?: ComponentChildren };
 
@@ -84,6 +93,8 @@ export function Dialog({ title, close, mustConfirm = false, children }: DialogPr
       closedby: mustConfirm ? 'none' : undefined,
     },
     el('div.stack', h('h2', { id }, title), children),
+    // Behind the content: the first field gets the focus.
+    !mustConfirm && iconButton('close', 'Close', { class: 'quiet icon-only leave', onClick: close }),
   );
 }
 
@@ -123,10 +134,7 @@ export function Page({ title, part, trail, meta, actions, look = '', children }:
       trail !== undefined &&
         trail.length > 0 &&
         h('nav', { 'aria-label': 'Breadcrumbs', class: 'trail soft small whole-row' }, [
-          el(
-            'ol.plain.row',
-            trail.map(({ name, href }) => h('li', { key: href }, h('a', { href }, name))),
-          ),
+          el('ol.plain.row', [trail.map(({ name, href }) => h('li', { key: href }, h('a', { href }, name)))]),
         ]),
       el('div.row', h('h1', { ref: heading, tabIndex: trail && -1 }, title), meta && el('span.soft.tabular', meta)),
       actions,
@@ -148,7 +156,6 @@ type FactsProps = { facts: readonly (readonly [title: string, value: ComponentCh
 
 /** Values with their names, as a card. */
 export const Facts = ({ facts }: FactsProps) =>
-  el(
-    'dl.card.facts.tabular',
+  el('dl.card.facts.tabular', [
     facts.map(([title, value]) => h('div', { key: title }, el('dt.small', title), el('dd', value))),
-  );
+  ]);

@@ -5,6 +5,7 @@ import { counted, FirstSteps, ListEnd, money, Time } from '../components/ui.ts';
 import { useResponse } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
 import { type Filters, hrefWith } from '../state/route.ts';
+import { isToday } from '../state/times.ts';
 import type { ConversationSummary, SearchCounts, SearchHit } from '../state/types.ts';
 import { queryOf } from './search-query.ts';
 import { type ConversationEntry, type Conversations, placeOf } from './use-conversations.ts';
@@ -54,16 +55,14 @@ export function ConversationList({
     fresh > 0 &&
       button({ class: 'fresh', onClick: list.reload }, h('span', { role: 'status' }, `${fresh} new`), ' · Show'),
     shown.length > 0 &&
-      h(
-        'ul',
-        { class: 'plain', 'aria-label': 'Conversations' },
+      h('ul', { class: 'plain', 'aria-label': 'Conversations' }, [
         shown.map((entry) => {
           const isOpen = entry.id === open?.id;
           const summary = summaryOf(entry.id);
           const reason = isOpen && isApart ? apart : undefined;
           return h('li', { key: entry.id }, h(Row, { entry, summary, isOpen, apart: reason, namesApp, filters }));
         }),
-      ),
+      ]),
     h(ListEnd, {
       list,
       icon: isSearch ? 'search' : 'conversations',
@@ -107,16 +106,15 @@ function Row({ entry, summary, isOpen, apart, namesApp, filters }: RowProps) {
   const last = summary && (isAlike(summary.last_text, name) ? 'no answer' : summary.last_text);
   return h('a', { href: hrefWith(placeOf(entry), filters), 'aria-current': isOpen ? 'true' : undefined }, [
     el('strong.name.one-line.whole-row', h(Marked, { text: name, ranges: found ? [] : matchesIn(name, words) })),
-    h(
-      'span',
-      { class: `words soft whole-row ${found === undefined ? 'one-line' : 'two-lines'}` },
+    h('span', { class: `words soft whole-row ${found === undefined ? 'one-line' : 'two-lines'}` }, [
       h(Marked, { text: found?.snippet ?? last ?? '', ranges: found?.ranges ?? [], draw: plain }),
-    ),
+    ]),
     el('span.soft.small.statistics', summary && statistics(summary, hits, words, namesApp)),
     el('span.soft.small.when', [
       h(Sign, { n: summary?.disliked_count, label: 'disliked' }),
       h(Sign, { n: summary?.failed_count, label: 'failed' }),
-      h(Time, { at, none: '', form: 'brief' }),
+      // The list has no room for the word.
+      h(Time, { at, none: '', form: at !== null && isToday(at) ? 'clock' : 'brief' }),
     ]),
     apart && el('span.soft.small.whole-row', apart),
   ]);

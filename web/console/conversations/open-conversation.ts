@@ -65,11 +65,10 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
           href: hrefWith(['conversations'], filters),
           'aria-label': 'Back to conversations',
         },
-        h(Icon, { name: 'left' }),
-        'Conversations',
+        [h(Icon, { name: 'left' }), 'Conversations'],
       ),
       h('h2', { id: 'transcript-title', class: 'one-line', title }, title),
-      hits.rows.length > 0 && h(HitSteps, { hits, message_id, goTo }),
+      hits.rows.length > 0 && h(HitSteps, { hits, label: hitLabel(filters), message_id, goTo }),
       !isWide && inspector && el('details.inspector-menu', el('summary', 'Details'), inspector),
     ]),
     h(Transcript, {
@@ -86,10 +85,14 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
   ]);
 }
 
-type StepsProps = { hits: List<SearchHit>; message_id: string | undefined; goTo: (id: string) => void };
+/** What the search is for, in one word. */
+const hitLabel = ({ q, rating, status }: Filters): string =>
+  q === undefined && rating === 'dislike' ? 'Disliked' : q === undefined && status === 'error' ? 'Failed' : 'Hit';
 
-/** `3 / 14 ‹ ›`: steps through the hits, from the oldest to the newest. The keys begin again after the last one. */
-function HitSteps({ hits, message_id, goTo }: StepsProps) {
+type StepsProps = { hits: List<SearchHit>; label: string; message_id: string | undefined; goTo: (id: string) => void };
+
+/** `Hit 3 of 14 ‹ ›`: steps through the hits, from the oldest to the newest. The keys begin again after the last one. */
+function HitSteps({ hits, label: kind, message_id, goTo }: StepsProps) {
   const ids = hits.rows.map((hit) => hit.message_id).toReversed();
   const at = ids.indexOf(message_id ?? '');
   const step = (to: number, key: string, label: string, icon: 'left' | 'right') => {
@@ -98,7 +101,9 @@ function HitSteps({ hits, message_id, goTo }: StepsProps) {
     return h(StepButton, { id: at < 0 ? around : ids[to], goTo, label, icon });
   };
   return h('span', { class: 'row tight', role: 'group', 'aria-label': 'Hits in this conversation' }, [
-    h('span', { role: 'status' }, `${at < 0 ? '–' : at + 1} / ${ids.length}${hits.hasMore ? '+' : ''}`),
+    h('span', { class: 'soft tabular', role: 'status' }, [
+      `${kind} ${at < 0 ? '–' : at + 1} of ${ids.length}${hits.hasMore ? '+' : ''}`,
+    ]),
     step(at < 0 ? -1 : at - 1, '[', 'Previous hit', 'left'),
     step(at + 1, ']', 'Next hit', 'right'),
   ]);

@@ -76,11 +76,9 @@ export function SearchFilters({ filters }: { filters: Filters }) {
           ...{ label: 'Export CSV', name: 'messages.csv', look: 'quiet small' },
           path: pathOf(['admin', 'messages.csv'], queryOf(filters)),
         }),
-      h(
-        'span',
-        { class: `live at-end soft small ${isStale ? 'stale' : ''}`, role: 'status' },
+      h('span', { class: `live at-end soft small ${isStale ? 'stale' : ''}`, role: 'status' }, [
         isStale ? 'Not live: the service cannot be reached' : 'Live',
-      ),
+      ]),
     ]),
   ]);
 }

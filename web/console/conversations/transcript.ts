@@ -109,14 +109,10 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
         onKeyUp: ({ key, target }: KeyboardEvent) => key === 'Tab' && mark(target === scroller.current),
         onBlur: () => mark(false),
       },
-      h(
-        'div',
-        { class: 'above' },
+      h('div', { class: 'above' }, [
         scroll.isReading && failure === undefined && el('p.soft', 'Loading older messages…'),
-      ),
-      h(
-        'div',
-        { role: 'feed', 'aria-busy': scroll.isReading, 'aria-label': 'Messages' },
+      ]),
+      h('div', { role: 'feed', 'aria-busy': scroll.isReading, 'aria-label': 'Messages' }, [
         history.rows.slice(from, to).map(({ message }, i) =>
           h(Item, {
             key: message.id,
@@ -129,7 +125,7 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
             siblings: siblings.get(message.id),
           }),
         ),
-      ),
+      ]),
       el('div'),
       isEmpty && el('p.soft.empty', 'No messages yet.'),
     ),

@@ -25,10 +25,9 @@ export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: R
       revoked(body);
     });
   return h(Dialog, { title: `Revoke ${titleOf(key)}?`, close }, [
-    el(
-      'p',
+    el('p', [
       'Requests with this key are rejected, after 5 seconds at the latest. This cannot be undone; you can create a new key.',
-    ),
+    ]),
     el('p.soft', `${key.kind} key `, el('code', key.id)),
     isOwn && el('p.note.warn', 'You are signed in with this key: revoking it signs you out at once.'),
     isLastAdmin &&

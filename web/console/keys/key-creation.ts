@@ -1,8 +1,9 @@
 import { CodeBlock } from '../../shared/code-block.ts';
 import { Select } from '../../shared/controls.ts';
 import { button, el, field, h, useEffect, useRef, useState } from '../../shared/dom.ts';
+import { DayField } from '../components/period-fields.ts';
 import { ManyPicker, Picker, Tick } from '../components/picker.ts';
-import { Dialog, ErrorNote } from '../components/ui.ts';
+import { capital, Dialog, ErrorNote } from '../components/ui.ts';
 import { type All, type CursorPage, useAll, useAttempt } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
 import { chatModes, type KeyKind, keyKinds, keyKindTable, limits, readOnlyKinds } from '../state/server-rules.ts';
@@ -79,16 +80,14 @@ type Field = 'app_id' | 'workspace_id' | 'dataset_ids';
 const requires = (kind: KeyKind, field: Field): boolean => keyKindTable[kind].requires.some((name) => name === field);
 const accepts = (kind: KeyKind, field: Field): boolean => keyKindTable[kind].accepts.some((name) => name === field);
 
-const sentence = (words: string): string => `${words[0]?.toUpperCase()}${words.slice(1)}.`;
-
 function Kinds({ kind, setKind }: { kind: KeyKind; setKind: (kind: KeyKind) => void }) {
   return el('fieldset.stack.tight', [
     el('legend', 'Kind'),
     keyKinds.map((one) =>
       h(Tick, { key: one, type: 'radio', name: 'kind', checked: one === kind, onChange: () => setKind(one) }, [
-        el('b', one),
+        el('b', capital(one)),
         ' ',
-        el('span.soft', sentence(keyKindTable[one].allows)),
+        el('span.soft', capital(keyKindTable[one].allows), '.'),
       ]),
     ),
   ]);
@@ -123,11 +122,9 @@ function Reach({ kind, apps, workspace_id, setWorkspace, limit, setLimit }: Reac
     accepts(kind, 'app_id') && h(ErrorNote, { error: apps.error, retry: apps.reload }),
     accepts(kind, 'app_id') &&
       ownApps.length > 0 &&
-      h(
-        Tick,
-        { checked: app_id !== undefined, onChange: () => setLimit(app_id === undefined ? { app_id: '' } : {}) },
+      h(Tick, { checked: app_id !== undefined, onChange: () => setLimit(app_id === undefined ? { app_id: '' } : {}) }, [
         'Only one app',
-      ),
+      ]),
     app_id !== undefined &&
       h(Picker, {
         label: 'App',
@@ -158,8 +155,7 @@ function Reach({ kind, apps, workspace_id, setWorkspace, limit, setLimit }: Reac
 function Expiry({ lifetime, setLifetime }: { lifetime: string; setLifetime: (lifetime: string) => void }) {
   return el('div.row', [
     h(Select, { label: 'Expires', value: lifetime, options: lifetimes, change: setLifetime }),
-    lifetime === 'date' &&
-      field('Last day', { name: 'date', type: 'date', required: true, min: new Date().toLocaleDateString('sv') }),
+    lifetime === 'date' && el('label', 'Last day', h(DayField, { label: 'Last day', name: 'date', isRequired: true })),
   ]);
 }
 
@@ -180,11 +176,9 @@ function KeySecret({ of: { kind, secret, conversation_id }, close }: { of: NewKe
   useEffect(() => box.current?.focus(), []);
   const curl = curlOf(kind, secret, location.origin, conversation_id);
   return h('div', { class: 'stack', tabIndex: -1, ref: box }, [
-    h(
-      'p',
-      { class: 'note warn', role: 'status' },
+    h('p', { class: 'note warn', role: 'status' }, [
       'Copy the secret now. It is shown only once: the service stores only a digest of it.',
-    ),
+    ]),
     h(CodeBlock, { label: 'Secret', text: secret, action: 'Copy secret' }),
     h(CodeBlock, { label: 'Try it', text: curl, action: 'Copy command' }),
     kind === 'writer' &&

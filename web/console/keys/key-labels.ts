@@ -25,7 +25,8 @@ export function reachOf({ kind, app_id, workspace_id, dataset_ids }: Key): Reach
     ids: ids.filter((id) => id !== null),
   });
   if (kind === 'admin') return of('everything', 'workspaces');
-  if (app_id !== null) return of('app', 'apps', app_id);
+  // The kind of the others says that it is an app.
+  if (app_id !== null) return of(kind === 'feed' ? 'app' : '', 'apps', app_id);
   if (dataset_ids === null) {
     return of(kind === 'knowledge' ? 'all datasets of' : 'workspace', 'workspaces', workspace_id);
   }

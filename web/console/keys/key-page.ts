@@ -1,6 +1,7 @@
 import { type ComponentChildren, el, h } from '../../shared/dom.ts';
 import { RecentActivity } from '../activity/activity.ts';
-import { brief, ErrorNote, Facts, ListEnd, Nothing, Page, Time, whole } from '../components/ui.ts';
+import { brief, capital, whole } from '../components/format-number.ts';
+import { ErrorNote, Facts, Id, ListEnd, Nothing, Page, Section, Time } from '../components/ui.ts';
 import { type All, useResponse } from '../hooks/requests.ts';
 import { useRecord } from '../hooks/use-record.ts';
 import { FailureTable } from '../overview/health.ts';
@@ -29,9 +30,11 @@ export function KeyPage({ id, of: key, list, act }: Props) {
     key === undefined
       ? !list.isLoading && el('p.soft', 'There is no key with this id.')
       : h(KeyFacts, { of: key, hasFailed: hours.length + recent.length > 0 }),
-    h(ErrorNote, { error, retry: reload }),
-    failures && h(ErrorPlot, { hours }),
-    recent.length > 0 && h(FailureTable, { failures: recent }),
+    h(Section, { title: 'Rejected and failed requests', meta: 'the last 24 hours' }, [
+      h(ErrorNote, { error, retry: reload }),
+      failures && h(ErrorPlot, { hours }),
+      recent.length > 0 && h(FailureTable, { failures: recent, title: 'The last hour, by route' }),
+    ]),
     h(RecentActivity, { title: 'Changes with this key', filters: { key_id: id } }),
   );
 }
@@ -44,6 +47,7 @@ const KeyFacts = ({ of: key, hasFailed }: { of: Key; hasFailed: boolean }) =>
       ['Created', h(Time, { at: key.created_at, form: 'day' })],
       [key.revoked_at === null ? 'Ends' : 'Revoked', h(Time, { at: key.revoked_at ?? key.expires_at, form: 'day' })],
       ['Last used', h(Time, { at: key.last_used_at, none: hasFailed ? 'never successfully' : 'never' })],
+      ['ID', h(Id, { id: key.id })],
     ],
   });
 
@@ -61,12 +65,9 @@ function ErrorPlot({ hours }: { hours: Failures['by_key'][number]['hours'] }) {
   const [rejected, failed] = [series('rejected (4xx)', 1, 'client_errors'), series('failed (5xx)', 3, 'server_errors')];
   const sum = (values: readonly number[]) => values.reduce((all, one) => all + one, 0);
   if (sum([...rejected.values, ...failed.values]) === 0)
-    return el(
-      'div.card',
-      h(Nothing, { icon: 'check' }, 'No request with this key was rejected or failed in the last 24 hours.'),
-    );
+    return h(Nothing, { icon: 'check' }, 'No request with this key was rejected or failed in the last 24 hours.');
   return h(Plot, {
-    title: 'Rejected and failed requests per hour',
+    title: 'Requests per hour',
     summary: `${whole(sum(rejected.values))} rejected, ${whole(sum(failed.values))} failed in the last 24 hours`,
     kind: 'bars',
     series: [rejected, failed],
@@ -80,10 +81,10 @@ function ErrorPlot({ hours }: { hours: Failures['by_key'][number]['hours'] }) {
 /** Red is for danger: a key that was revoked is none. */
 const badges: Record<KeyState, string> = { active: 'good', 'expires soon': 'warn', expired: '', revoked: '' };
 
-export const State = ({ state }: { state: KeyState }) => h('span', { class: `badge ${badges[state]}` }, state);
+export const State = ({ state }: { state: KeyState }) => h('span', { class: `badge ${badges[state]}` }, capital(state));
 
 export const Kind = ({ of: { kind, read_only } }: { of: Key }) =>
-  el('span', kind, read_only && [' ', el('span.badge', 'read-only')]);
+  el('span', capital(kind), read_only && [' ', el('span.badge', 'Read-only')]);
 
 /** The names of more datasets are not shown: each is a request, and a key may have a thousand. */
 const namedMax = 5;
@@ -92,8 +93,8 @@ export function Reach({ of: key }: { of: Key }) {
   const { words, list, ids } = reachOf(key);
   const more = ids.length - namedMax;
   return el('span', [
-    words,
-    ids.slice(0, namedMax).map((id, at) => [at === 0 ? ' ' : ', ', h(Name, { key: id, list, id })]),
+    capital(words),
+    ids.slice(0, namedMax).map((id, at) => [at > 0 ? ', ' : words && ' ', h(Name, { key: id, list, id })]),
     more > 0 && ` and ${more} more`,
   ]);
 }

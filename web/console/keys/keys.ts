@@ -2,7 +2,7 @@ import { button, type ComponentChildren, el, h, useState } from '../../shared/do
 import { FilterChips, FilterSearch } from '../components/filters.ts';
 import { contains } from '../components/marked-text.ts';
 import { type Column, DataTable } from '../components/table.ts';
-import { counted, ListEnd, Page, Time } from '../components/ui.ts';
+import { capital, counted, ListEnd, Nothing, Page, Time } from '../components/ui.ts';
 import { useAll } from '../hooks/requests.ts';
 import { hrefOf, useFilters, useMayWrite, type ViewProps } from '../state/route.ts';
 import { keyKinds } from '../state/server-rules.ts';
@@ -54,14 +54,19 @@ export function View({ rest: [id], session }: ViewProps) {
     h(FilterChips, {
       label,
       name: label.toLowerCase(),
-      values: values.map((value) => [value, value] as const),
+      values: values.map((value) => [value, capital(value)] as const),
       countOf: list.rows.length === 0 ? undefined : (value) => keys.filter((key) => of(key) === value).length,
     });
   return h(
     Page,
     {
       title: 'Keys',
-      meta: h('span', { role: 'status' }, countText(shown.length, list.rows.length)),
+      meta: h(
+        'span',
+        { role: 'status' },
+        list.rows.length > 0 &&
+          (shown.length === keys.length ? keys.length : `${shown.length} of ${counted(keys.length, 'key')}`),
+      ),
       actions: mayWrite && button({ class: 'primary', onClick: () => setDialog('new') }, 'New key'),
     },
     el('div.tools.row', [
@@ -75,7 +80,7 @@ export function View({ rest: [id], session }: ViewProps) {
       rows: shown,
       rowKey: ({ id }) => id,
     }),
-    shown.length === 0 && list.rows.length > 0 && el('p.soft', 'No key matches these filters.'),
+    shown.length === 0 && list.rows.length > 0 && h(Nothing, { icon: 'search' }, 'No key matches these filters.'),
     h(ListEnd, { list, nothing: 'There are no keys yet.' }),
     dialogs,
   );
@@ -86,11 +91,6 @@ function isLastAdmin(key: Key, rows: readonly Key[], now: number): boolean {
   return admins.length === 1 && admins[0]?.id === key.id;
 }
 
-function countText(shown: number, rows: number): string {
-  if (rows === 0) return '';
-  return shown === rows ? `${rows}` : `${shown} of ${counted(rows, 'key')}`;
-}
-
 function columns(now: number, ownId: string, act: (key: Key) => ComponentChildren): Column<Key>[] {
   return [
     {
@@ -98,7 +98,7 @@ function columns(now: number, ownId: string, act: (key: Key) => ComponentChildre
       cell: (key) =>
         el('div.one-line', [
           h('a', { href: hrefOf('keys', key.id), title: `key ${key.id}` }, titleOf(key)),
-          key.id === ownId && [' ', el('span.badge', 'your key')],
+          key.id === ownId && [' ', el('span.badge', 'Your key')],
         ]),
     },
     { title: 'Kind', cell: (key) => h(Kind, { of: key }) },

@@ -7,11 +7,9 @@ export function Diff({ before, after, label }: { before: string; after: string; 
   const parts = useMemo(() => diffWords(before, after), [before, after]);
   return el('div.diff.stack', [
     el('p.soft', `${label}: ${summaryOf(parts)}`),
-    h(
-      'div',
-      { class: 'as-written boxed', role: 'group', tabIndex: 0, 'aria-label': label },
+    h('div', { class: 'as-written boxed', role: 'group', tabIndex: 0, 'aria-label': label }, [
       parts.map((part, index) => show(part, index === 0, index === parts.length - 1)),
-    ),
+    ]),
   ]);
 }
 

@@ -2,7 +2,7 @@ import { Fold } from '../../shared/controls.ts';
 import { button, h, useEffect, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
 import { RecentActivity } from '../activity/activity.ts';
 import { highlight, wordsOf } from '../components/marked-text.ts';
-import { counted, ListEnd, Time } from '../components/ui.ts';
+import { counted, Dots, ListEnd, Time } from '../components/ui.ts';
 import { useList } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
 import { hrefOf, useFilters, useMayWrite } from '../state/route.ts';
@@ -56,10 +56,15 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
       title: name,
       dataset,
       trail,
-      meta: shown && [
-        `${counted(shown.segment_count, 'segment')} · ${counted(shown.word_count, 'word')} · changed `,
-        h(Time, { at: shown.changed_at, none: 'at an unknown time' }),
-      ],
+      meta:
+        shown &&
+        h(Dots, {
+          parts: [
+            counted(shown.segment_count, 'segment'),
+            counted(shown.word_count, 'word'),
+            ['changed ', h(Time, { at: shown.changed_at, none: 'at an unknown time' })],
+          ],
+        }),
       actions: h('nav', { class: 'row', 'aria-label': 'Documents' }, [
         neighbour(shown?.previous, 'prev', 'Previous'),
         neighbour(shown?.next, 'next', 'Next'),
@@ -71,9 +76,7 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
       content: () => h(RecentActivity, { filters: { dataset_id: dataset, document_id: documentId } }),
     }),
     earlier.hasMore && button({ class: 'more', onClick: earlier.more }, 'Show earlier segments'),
-    h(
-      'ol',
-      { class: 'plain stack', ref: list },
+    h('ol', { class: 'plain stack', ref: list }, [
       rows.map((row) =>
         h(SegmentEntry, {
           key: row.id,
@@ -84,7 +87,7 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
           saved: () => setSaves((count) => count + 1),
         }),
       ),
-    ),
+    ]),
     h(ListEnd, { list: later, nothing: 'This document has no segments.' }),
   );
 }

@@ -2,7 +2,7 @@ import { Icon, type IconName } from '../../shared/controls.ts';
 import { h, useEffect } from '../../shared/dom.ts';
 import { RecentActivity } from '../activity/activity.ts';
 import { type Column, DataTable } from '../components/table.ts';
-import { counted, FirstSteps, ListEnd, listed, Time } from '../components/ui.ts';
+import { counted, Dots, FirstSteps, ListEnd, listed, Time } from '../components/ui.ts';
 import { type List, useList } from '../hooks/requests.ts';
 import { cacheRecords } from '../hooks/use-record.ts';
 import { pathOf } from '../state/api.ts';
@@ -34,10 +34,10 @@ const words = <T extends Dataset | Document>(): Column<T>[] => [
 ];
 
 /** `2 documents · 551 words`: what a list has, as far as it is loaded. */
-const sizeOf = (list: List<Dataset | Document>, thing: string): string =>
-  [listed(list, thing), list.rows.length > 0 && !list.hasMore && counted(wordsIn(list.rows), 'word')]
-    .filter(Boolean)
-    .join(' · ');
+const sizeOf = (list: List<Dataset | Document>, thing: string) =>
+  h(Dots, {
+    parts: [listed(list, thing), list.rows.length > 0 && !list.hasMore && counted(wordsIn(list.rows), 'word')],
+  });
 const wordsIn = (rows: readonly { word_count: number }[]) => rows.reduce((all, { word_count }) => all + word_count, 0);
 
 function Datasets() {

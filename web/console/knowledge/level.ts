@@ -20,6 +20,9 @@ export function withoutRepeats(hits: readonly KnowledgeHit[]): KnowledgeHit[] {
 export const hrefOfHit = ({ dataset_id, document_id, segment_id, child_chunk_id }: KnowledgeHit, words: string) =>
   hrefWith(['knowledge', dataset_id, document_id, segment_id, child_chunk_id ?? ''].filter(Boolean), { words });
 
+const placeOf = ({ segment_position, child_chunk_position: chunk }: KnowledgeHit): string =>
+  `Segment ${segment_position}${chunk === null ? '' : `, chunk ${chunk}`}`;
+
 type Name = { id: string; name: string };
 type Props = { q: string; dataset: string | undefined; isEverywhere: boolean; names: readonly Name[] };
 
@@ -43,11 +46,10 @@ function Hits({ q, dataset, isEverywhere, names }: Props) {
     h(Chip, { label, isActive, href: hrefOfFilters({ where }) });
   const passage = (hit: KnowledgeHit) =>
     h('li', { key: `${hit.segment_id} ${hit.child_chunk_id}` }, [
-      h(
-        'a',
-        { class: 'as-written', href: hrefOfHit(hit, words) },
-        h(Marked, { text: hit.snippet, ranges: hit.ranges }),
-      ),
+      h('a', { href: hrefOfHit(hit, words) }, [
+        el('span.as-written', h(Marked, { text: hit.snippet, ranges: hit.ranges })),
+        el('span.soft.small', placeOf(hit)),
+      ]),
     ]);
   return [
     el('div.row', [
@@ -56,32 +58,25 @@ function Hits({ q, dataset, isEverywhere, names }: Props) {
           where('This knowledge base', !isEverywhere, ''),
           where('All knowledge bases', isEverywhere, 'all'),
         ]),
-      h(
-        'span',
-        { class: 'soft', role: 'status' },
+      h('span', { class: 'soft', role: 'status' }, [
         hits.length > 0 && `${listed({ ...list, rows: hits }, 'passage')} in ${counted(documents.length, 'document')}`,
-      ),
+      ]),
     ]),
     named.length > 0 &&
-      h(
-        'ul',
-        { class: 'plain card hits', 'aria-label': 'Names' },
+      h('ul', { class: 'plain card hits', 'aria-label': 'Names' }, [
         named.map(({ id, name }) =>
-          h(
-            'li',
-            { key: id },
+          h('li', { key: id }, [
             h('a', { href: hrefOf('knowledge', ...(dataset === undefined ? [id] : [dataset, id])) }, marked(name)),
-          ),
+          ]),
         ),
-      ),
+      ]),
     documents.map(({ first: { dataset_id, document_id, document_name, dataset_name }, passages }) =>
       h('section', { key: document_id, class: 'card stack', 'aria-label': document_name }, [
         el('div.row', [
           h(Icon, { name: 'file' }),
-          el(
-            'h2',
+          el('h2', [
             h('a', { href: hrefOf('knowledge', dataset_id, document_id) }, marked(document_name || document_id)),
-          ),
+          ]),
           isEverywhere && el('span.soft', dataset_name),
           el('span.soft.small.at-end', counted(passages.length, 'passage')),
         ]),

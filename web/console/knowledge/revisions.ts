@@ -1,7 +1,7 @@
 import { Fold } from '../../shared/controls.ts';
 import { button, el, h, useEffect } from '../../shared/dom.ts';
 import { By } from '../activity/activity.ts';
-import { ErrorNote, ListEnd, Time } from '../components/ui.ts';
+import { capital, ErrorNote, ListEnd, Time } from '../components/ui.ts';
 import { useList, useReading } from '../hooks/requests.ts';
 import { readChunk } from '../state/drafts.ts';
 import { useMayWrite } from '../state/route.ts';
@@ -76,7 +76,7 @@ function VersionEntry({ version: { name, content, written }, before, current, re
     class: 'revision',
     isOpen: isCurrent && before !== undefined,
     title: [
-      el('b', `${name[0]?.toUpperCase()}${name.slice(1)}`),
+      el('b', capital(name)),
       el('span.soft', ' written ', h(Time, { at: written?.replaced_at ?? current.created_at }), by),
     ],
     content: () =>

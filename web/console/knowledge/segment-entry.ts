@@ -1,5 +1,5 @@
 import { type ComponentChildren, el, h, useEffect, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
-import { count, counted, ListEnd, Time } from '../components/ui.ts';
+import { count, counted, Dots, ListEnd, Time } from '../components/ui.ts';
 import { useList } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
 import { draftOf } from '../state/drafts.ts';
@@ -20,8 +20,9 @@ export function SegmentEntry({ place, row, isTarget, chunk, saved }: Props) {
   return h('li', { id, tabIndex: -1, class: isTarget ? 'segment stack target' : 'segment stack' }, [
     el('div.row', [
       el('h2', h('a', { href: hrefOf('knowledge', ...place) }, `Segment ${position}`)),
-      el('span.soft', `${counted(child_chunk_count, 'chunk')}, ${counted(word_count, 'word')}`),
-      h(Citations, { place }),
+      el('span.soft', [
+        h(Dots, { parts: [counted(child_chunk_count, 'chunk'), counted(word_count, 'word'), h(Citations, { place })] }),
+      ]),
     ]),
     child_chunk_count === 0
       ? el('p.as-written', content)
@@ -62,13 +63,14 @@ function Citations({ place: [dataset_id, document_id, segment_id] }: { place: Pl
   }, [segment_id]);
   if (counts === undefined) return h('span', { ref: element });
   const { all, max, disliked } = counts;
-  if (all === 0) return el('span.soft', 'not cited');
+  if (all === 0) return 'not cited';
   const text = `cited in ${all >= max ? `${count(max)}+ answers` : counted(all, 'answer')}`;
   const place = { segment_id, document_id, dataset_id };
   const link = (text: string, filters: FilterChange) =>
     h('a', { class: 'soft', href: hrefWith(['conversations'], filters) }, text);
   return [
     link(text, place),
+    disliked > 0 && ' ',
     disliked > 0 && el('span.badge.warn', link(`${count(disliked)} disliked`, { ...place, rating: 'dislike' })),
   ];
 }
@@ -113,8 +115,7 @@ function ChunkEntry({ path, listed, isTarget, saved }: ChunkProps) {
       el('h3', `Chunk ${chunk.position}`),
       chunk.type === 'customized' && el('span.badge', chunk.type),
       el('span.soft', [
-        `${counted(chunk.word_count, 'word')}, changed `,
-        h(Time, { at: chunk.updated_at, form: 'brief' }),
+        h(Dots, { parts: [counted(chunk.word_count, 'word'), h(Time, { at: chunk.updated_at, form: 'brief' })] }),
       ]),
       h('span', { class: 'good', role: 'status' }, message),
       mode.name !== 'edit' &&

@@ -1,6 +1,5 @@
-import { CopyButton } from '../../shared/controls.ts';
 import { button, type ComponentChildren, el, h } from '../../shared/dom.ts';
-import { count, millis, money, Time } from '../components/ui.ts';
+import { count, Id, millis, money, Time } from '../components/ui.ts';
 import { Export } from '../conversations/export.ts';
 import type { MessageKind } from '../conversations/next-message.ts';
 import type { Scroll } from '../conversations/transcript-scroll.ts';
@@ -32,14 +31,7 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
       fact('App', h('a', { href: hrefWith(['conversations'], { app_id }) }, app_name)),
       fact('Created', h(Time, { at: created_at })),
       fact('Last', h(Time, { at: last_message_at })),
-      fact(
-        'ID',
-        [
-          h('code', { class: 'one-line', title: summary.id }, summary.id),
-          h(CopyButton, { text: summary.id, label: 'Copy id', icon: 'copy' }),
-        ],
-        'id',
-      ),
+      fact('ID', h(Id, { id: summary.id })),
     ),
     group(
       'Numbers',

@@ -29,13 +29,12 @@ const beginsWith = (text: string, title: string): boolean =>
 
 function OpenForm({ form, isExpired }: { form: FormDefinition; isExpired: boolean }) {
   return [
-    el(
-      'dl.values',
+    el('dl.values', [
       form.inputs.map((input) => [
         el('dt', input.output_variable_name),
         el('dd.as-written', firstValue(input, form) || '–'),
       ]),
-    ),
+    ]),
     el('p', soft('Actions: '), form.actions.map(({ title }) => title).join(' · ')),
     el('p.soft', isExpired ? 'Expired: ' : 'Expires: ', h(Time, { at: form.expiration_time })),
   ];

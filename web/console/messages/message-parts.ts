@@ -17,9 +17,7 @@ function sizeOf(bytes: number): string {
 /** Pictures are not loaded, because that would tell their owner who reads the conversation. They are links. */
 export function Files({ files }: { files: readonly MessageFile[] }) {
   if (files.length === 0) return null;
-  return h(
-    'ul',
-    { class: 'files plain row tight', 'aria-label': 'Files' },
+  return h('ul', { class: 'files plain row tight', 'aria-label': 'Files' }, [
     files.map(({ id, filename, type, mime_type, size, url, transfer_method }) => {
       const href = url === null ? undefined : safeAddress(url);
       const about = [mime_type ?? type, size !== null && sizeOf(size)].filter(Boolean).join(', ');
@@ -31,15 +29,12 @@ export function Files({ files }: { files: readonly MessageFile[] }) {
         el('span.soft', about),
       ]);
     }),
-  );
+  ]);
 }
 
 export function Citations({ resources }: { resources: readonly RetrieverResource[] }) {
   if (resources.length === 0) return null;
-  return el(
-    'div.stack.tight',
-    inOrder(resources).map((resource) => h(Citation, { key: resource.id, resource })),
-  );
+  return el('div.stack.tight', [inOrder(resources).map((resource) => h(Citation, { key: resource.id, resource }))]);
 }
 
 const inOrder = <T extends { position: number }>(rows: readonly T[]): T[] =>

@@ -1,6 +1,6 @@
 import { el, h, useState } from '../../shared/dom.ts';
 import type { Column } from '../components/table.ts';
-import { count } from '../components/ui.ts';
+import { capital, count } from '../components/ui.ts';
 import { useIsDark } from '../hooks/use-media.ts';
 import type { Model, WholeModelProvider } from '../state/types.ts';
 
@@ -24,8 +24,7 @@ export function modelsOf(provider: WholeModelProvider, matches: (model: Model) =
 export const modelKeyOf = ({ model_type, model }: Model): string => `${model_type} ${model}`;
 
 export const columns: readonly Column<Model>[] = [
-  { title: 'Model', cell: (model) => h(Name, model) },
-  { title: 'State', cell: (model) => h(ModelStatus, { model }) },
+  { title: 'Model', cell: (model) => h(Name, { model }) },
   { title: 'Type', cell: ({ model_type }) => modelTypes[model_type] ?? model_type },
   {
     title: 'Context',
@@ -34,7 +33,11 @@ export const columns: readonly Column<Model>[] = [
     unit: 'tokens',
   },
   { title: 'Features', cell: (model) => h(Tags, { tags: featuresOf(model) }) },
-  { title: 'More', isExtra: true, cell: (model) => el('span.soft', propertiesOf(model)) },
+  {
+    title: 'More',
+    isExtra: true,
+    cell: (model) => h('span', { class: 'soft', title: propertiesOf(model) }, propertiesOf(model)),
+  },
 ];
 
 export function Provider({ provider: whole }: { provider: WholeModelProvider }) {
@@ -58,9 +61,9 @@ function ProviderIcon({ name, light, dark }: IconProps) {
   const url = (isDark ? secureUrl(localized(dark)) : undefined) ?? secureUrl(localized(light));
   // Hidden from screen readers: the name is beside it.
   if (url === undefined || url === failed)
-    return h('span', { class: 'provider-icon letter', 'aria-hidden': true }, [...name][0]?.toUpperCase());
+    return h('span', { class: 'provider-icon tick-mark soft', 'aria-hidden': true }, [...name][0]?.toUpperCase());
   return h('img', {
-    class: 'provider-icon',
+    class: 'provider-icon tick-mark',
     src: url,
     alt: '',
     referrerPolicy: 'no-referrer',
@@ -68,30 +71,26 @@ function ProviderIcon({ name, light, dark }: IconProps) {
   });
 }
 
-function Name({ model, label }: Model) {
+/** The state is named where something is to be looked at: most models are active. */
+function Name({ model: whole }: { model: Model }) {
+  const { model, label, status, deprecated, has_invalid_load_balancing_configs: isMisconfigured } = whole;
   const name = localized(label) ?? model;
-  return el('div.one-line', el('strong', name), name !== model && el('span.soft.mono', ` ${model}`));
-}
-
-const ModelStatus = ({ model }: { model: Model }) =>
-  el('div.row.tight', [
-    h(Status, { status: model.status }),
-    model.deprecated && el('span.badge.warn', 'deprecated'),
-    model.has_invalid_load_balancing_configs && el('span.badge.bad', 'load balancing misconfigured'),
+  return el('div.row', [
+    el('strong', name),
+    name !== model && el('span.soft.mono.small', model),
+    status !== 'active' && h(Status, { status }),
+    deprecated && el('span.badge.warn', 'Deprecated'),
+    isMisconfigured && el('span.badge.bad', 'Load balancing misconfigured'),
   ]);
+}
 
 /** The words of a record in plain English: `no-configure`, `tool-call`. */
 const words = (text: string): string => (text === 'no-configure' ? 'not configured' : text.replaceAll(/[-_]/g, ' '));
 
-const Status = ({ status }: { status: string }) =>
-  h('span', { class: status === 'active' ? 'badge good' : 'badge warn' }, words(status));
+const Status = ({ status }: { status: string }) => el('span.badge.warn', capital(words(status)));
 
 const Tags = ({ tags }: { tags: readonly string[] }) =>
-  tags.length > 0 &&
-  el(
-    'div.row.tight',
-    tags.map((tag) => h('span', { key: tag, class: 'badge' }, words(tag))),
-  );
+  tags.length > 0 && el('div.row.tight', [tags.map((tag) => h('span', { key: tag, class: 'badge' }, words(tag)))]);
 
 /** The other properties in one line, and where the model comes from if its provider did not define it. */
 function propertiesOf({ model_properties: { context_size, ...others }, fetch_from }: Model): string {

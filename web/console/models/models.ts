@@ -1,9 +1,9 @@
 import { Select } from '../../shared/controls.ts';
-import { el, h } from '../../shared/dom.ts';
+import { type ComponentChildren, el, h } from '../../shared/dom.ts';
 import { FilterChips, FilterSearch } from '../components/filters.ts';
 import { contains } from '../components/marked-text.ts';
 import { DataTable } from '../components/table.ts';
-import { FirstSteps, ListEnd, Nothing, Page } from '../components/ui.ts';
+import { count, FirstSteps, ListEnd, Nothing, Page } from '../components/ui.ts';
 import { type CursorPage, useAll, useReading } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
 import { hrefOf, useFilters, type ViewProps } from '../state/route.ts';
@@ -17,26 +17,27 @@ export function View({ rest: [chosen] }: ViewProps) {
   const workspace = chosen ?? first;
   const isKnown = workspaces.rows.some(({ id }) => id === workspace);
   const hasChoice = workspaces.rows.length > 1 || !isKnown;
-  return h(Page, { title: 'Models', part: workspaces.rows.find(({ id }) => id === chosen)?.name }, [
-    workspace !== undefined &&
-      workspaces.rows.length > 0 &&
-      hasChoice &&
-      h(Select, {
-        label: 'Workspace',
-        class: 'row',
-        value: workspace,
-        options: [...(isKnown ? [] : [{ id: workspace, name: '' }]), ...workspaces.rows].map(nameOf),
-        change: (id) => {
-          location.hash = hrefOf('models', id);
-        },
+  if (workspace === undefined)
+    return h(Page, { title: 'Models' }, [
+      h(ListEnd, {
+        list: { ...workspaces, isLoading: workspaces.isLoading || workspaces.rows.length > 0 },
+        nothing: h(FirstSteps, { text: 'There are no workspaces yet. A file of records can be dropped in' }),
       }),
-    workspace === undefined
-      ? h(ListEnd, {
-          list: { ...workspaces, isLoading: workspaces.isLoading || workspaces.rows.length > 0 },
-          nothing: h(FirstSteps, { text: 'There are no workspaces yet. A file of records can be dropped in' }),
-        })
-      : h(Models, { key: workspace, workspace }),
-  ]);
+    ]);
+  const choice =
+    workspaces.rows.length > 0 &&
+    hasChoice &&
+    h(Select, {
+      label: 'Workspace',
+      class: 'row',
+      value: workspace,
+      options: [...(isKnown ? [] : [{ id: workspace, name: '' }]), ...workspaces.rows].map(nameOf),
+      change: (id) => {
+        location.hash = hrefOf('models', id);
+      },
+    });
+  const part = workspaces.rows.find(({ id }) => id === chosen)?.name;
+  return h(Models, { key: workspace, workspace, part, choice });
 }
 
 const nameOf = ({ id, name }: { id: string; name: string }) => [id, name || id] as const;
@@ -59,7 +60,9 @@ function useFirstWithProviders(workspaces: readonly Workspace[]): string | undef
   return first ?? (error && ids[0]);
 }
 
-function Models({ workspace }: { workspace: string }) {
+type Props = { workspace: string; part: string | undefined; choice: ComponentChildren };
+
+function Models({ workspace, part, choice }: Props) {
   const list = useAll<WholeModelProvider>(pathOf(['admin', 'workspaces', workspace, 'model-providers']));
   const { q = '', type } = useFilters().filters;
   const models = (provider: WholeModelProvider, ofType?: string) => {
@@ -74,7 +77,8 @@ function Models({ workspace }: { workspace: string }) {
     .map((provider) => ({ id: provider.provider, heading: h(Provider, { provider }), rows: models(provider, type) }))
     // A provider without models is shown, unless a filter asks for models.
     .filter(({ rows }) => rows.length > 0 || (type === undefined && q === ''));
-  return el('div.models.stack', [
+  const shown = groups.reduce((sum, { rows }) => sum + rows.length, 0);
+  return h(Page, { title: 'Models', part, look: 'models', meta: shown > 0 && count(shown), actions: choice }, [
     list.rows.length > 0 &&
       el('div.tools.row', [
         h(FilterSearch, { label: 'Search models' }),

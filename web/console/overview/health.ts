@@ -1,8 +1,7 @@
-import { CopyButton } from '../../shared/controls.ts';
 import { el, h } from '../../shared/dom.ts';
 import { By } from '../activity/activity.ts';
 import { DataTable } from '../components/table.ts';
-import { brief, ErrorNote, millis, Nothing, Section, Skeleton, Time, whole } from '../components/ui.ts';
+import { brief, ErrorNote, Id, millis, Nothing, Section, Skeleton, Time, whole } from '../components/ui.ts';
 import { useResponse } from '../hooks/requests.ts';
 import { locale, timeText, zone } from '../state/times.ts';
 import type { Failure, Failures, KeyErrors, Traffic, UpstreamStatistics } from '../state/types.ts';
@@ -35,10 +34,7 @@ export function Health() {
 function TrafficPlots({ traffic }: { traffic: Traffic }) {
   const { at, isEmpty, requests, latency, errors } = trafficPlots(traffic);
   if (isEmpty)
-    return el(
-      'div.card',
-      h(Nothing, { icon: 'activity' }, 'No requests in the last hour. Requests of this console are not counted.'),
-    );
+    return h(Nothing, { icon: 'activity' }, 'No requests in the last hour. Requests of this console are not counted.');
   const summaries = trafficSummary(traffic);
   const points = at.map((time) => seconds.format(time * 1000));
   const common = { points, times: at, labels: at.map((time) => timeText(time, 'clock')) };
@@ -52,7 +48,19 @@ function TrafficPlots({ traffic }: { traffic: Traffic }) {
   ]);
 }
 
-const secondsText = (count: number | null) => (count === null ? '–' : `${whole(count)} s`);
+const known = <T>(value: T | null, text: (value: T) => string) => (value === null ? '–' : text(value));
+const lag = (seconds: number | null) => known(seconds, (count) => `${whole(count)} s`);
+
+const upstreamNumbers: readonly [title: string, cell: (row: UpstreamStatistics) => string][] = [
+  ['Served', ({ served }) => whole(served)],
+  ['Passed on', ({ passed_on }) => whole(passed_on)],
+  ['In doubt', ({ in_doubt }) => whole(in_doubt)],
+  ['No response', ({ errors }) => whole(errors)],
+  ['First byte', ({ response_millis }) => known(response_millis, millis)],
+  ['Objects in doubt', ({ doubts }) => known(doubts, whole)],
+  ['Lag of messages', ({ messages_lag_seconds }) => lag(messages_lag_seconds)],
+  ['Lag of others', ({ others_lag_seconds }) => lag(others_lag_seconds)],
+];
 
 const UpstreamTable = ({ statistics }: { statistics: UpstreamStatistics }) =>
   el('div.card.stack', [
@@ -62,20 +70,7 @@ const UpstreamTable = ({ statistics }: { statistics: UpstreamStatistics }) =>
       label: 'Upstream',
       rows: [statistics],
       rowKey: () => '',
-      columns: [
-        { title: 'Served', cell: ({ served }) => whole(served), isNumber: true },
-        { title: 'Passed on', cell: ({ passed_on }) => whole(passed_on), isNumber: true },
-        { title: 'In doubt', cell: ({ in_doubt }) => whole(in_doubt), isNumber: true },
-        { title: 'No response', cell: ({ errors }) => whole(errors), isNumber: true },
-        {
-          title: 'First byte',
-          cell: ({ response_millis: time }) => (time === null ? '–' : millis(time)),
-          isNumber: true,
-        },
-        { title: 'Objects in doubt', cell: ({ doubts }) => (doubts === null ? '–' : whole(doubts)), isNumber: true },
-        { title: 'Lag of messages', cell: (row) => secondsText(row.messages_lag_seconds), isNumber: true },
-        { title: 'Lag of others', cell: (row) => secondsText(row.others_lag_seconds), isNumber: true },
-      ],
+      columns: upstreamNumbers.map(([title, cell]) => ({ title, cell, isNumber: true })),
     }),
   ]);
 
@@ -96,9 +91,11 @@ const KeyErrorTable = ({ rows }: { rows: readonly KeyErrors[] }) =>
     }),
   ]);
 
-export const FailureTable = ({ failures }: { failures: readonly Failure[] }) =>
+type FailureProps = { failures: readonly Failure[]; title?: string };
+
+export const FailureTable = ({ failures, title = 'Rejected and failed requests' }: FailureProps) =>
   el('div.card.stack', [
-    el('h3', 'Rejected and failed requests'),
+    el('h3', title),
     failures.length === 0
       ? el('p.soft', 'None in the last hour.')
       : h(DataTable<Failure>, {
@@ -116,16 +113,9 @@ export const FailureTable = ({ failures }: { failures: readonly Failure[] }) =>
                 el('div', el('code', `${method} ${route}`), el('p.soft', code, ': ', message)),
             },
             { title: 'Key', cell: (entry) => h(By, { entry, none: 'no valid key' }) },
-            { title: 'Count', cell: ({ count }) => whole(count), isNumber: true },
+            { title: 'Count', cell: ({ count }) => whole(count), isNumber: true, unit: 'times' },
             { title: 'Last', cell: ({ last_at }) => h(Time, { at: last_at, form: 'brief' }) },
-            {
-              title: 'Request id',
-              cell: ({ request_id: id }) =>
-                el('span.row', [
-                  el('code', id.slice(0, 8)),
-                  h(CopyButton, { text: id, label: `Copy ${id.slice(0, 8)}`, icon: 'copy' }),
-                ]),
-            },
+            { title: 'Request id', cell: ({ request_id: id }) => h(Id, { id, text: id.slice(0, 8) }) },
           ],
         }),
   ]);

@@ -82,8 +82,8 @@ export function valuesOf({ value }: Measure, days: readonly OverviewDay[], names
 const largestGain = 10;
 
 /**
- * A value compared with the period before: `+12% from 340`, nothing without a value before. A share says of how many, and is
- * compared in percentage points.
+ * A value compared with the period before: `+12% from 340`, nothing without a value before. A share is compared in
+ * percentage points.
  */
 export function changeText({ value, part, format }: Measure, { totals, before }: Overview): string {
   const [now, earlier] = [value(totals), value(before)];
@@ -93,10 +93,15 @@ export function changeText({ value, part, format }: Measure, { totals, before }:
     if (now > largestGain * earlier) return `up from ${format(earlier)}`;
     return now === earlier ? 'no change' : change(percent(Math.abs(now - earlier), Math.abs(earlier)));
   }
-  if (totals.messages === 0) return '';
+  if (totals.messages === 0 || before.messages === 0) return '';
   const points = Math.round(Math.abs(now - earlier) * 10) / 10;
-  const compared = points === 0 ? 'no change' : change(`${brief(points)} pp`);
-  return `${whole(totals[part])} of ${whole(totals.messages)}${before.messages === 0 ? '' : `; ${compared}`}`;
+  return points === 0 ? 'no change' : change(`${brief(points)} pp`);
+}
+
+/** What a value consists of: a share says of how many. */
+export function partsText({ id, part }: Measure, { totals: { messages, users, ...totals } }: Overview): string {
+  if (part !== undefined) return messages === 0 ? '' : `${whole(totals[part])} of ${whole(messages)}`;
+  return id !== 'users' || users === 0 ? '' : `${brief(messages / users)} messages each`;
 }
 
 /** Cost and tokens are neither good nor bad news, and neither is a decrease of messages or users. */

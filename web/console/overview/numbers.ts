@@ -1,21 +1,20 @@
 import { el, h } from '../../shared/dom.ts';
-import { brief, whole } from '../components/format-number.ts';
+import { whole } from '../components/format-number.ts';
 import { hrefWith } from '../state/address.ts';
 import { daysOf } from '../state/period.ts';
 import { dayText } from '../state/times.ts';
 import type { Overview } from '../state/types.ts';
-import { changeText, isAlike, measuresOf, trendOf, valuesOf } from './measures.ts';
+import { changeText, isAlike, measuresOf, partsText, trendOf, valuesOf } from './measures.ts';
 
 /** The large numbers: one for each measure, whose days are drawn, and one for the costs in all currencies. */
 export function totalsOf(overview: Overview, app_id?: string) {
   const { totals, from, to } = overview;
   const period = { app_id, from, to };
-  const perUser = totals.users === 0 ? '' : `${brief(totals.messages / totals.users)} messages each`;
   const all = measuresOf(overview).map((measure) => ({
     name: measure.label,
     value: measure.format(measure.value(totals)),
     change: changeText(measure, overview),
-    more: measure.id === 'users' ? perUser : '',
+    more: partsText(measure, overview),
     trend: trendOf(measure, overview),
     plot: measure.id,
     filters: { ...measure.filters, ...period },
@@ -46,25 +45,21 @@ export function Numbers({ overview, app_id, chosen, hrefOfPlot }: Props) {
     const measure = measures.find((one) => one.id === id);
     return measure && h(Spark, { values: valuesOf(measure, overview.days, names) });
   };
-  return el(
-    'ul.numbers.plain.tabular',
+  return el('ul.numbers.plain.tabular', [
     totalsOf(overview, app_id).map(({ name, value, change, more, trend = '', plot, filters }) =>
       h('li', { key: name, class: `card ${trend}` }, [
-        h(
-          'a',
-          { class: 'tile', href: hrefOfPlot(plot), 'aria-current': isAlike(plot, chosen) ? 'true' : undefined },
+        h('a', { class: 'tile', href: hrefOfPlot(plot), 'aria-current': isAlike(plot, chosen) ? 'true' : undefined }, [
           name,
-        ),
-        el(
-          'b',
+        ]),
+        el('b', [
           h('a', { href: hrefWith(['conversations'], filters), 'aria-label': `${value}: show the messages` }, value),
-        ),
-        change && el('span.change', change),
-        more && el('span.change.soft', more),
+        ]),
+        change && el('span.change.small', change),
+        more && el('span.small.soft', more),
         drawn(plot),
       ]),
     ),
-  );
+  ]);
 }
 
 /** The days of a number as a line. Screen readers get them from the plot below. */

@@ -14,8 +14,7 @@ const dashes = ['', '7 4', '2 4', ''];
 
 /** The patterns of the looks in use, for `fill: url(#…)`. */
 export const Patterns = ({ id, looks }: { id: string; looks: readonly number[] }) =>
-  el(
-    'defs',
+  el('defs', [
     looks.map((look) =>
       h(
         'pattern',
@@ -24,7 +23,7 @@ export const Patterns = ({ id, looks }: { id: string; looks: readonly number[] }
         hatches[look] && h('path', { d: hatches[look], class: 'hatch' }),
       ),
     ),
-  );
+  ]);
 
 /** Stacked bars, one path per series: a plot may have hundreds of bars. */
 export function bars(id: string, series: readonly Series[], scale: Scale, room: Room): ComponentChildren {

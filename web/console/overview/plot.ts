@@ -36,12 +36,10 @@ export function Plot(props: PlotProps) {
     el('figcaption.row', [
       el('h3', title),
       !hasLegend && el('span.at-end.soft', reading),
-      h(
-        'p',
-        { class: hidesSummary ? 'hidden-label' : 'soft small whole-row' },
+      h('p', { class: hidesSummary ? 'hidden-label' : 'soft small whole-row' }, [
         figure && [el('b.figure', figure), ' '],
         summary,
-      ),
+      ]),
     ]),
     hasLegend && h(Legend, { ...props, id, point }),
     h('div', { ref: box, class: 'plot-box' }, [

@@ -1,4 +1,4 @@
-import { button, el, h, useEffect, useRef, useState } from '../../shared/dom.ts';
+import { el, h, useEffect, useRef, useState } from '../../shared/dom.ts';
 import { Dialog } from '../components/ui.ts';
 
 type Shortcut = { key: string; text: string; action: () => void };
@@ -69,26 +69,27 @@ export function ShortcutHelp() {
   const close = () => setOpen(false);
   const texts = new Map([...shortcuts].map(({ key, text }) => [key, text]));
   if (document.querySelector(rows) !== null) texts.set('↑ ↓', 'Previous, next row');
-  const keys = (key: string) => key.split(/[ +]/).map((one) => h('kbd', { key: one }, one));
-  const groups = Map.groupBy([...texts].toSorted(), ([key]) => groupOf(key));
+  const keys = (key: string) => {
+    const [first, ...others] = key.split(/[ +]/).map((one) => h('kbd', { key: one }, one));
+    return [first, others.map((other) => [key.startsWith('g ') ? ' then ' : ' ', other])];
+  };
+  const groups = Map.groupBy(texts, ([key]) => groupOf(key));
   return h(Dialog, { title: 'Keyboard shortcuts', close }, [
-    groupTitles.map((title) => {
-      const ofGroup = groups.get(title) ?? [];
-      return (
-        ofGroup.length > 0 &&
-        el('section', [
-          el('h3', title),
-          el(
-            'dl.shortcuts.values',
-            ofGroup.map(([key, text]) => [el('dt', keys(key)), el('dd', text)]),
-          ),
-        ])
-      );
-    }),
-    el('div.row', button({ autoFocus: true, onClick: close }, 'Close')),
+    el('div.shortcuts', [
+      groupTitles.map((title) => {
+        const ofGroup = groups.get(title) ?? [];
+        return (
+          ofGroup.length > 0 &&
+          el('section', [
+            el('h3', title),
+            el('dl.values', [ofGroup.map(([key, text]) => [el('dt', keys(key)), el('dd', text)])]),
+          ])
+        );
+      }),
+    ]),
   ]);
 }
 
-const groupTitles = ['In this view', 'Go to', 'Everywhere'] as const;
+const groupTitles = ['Go to', 'In this view', 'Everywhere'] as const;
 const groupOf = (key: string): (typeof groupTitles)[number] =>
   key.startsWith('g ') ? 'Go to' : ['?', 'Ctrl+K'].includes(key) ? 'Everywhere' : 'In this view';

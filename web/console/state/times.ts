@@ -54,10 +54,15 @@ export function daySecondsOf(text: string): number | undefined {
   return Number.isNaN(millis) || millis < 0 ? undefined : millis / 1000;
 }
 
-/** For a list: the time of today, the day of this year, else the day with its year. The tooltip has the rest. */
-export function briefForm(at: number, now = Date.now() / 1000): TimeForm {
-  if (Math.floor(at / 86_400) === Math.floor(now / 86_400)) return 'clock';
-  return new Date(at * 1000).getUTCFullYear() === new Date(now * 1000).getUTCFullYear() ? 'shortDay' : 'day';
+/** Whether it is of this day. */
+export const isToday = (at: number, now = Date.now() / 1000): boolean =>
+  Math.floor(at / daySeconds) === Math.floor(now / daySeconds);
+
+/** For a list: `Today 05:43`, the day of this year, else the day with its year. The tooltip has the rest. */
+export function briefText(at: number, now = Date.now() / 1000): string {
+  if (isToday(at, now)) return `Today ${timeText(at, 'clock')}`;
+  const isThisYear = new Date(at * 1000).getUTCFullYear() === new Date(now * 1000).getUTCFullYear();
+  return timeText(at, isThisYear ? 'shortDay' : 'day');
 }
 
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });

@@ -24,12 +24,11 @@ export function Erasure({ of: { user, app_ids }, close, erased }: Props) {
   if (done !== undefined)
     return h(Dialog, { title: 'Erased', close: leave }, [
       h('p', { role: 'status' }, `${textOf(done)} of ${user} were erased. The audit log has the receipt:`),
-      el(
-        'ul.plain.stack',
+      el('ul.plain.stack', [
         done.flatMap(({ audit_id }) => (audit_id === null ? [] : h('li', { key: audit_id }, el('code', audit_id)))),
-      ),
+      ]),
       el('div.row', [
-        button({ autoFocus: true, onClick: leave }, 'Close'),
+        button({ autoFocus: true, onClick: leave }, 'Done'),
         h('a', { href: hrefOf('activity') }, 'Activity'),
       ]),
     ]);
@@ -38,10 +37,9 @@ export function Erasure({ of: { user, app_ids }, close, erased }: Props) {
     due === undefined && unknown === undefined && h(Skeleton, { lines: 2 }),
     due !== undefined &&
       h('form', { class: 'stack', onSubmit: erase }, [
-        el(
-          'p.note.bad',
+        el('p.note.bad', [
           `${textOf(due)} in ${counted(app_ids.length, 'app')} are erased for good, also in the search.`,
-        ),
+        ]),
         field(el('span', 'Type ', el('strong', user), ' to confirm'), {
           value: typed,
           autoComplete: 'off',
@@ -50,11 +48,9 @@ export function Erasure({ of: { user, app_ids }, close, erased }: Props) {
         }),
         h(ErrorNote, { error }),
         el('div.row', [
-          h(
-            'button',
-            { class: 'danger primary', disabled: isBusy || typed !== user },
+          h('button', { class: 'danger primary', disabled: isBusy || typed !== user }, [
             isBusy ? 'Erasing…' : 'Erase for good',
-          ),
+          ]),
           button({ onClick: close }, 'Cancel'),
         ]),
       ]),

@@ -2,9 +2,10 @@ import { Icon } from '../../shared/controls.ts';
 import { button, el, h, useState } from '../../shared/dom.ts';
 import { download } from '../components/download.ts';
 import { FilterSearch } from '../components/filters.ts';
+import { capital, cost, listed, whole } from '../components/format-number.ts';
 import { Menu } from '../components/menu.ts';
 import { type Column, DataTable } from '../components/table.ts';
-import { cost, ErrorNote, Facts, FirstSteps, ListEnd, listed, Page, Section, Time, whole } from '../components/ui.ts';
+import { ErrorNote, Facts, FirstSteps, ListEnd, Page, Section, Time } from '../components/ui.ts';
 import { type CursorPage, useAttempt, useList, useReading } from '../hooks/requests.ts';
 import { useSettled } from '../hooks/use-settled.ts';
 import { pathOf, request } from '../state/api.ts';
@@ -43,18 +44,13 @@ function Users() {
 }
 
 const columnsOf = (app_id: string | undefined): Column<User>[] => {
-  const number = (
-    title: string,
-    order: 'conversations' | 'messages' | 'disliked' | 'failed',
-    filters = {},
-    problem?: 'disliked' | 'failed',
-  ): Column<User> => ({
-    ...{ title, order, problem },
+  const number = (order: 'conversations' | 'messages' | 'disliked' | 'failed', filters = {}): Column<User> => ({
+    ...{ title: capital(order), order, problem: order === 'disliked' || order === 'failed' ? order : undefined },
     count: (row) => row[order],
     href: ({ user }) => hrefWith(['conversations'], { app_id, user, ...filters }),
   });
   const time = (title: string, order: 'first_at' | 'last_at'): Column<User> => ({
-    ...{ title, order, isExtra: order === 'first_at' },
+    ...{ title, order, isNumber: true, isExtra: order === 'first_at' },
     cell: (row) => h(Time, { at: row[order], form: 'brief' }),
   });
   return [
@@ -63,10 +59,10 @@ const columnsOf = (app_id: string | undefined): Column<User>[] => {
       order: 'user',
       cell: ({ user }) => h('a', { class: 'one-line', href: hrefOf('users', user) }, user),
     },
-    number('Conversations', 'conversations'),
-    number('Messages', 'messages'),
-    number('Disliked', 'disliked', { rating: 'dislike' }, 'disliked'),
-    number('Failed', 'failed', { status: 'error' }, 'failed'),
+    number('conversations'),
+    number('messages'),
+    number('disliked', { rating: 'dislike' }),
+    number('failed', { status: 'error' }),
     {
       title: 'Cost',
       order: 'total_price',
