@@ -91,11 +91,18 @@ function take({ link }: Group): boolean {
 
 function commit(sent: Group[]): void {
   const groups = sent.filter(take);
+  if (groups.length > 0) commitTaken(groups, false);
+}
+
+/**
+ * Without savepoints at first: with one, SQLite keeps a copy of each page that a write changes, in a temporary file. If one of
+ * several writes fails, all are rolled back and run again, each in a savepoint, so that only the one fails.
+ */
+function commitTaken(groups: Group[], inSavepoints: boolean): void {
   const failAll = (error: unknown) => {
     const failure = failureOf(error);
     for (const { link, writes } of groups) send(link, { outcomes: writes.map(() => ({ failure })) });
   };
-  if (groups.length === 0) return;
   try {
     db.requireFile();
     if (lastFailure !== undefined) recover(lastFailure);
@@ -107,7 +114,8 @@ function commit(sent: Group[]): void {
   }
   try {
     db.pendingEntries.length = 0;
-    const outcomes = groups.map(({ link, writes }) => writes.map((write) => attempt(write, link)));
+    const run = inSavepoints ? attempt : perform;
+    const outcomes = groups.map(({ link, writes }) => writes.map((write) => run(write, link)));
     writePendingEntries(db);
     db.db.exec('COMMIT');
     // All links have the same counter.
@@ -120,8 +128,12 @@ function commit(sent: Group[]): void {
     }
     for (const [index, { link }] of groups.entries()) send(link, { outcomes: outcomes[index] as WriteOutcome[] });
   } catch (error) {
-    if (db.db.isTransaction) db.db.exec('ROLLBACK');
-    failAll(error);
+    // On a full disk SQLite has rolled back everything itself.
+    const canContinue = db.db.isTransaction;
+    if (canContinue) db.db.exec('ROLLBACK');
+    const areSeveral = groups.length > 1 || groups.some(({ writes }) => writes.length > 1);
+    if (canContinue && areSeveral && !inSavepoints) commitTaken(groups, true);
+    else failAll(error);
   }
 }
 
@@ -174,16 +186,15 @@ function retryWhileBusy(deadline: number, work: () => void): void {
 
 const pause = (millis: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis);
 
-/** Runs one write of a group. If it fails, only this write is rolled back. */
-function attempt({ name, input }: QueuedWrite, link: WriterLink): WriteOutcome {
+/** If the write fails, only this write is rolled back. */
+function attempt(write: QueuedWrite, link: WriterLink): WriteOutcome {
   const entries = db.pendingEntries.length;
   db.run('SAVEPOINT write');
   try {
-    const result = perform(name, input, (applied) => send(link, { applied }));
+    const outcome = perform(write, link);
     db.run('RELEASE write');
-    return { result };
+    return outcome;
   } catch (error) {
-    // On a full disk SQLite rolls back the whole transaction, with all writes of the group.
     if (!db.db.isTransaction) throw error;
     db.db.exec('ROLLBACK TO write; RELEASE write');
     db.pendingEntries.length = entries;
@@ -191,9 +202,15 @@ function attempt({ name, input }: QueuedWrite, link: WriterLink): WriteOutcome {
   }
 }
 
-type Progress = (applied: number) => void;
+function perform({ name, input }: QueuedWrite, link: WriterLink): WriteOutcome {
+  return { result: resultOf(name, input, (applied) => send(link, { applied })) };
+}
 
-function perform<N extends WriteName>(name: N, input: WriteInput<N>, progress: Progress): WriteResult<N> {
+function resultOf<N extends WriteName>(
+  name: N,
+  input: WriteInput<N>,
+  progress: (applied: number) => void,
+): WriteResult<N> {
   const { writesOutbox } = db;
   return runWrite(db, writes[name](input, { dialect, index, messages, writesOutbox, progress }));
 }
