@@ -39,6 +39,17 @@ describe('npm test exits with 1', () => {
     assert.equal(code, 1);
   });
 
+  it('when nothing awaits an error', async () => {
+    const source = `
+      require('node:test').it('passes', () => {
+        setTimeout(() => { throw new Error('the expected failure'); });
+        return new Promise((resolve) => setTimeout(resolve, 100));
+      });`;
+    const { stdout, code } = await runFile(source, process.env);
+    assert.match(stdout, /the expected failure/);
+    assert.equal(code, 1);
+  });
+
   it('when a file takes too much processor time', async () => {
     const source = `
       require('node:test').it('passes', () => {});
