@@ -28,15 +28,8 @@ const slowestShown = 10;
 /** At most so many files run in one process, in which the program is loaded and compiled once. Few long files in a row. */
 const groupSizeMax = isLong ? 3 : 10;
 
-/** Seconds of processor time per file: twice what a file takes beside other work, which is more than it takes alone. */
-const budget = 60;
-/** Files with a larger budget. Each has its own process. */
-const largerBudgets: Record<string, number> = {
-  'server/test/cli/cli.test.ts': 90,
-  'server/test/properties/isolation.test.ts': 90,
-  'server/test/store/postgres-faults.test.ts': 90,
-  'server/test/store/postgres-instances.test.ts': 90,
-};
+/** Seconds of processor time per file: a few times what the slowest takes alone, because it takes more beside other work. */
+const budget = 40;
 
 /** Folders of files that take long. They start first, in this order, so that no long group runs alone at the end. */
 const longFolders = isLong
@@ -55,13 +48,9 @@ function filesAt(path: string): string[] {
   process.exit(1);
 }
 
-/** The files of a folder are together, in groups; those with a larger budget are alone. In the order in which they start. */
+/** The files of a folder are together, in groups, in the order in which they start. */
 function groupsOf(files: string[]): string[][] {
-  const isLarge = (file: string) => nameOf(file) in largerBudgets;
-  const byFolder = Map.groupBy(
-    files.filter((file) => !isLarge(file)),
-    (file) => dirname(file),
-  );
+  const byFolder = Map.groupBy(files, (file) => dirname(file));
   const groups = [...byFolder.values()].flatMap((some) => {
     const count = Math.ceil(some.length / groupSizeMax);
     const size = Math.ceil(some.length / count);
@@ -71,7 +60,7 @@ function groupsOf(files: string[]): string[][] {
     const rank = longFolders.indexOf(basename(dirname(file)));
     return rank === -1 ? longFolders.length : rank;
   };
-  return [...files.filter(isLarge).map((file) => [file]), ...groups].sort((a, b) => rankOf(a) - rankOf(b));
+  return groups.sort((a, b) => rankOf(a) - rankOf(b));
 }
 
 /** Writes the module that runs a group. */
@@ -141,9 +130,8 @@ function printSlowest(times: FileTime[]): void {
 
 function checkBudgets(times: FileTime[]): void {
   for (const { name, processor } of times) {
-    const seconds = largerBudgets[name] ?? budget;
-    if (processor <= seconds) continue;
-    console.error(`${name} takes ${processor.toFixed(1)} s of processor time; its budget is ${seconds} s`);
+    if (processor <= budget) continue;
+    console.error(`${name} takes ${processor.toFixed(1)} s of processor time; its budget is ${budget} s`);
     process.exitCode = 1;
   }
 }

@@ -935,7 +935,7 @@ describe('the launcher', parallel, () => {
     assert.equal(await readVersion(), `${version}\n`);
   });
 
-  it('runs without the cache if it cannot be written', async (t) => {
+  itLong('runs without the cache if it cannot be written', async (t) => {
     const { cwd, readVersion } = await copyProgram(t);
     await writeFile(join(cwd, '.cache'), '');
     assert.match(await readVersion(), /^\d/);

@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { newFolder, newScope, repository, run, type ServerProcess, serve } from '../support/cli-helpers.ts';
+import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 const read = (...path: string[]): string => readFileSync(join(repository, ...path), 'utf8');
@@ -97,7 +98,7 @@ describe('the package', () => {
     assert.ok(packedBytes < 1_000_000, `${packedBytes} bytes packed`);
   });
 
-  it('runs with npx and prints its version', async () => {
+  itLong('runs with npx and prints its version', async () => {
     const { version } = JSON.parse(read('server', 'package.json'));
     for (const option of ['--version', '-v']) {
       const { code, stdout, stderr } = await run([option], { cwd: folder, command: process.execPath, before: [bin] });

@@ -11,6 +11,7 @@ import { limits } from '../../src/contract/limits.ts';
 import { type Installation, install } from '../experiments/support/installation.ts';
 import { call, newFolder, newScope, run, type ServerProcess } from '../support/cli-helpers.ts';
 import { message, ndjson, newDatabaseUrl, onOneEngine } from '../support/harness.ts';
+import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 import { type Connection, connectToBothWorkers } from '../support/workers/connections.ts';
 
@@ -282,7 +283,7 @@ describe('threads of a service', () => {
 });
 
 describe('the number of workers', () => {
-  it('one, with a line in the log, if the operating system cannot share a port', async (t) => {
+  itLong('one, with a line in the log, if the operating system cannot share a port', async (t) => {
     const installation = await install(t, { chunks: 1, settings: { NODE_OPTIONS: faults, TEST_NO_REUSE_PORT: '1' } });
     const serving = await installation.start();
     assert.match(serving.output(), /there is one worker: this operating system cannot share a port between threads/);

@@ -84,7 +84,7 @@ describe('the console, with hostile records', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('plots cost in a few of thousands of currencies', async () => {
+  itLong('plots cost in a few of thousands of currencies', async () => {
     const costly = conversation('costly');
     const now = Math.floor(Date.now() / 1000);
     const price = (n: number) => message(costly.id, now, { total_price: '1', currency: `c${n}` });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { it } from 'node:test';
 import { call, command, newFolder, oneLine, sendRequest, serve } from '../support/cli-helpers.ts';
-import { makeTwoTenants, message, ndjson, newDatabaseWith, onOneEngine } from '../support/harness.ts';
+import { makeTwoTenants, message, ndjson, newDatabaseWith, onOneEngine, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 onOneEngine('backscroll changes', (engine) => {
@@ -85,8 +85,9 @@ onOneEngine('backscroll changes', (engine) => {
 
   it('--new-epoch makes all cursors invalid, also in a running service', async (t) => {
     const { succeed, entries, options } = await newDatabase(t);
-    const serving = await serve(t, options);
-    const get = (query: string) => sendRequest(serving.base, `/admin/changes${query}`, admin);
+    const service = await startService(engine, {}, options.env.DATABASE_URL);
+    t.after(service.close);
+    const get = (query: string) => service.request('GET', `/admin/changes${query}`, { key: admin });
     const { cursor } = (await get('?after=now')).body;
     assert.equal((await get(`?after=${cursor}`)).status, 200);
     assert.match(await succeed(['changes', '--new-epoch']), /^all cursors .* invalid.*\n$/);
@@ -159,13 +160,10 @@ onOneEngine('backscroll changes', (engine) => {
       const { url, succeed, options } = await newDatabase(t);
       const path = url.replace('sqlite:', '');
       await succeed(['backup', 'copy.db']);
-      const before = await serve(t, options);
-      await sendRequest(before.base, '/admin/records', admin, {
-        method: 'POST',
-        lines: ndjson([message(one.ids.conversation, 5)]),
-      });
-      const { cursor } = (await sendRequest(before.base, '/admin/changes?after=now', admin)).body;
-      await before.end('SIGTERM');
+      const before = await startService(engine, {}, url);
+      await before.load([message(one.ids.conversation, 5)]);
+      const { cursor } = (await before.request('GET', '/admin/changes?after=now', { key: admin })).body;
+      await before.close();
       for (const ending of ['-wal', '-shm']) await rm(`${path}${ending}`, { force: true });
       await copyFile(join(options.cwd, 'copy.db'), path);
       const after = await serve(t, options);

@@ -193,7 +193,7 @@ onOneEngine('the example of a worker that keeps an index current', (engine) => {
       () => second('embedded').then(() => sleep(randomInt(20))),
       () => sleep(randomInt(600)),
     ];
-    for (let round = 0; round < shortOrLong(3, 60); round += 1) {
+    for (let round = 0; round < shortOrLong(1, 60); round += 1) {
       await write();
       const moment = moments[round % moments.length]?.();
       const worker = startWorker();

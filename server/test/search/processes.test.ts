@@ -31,7 +31,6 @@ const isUpToDate = async (service: Base, admin: string): Promise<boolean> =>
   (await metric(service, admin, 'backscroll_search_lag_changes')) === 0;
 
 onEveryEngine('processes that index', (engine) => {
-  // Without TEST_LONG, `durability.test.ts` checks the index after kills.
   if (isLong)
     it('kill -9 while it indexes, then a start: the index is that of a new one', async (t) => {
       const { one, admin, records } = makeTwoTenants();

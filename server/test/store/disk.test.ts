@@ -34,31 +34,34 @@ describe('disk failures', { concurrency: 2 }, () => {
     );
   });
 
-  it('rejects writes while too little is free to copy the log into the database, and recovers once enough is', async (t) => {
-    // A test runs its hooks in the order in which they were added, but a disk in use cannot be removed.
-    const scope = newScope();
-    try {
-      const disk = await smallDisk(scope, 32);
-      if (disk === undefined) return t.diagnostic('not tested: mounting a disk is not permitted here');
-      const world = makeTwoTenants();
-      assert.equal((await run(['import', '-'], { ...disk.options, stdin: ndjson(world.records) })).code, 0);
-      const client = new Client(await serve(scope, disk.options), world);
-      // Together less than the size at which SQLite copies the log by itself.
-      for (let at = 0; at < 40; at += 1) assert.equal(await client.write(), 200);
-      disk.fill(0);
-      await client.writeUntilRejected();
-      // Each time the database file grows by this much. It needs the space of 40 texts of 20,000 bytes.
-      for (let times = 0; times < 3; times += 1) {
-        disk.freeSome(131_072);
-        for (let at = 0; at < 5; at += 1) assert.equal(await client.write(), 503);
+  itLong(
+    'rejects writes while too little is free to copy the log into the database, and recovers once enough is',
+    async (t) => {
+      // A test runs its hooks in the order in which they were added, but a disk in use cannot be removed.
+      const scope = newScope();
+      try {
+        const disk = await smallDisk(scope, 32);
+        if (disk === undefined) return t.diagnostic('not tested: mounting a disk is not permitted here');
+        const world = makeTwoTenants();
+        assert.equal((await run(['import', '-'], { ...disk.options, stdin: ndjson(world.records) })).code, 0);
+        const client = new Client(await serve(scope, disk.options), world);
+        // Together less than the size at which SQLite copies the log by itself.
+        for (let at = 0; at < 40; at += 1) assert.equal(await client.write(), 200);
+        disk.fill(0);
+        await client.writeUntilRejected();
+        // Each time the database file grows by this much. It needs the space of 40 texts of 20,000 bytes.
+        for (let times = 0; times < 3; times += 1) {
+          disk.freeSome(131_072);
+          for (let at = 0; at < 5; at += 1) assert.equal(await client.write(), 503);
+        }
+        disk.free();
+        assert.ok(Number.isFinite(await client.millisUntilAccepted()));
+        assert.equal(await client.countLost(), 0);
+      } finally {
+        await scope.end();
       }
-      disk.free();
-      assert.ok(Number.isFinite(await client.millisUntilAccepted()));
-      assert.equal(await client.countLost(), 0);
-    } finally {
-      await scope.end();
-    }
-  });
+    },
+  );
 
   itLong(
     'rejects writes with 503 and serves reads while the database is read-only, and recovers by itself',
@@ -67,7 +70,7 @@ describe('disk failures', { concurrency: 2 }, () => {
     },
   );
 
-  it('keeps running while the log cannot be written, and logs again as soon as it can', async (t) => {
+  itLong('keeps running while the log cannot be written, and logs again as soon as it can', async (t) => {
     const cwd = await newFolder(t);
     const log = join(cwd, 'log');
     // The file has reached its size limit: the first line does not fit.

@@ -5,7 +5,8 @@ import { after, before, describe, it } from 'node:test';
 import { killService } from '../experiments/crash.ts';
 import { fileOf, type Installation, install } from '../experiments/support/installation.ts';
 import { newScope, type Scope, type ServerProcess, sendRequest } from '../support/cli-helpers.ts';
-import { shortOrLong } from '../support/long.ts';
+import { message, ndjson } from '../support/harness.ts';
+import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 const patch = (base: string, installation: Installation, at: number, content: string) =>
@@ -28,14 +29,39 @@ function lock(file: string): { release: () => void } {
 }
 
 describe('durability', () => {
-  it('loses no acknowledged write and stores no partial import over some kills', async (t) => {
-    const findings = await killService({ kills: shortOrLong(1, 20), databases: 1, checkEvery: 5 });
+  itLong('loses no acknowledged write and stores no partial import over some kills', async (t) => {
+    const findings = await killService({ kills: 20, databases: 1, checkEvery: 5 });
     for (const { promise, measured } of findings) t.diagnostic(`${promise}: ${measured}`);
     assert.ok(findings.length >= 6);
     assert.deepEqual(
       findings.filter(({ holds }) => !holds),
       [],
     );
+  });
+});
+
+describe('kill -9', () => {
+  const scope = newScope();
+  after(scope.end);
+
+  it('loses no acknowledged edit, and stores an import as a whole or not at all', async () => {
+    const installation = await install(scope, { chunks: 20 });
+    const killed = await installation.start();
+    const { one, admin, chunks } = installation;
+    const added = Array.from({ length: 2_000 }, (_, at) => message(one.ids.conversation, 10_000 + at));
+    const importing = sendRequest(killed.base, '/admin/records', admin, { method: 'POST', lines: ndjson(added) }).then(
+      ({ status }) => status,
+      () => undefined,
+    );
+    for (const at of chunks.keys())
+      await until(async () => (await patch(killed.base, installation, at, `acknowledged ${at}`)).status === 200);
+    await killed.end('SIGKILL');
+    const { base } = await installation.start();
+    const { text } = await sendRequest(base, '/admin/records', admin);
+    for (const at of chunks.keys()) assert.ok(text.includes(`"acknowledged ${at}"`), `edit ${at}`);
+    const stored = added.filter(({ id }) => text.includes(id)).length;
+    if ((await importing) === 200) assert.equal(stored, added.length);
+    else assert.ok(stored === 0 || stored === added.length, `${stored} of ${added.length}`);
   });
 });
 

@@ -5,7 +5,7 @@ import { currentVersion } from '../experiments/support/added-step.ts';
 import { execute, newDatabase, schemaOf, versionOf } from '../experiments/support/schema-databases.ts';
 import { killMigrations, type UpgradeOptions } from '../experiments/upgrade.ts';
 import { newFolder, oneLine, runMany } from '../support/cli-helpers.ts';
-import { type Engine, itOnOneEngine, onEveryEngine, shortOrLong } from '../support/harness.ts';
+import { type Engine, onEveryEngine } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';
 
 async function assertComplete(t: TestContext, engine: Engine, options: UpgradeOptions): Promise<void> {
@@ -19,18 +19,16 @@ async function assertComplete(t: TestContext, engine: Engine, options: UpgradeOp
 }
 
 const options = {
-  points: shortOrLong(3, Number.POSITIVE_INFINITY),
-  rounds: shortOrLong(1, 5),
-  migrators: shortOrLong(2, 3),
-  waits: shortOrLong(0, 1),
+  points: Number.POSITIVE_INFINITY,
+  rounds: 5,
+  migrators: 3,
+  waits: 1,
   messages: 50,
 };
 
 onEveryEngine('a migration', (engine) => {
-  itOnOneEngine(
-    engine,
-    'is applied completely or not at all, wherever processes are killed, and the next start completes it',
-    (t) => assertComplete(t, engine, options),
+  itLong('is applied completely or not at all, wherever processes are killed, and the next start completes it', (t) =>
+    assertComplete(t, engine, options),
   );
 
   it('rejects a database of an unreleased schema with one line that says how to move it, and does not change it', async (t) => {

@@ -9,6 +9,7 @@ import { callRaw, resultOf } from '../mcp/clients.ts';
 import { newFolder, serve } from '../support/cli-helpers.ts';
 import { difyId, ids, tokens } from '../support/dify-database.ts';
 import { newMigratedUrl, onOneEngine, queryOnce, type Service, shortOrLong } from '../support/harness.ts';
+import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 import { chunked, eventOf, FakeDify, idsIn, json, page, read, readSample, send, streamHead } from './fake-dify.ts';
 import { exchange, headersOf } from './scripted-upstream.ts';
@@ -262,7 +263,8 @@ describe('a service that follows a Dify installation', () => {
     return () => serve(t, { cwd, env });
   };
 
-  it('loses no message when it is killed in the middle of an answer, and one process follows', async (t) => {
+  // A killed process holds its lease until it ends.
+  itLong('loses no message when it is killed in the middle of an answer, and one process follows', async (t) => {
     const dify = await FakeDify.start(t, 'sqlite');
     const startService = await start(t, dify);
     const first = await startService();

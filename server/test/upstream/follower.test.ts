@@ -5,6 +5,7 @@ import type { Store } from '../../src/domain/store/store.ts';
 import { runImport } from '../dify/runs.ts';
 import { at, difyId, ids } from '../support/dify-database.ts';
 import { onOneEngine, type Service } from '../support/harness.ts';
+import { until } from '../support/until.ts';
 import { FakeDify, idsIn, json, page, read, send } from './fake-dify.ts';
 
 type FindRecords = ImportSources['findRecords'];
@@ -28,6 +29,20 @@ function withPause(service: Service, meanwhile: (...parameters: Parameters<FindR
 }
 
 onOneEngine('the follower of a Dify installation', (engine) => {
+  it('is one at a time: another one waits until it ends, and goes on', async (t) => {
+    const dify = await FakeDify.start(t, engine);
+    const service = await dify.serveCopied();
+    const first = dify.follow(service);
+    await until(() => first.polls() > 0);
+    const second = dify.follow(service);
+    const before = first.polls();
+    await until(() => first.polls() > before + 3);
+    assert.equal(second.polls(), 0);
+    await first.stop();
+    await until(() => second.polls() > 0);
+    await second.stop();
+  });
+
   it('does not leave an older state than a request has stored', async (t) => {
     const dify = await FakeDify.start(t, engine);
     const service = await dify.serveCopied();
