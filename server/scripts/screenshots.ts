@@ -20,7 +20,7 @@ await light.getByRole('heading', { name: 'Newest disliked answers' }).waitFor();
 await light.getByText('tom.becker').first().waitFor();
 await light.screenshot({ path: `${into}console-overview.png` });
 await light.goto('/console#/conversations?q=boiler');
-await light.getByText(/^\d+ \/ \d+$/).waitFor();
+await light.getByText(/^Hit \d+ of \d+$/).waitFor();
 // The window scrolls to the hit.
 await light.waitForTimeout(1_000);
 await light.screenshot({ path: `${into}console-conversations.png` });
