@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { loadStarter } from '../../server/src/cli/starter.ts';
 import { type Service, startService } from '../../server/test/support/harness.ts';
+import { firstOrAll } from '../../server/test/support/long.ts';
 import { Backscroll } from '../src/index.ts';
 
 const run = promisify(execFile);
@@ -100,9 +101,9 @@ describe('the package', () => {
     assert.equal(dependencies, undefined);
   });
 
-  it('runs every example of the README, on every installed Node.js', async () => {
+  it('runs every example of the README, in test:all on every installed Node.js', async () => {
     const expected = /-> .*\n5\n.*conversation not exists\n$/s;
-    for (const node of runtimes()) {
+    for (const node of firstOrAll(runtimes())) {
       const { stdout, stderr } = await run(node, ['readme.js'], { cwd: folder });
       assert.match(stdout, expected, node);
       assert.equal(stdout.split('\n').filter((line) => line.includes(' -> ')).length >= 45, true, 'the whole history');

@@ -11,7 +11,7 @@ import { limits } from '../../src/contract/limits.ts';
 import { type Installation, install } from '../experiments/support/installation.ts';
 import { call, newFolder, newScope, run, type ServerProcess } from '../support/cli-helpers.ts';
 import { message, ndjson, newDatabaseUrl, onOneEngine } from '../support/harness.ts';
-import { itLong } from '../support/long.ts';
+import { itLong, shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 import { type Connection, connectToBothWorkers } from '../support/workers/connections.ts';
 
@@ -59,7 +59,7 @@ onOneEngine('two workers', (engine) => {
   it('200: every worker shows a write that another has acknowledged', async () => {
     const { one, chunks, admin } = installation;
     const page = `/v1/messages?conversation_id=${one.ids.conversation}&user=ann&limit=100`;
-    for (let round = 0; round < 20; round += 1) {
+    for (let round = 0; round < shortOrLong(6, 20); round += 1) {
       const writer = all[round % all.length] as Connection;
       const path = chunks[round % chunks.length]?.path ?? assert.fail();
       const edit = await writer.request('PATCH', path, one.keys.knowledge, { content: `round ${round}` });
