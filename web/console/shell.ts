@@ -40,18 +40,9 @@ export function Shell({ session, signOut }: ShellProps) {
     // Its module is loaded by the time of the click.
     const preload = () => void load().catch(() => undefined);
     const current = to === name ? 'page' : undefined;
-    return h(
-      'a',
-      {
-        key: to,
-        class: 'entry',
-        href: hrefWith([to], rememberedScope(to)),
-        'aria-current': current,
-        onPointerEnter: preload,
-        onFocus: preload,
-      },
-      [h(Icon, { name: icon }), title],
-    );
+    const href = hrefWith([to], rememberedScope(to));
+    const on = { onPointerEnter: preload, onFocus: preload };
+    return h('a', { key: to, class: 'entry', href, 'aria-current': current, ...on }, [h(Icon, { name: icon }), title]);
   };
   return el('div.shell', [
     h('a', { class: 'skip', href: '#main', onClick: toMain }, 'Skip to content'),

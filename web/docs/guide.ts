@@ -66,7 +66,7 @@ function QuickStart({ operations, shared }: Props) {
         'npx backscroll keys create --kind app --app APP_ID --name website',
     }),
     paragraph(
-      '2. Append a conversation with its first message. Ids are yours; sending the same again changes nothing.',
+      '2. Append a conversation with its first message. IDs are yours; sending the same again changes nothing.',
     ),
     snippet('importRecords'),
     paragraph('3. Read it.'),

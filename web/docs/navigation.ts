@@ -84,7 +84,7 @@ export function Navigation({ document, groups, guides, current, shared, open, le
         ref: field,
         'aria-keyshortcuts': '/ Control+K',
         'aria-label': 'Filter operations and guides',
-        placeholder: 'Filter operations and guides ( / )',
+        placeholder: 'Filter the reference ( / )',
         value: filter,
         onInput: typed(setFilter),
       }),

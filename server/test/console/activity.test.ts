@@ -44,7 +44,7 @@ describe('activity in the console', () => {
     assert.match((await cells())[0] ?? '', /^\d\d:\d\d$/);
     const imported = rows.filter({ hasText: '15 messages' });
     await untilEqual(() => imported.count(), 0, 'appends are hidden');
-    await page.getByRole('link', { name: 'With stored messages' }).click();
+    await page.getByRole('checkbox', { name: 'With stored messages' }).click();
     await untilEqual(() => imported.getByRole('cell').nth(1).textContent(), 'command line');
     await untilEqual(() => imported.getByRole('link', { name: 'How do I descale it?' }).count(), 1);
     await imported.getByText('14 more').click();

@@ -185,14 +185,14 @@ describe('the console, conversations', () => {
     assert.equal(await file.getAttribute('href'), 'https://example.com/counter.jpg');
     assert.equal(await file.getAttribute('rel'), 'noopener noreferrer nofollow');
     assert.match((await full.getByRole('list', { name: 'Files' }).first().innerText()) ?? '', /image\/jpeg, 1\.8 MB/);
-    for (const text of ['1,234 tokens', 'US$0.0013', '1.25 s', 'liked', rich.full.parent_message_id.slice(0, 8)])
+    for (const text of ['1,234 tokens', 'US$0.0013', '1.25 s', 'Liked', rich.full.parent_message_id.slice(0, 8)])
       assert.ok((await full.innerText()).includes(text), text);
 
     assert.equal(await full.getByText('Remove the orange screw.').count(), 0);
     await full.getByText('guide.md').click();
     await full.getByText('Remove the orange screw.').waitFor();
     assert.match(await full.innerText(), /Handbook · score 0\.948/);
-    assert.match(await full.innerText(), /segment 1, 70 words, 8 hits, upload_file, id /);
+    assert.match(await full.innerText(), /segment 1, 70 words, 8 hits, upload_file, ID /);
     assert.equal(await full.locator('footer').getByText('US$0.0013').getAttribute('title'), '0.0012890 USD');
     assert.match((await full.locator('footer time').getAttribute('title')) ?? '', /1970.* UTC \(/);
     await full.getByText('2 steps').click();
@@ -203,14 +203,14 @@ describe('the console, conversations', () => {
 
     const booking = page.getByRole('region', { name: 'Form: Book a visit' });
     await booking.scrollIntoViewIfNeeded();
-    assert.match(await booking.innerText(), /^Book a visit\s+expired[\s\S]*Expired: /);
+    assert.match(await booking.innerText(), /^Book a visit\s+Expired[\s\S]*Expired: /);
     assert.match(await booking.innerText(), /problem\s+five red blinks[\s\S]*Actions: /);
     assert.equal(await booking.locator('input, select, textarea, button').count(), 0, 'the console does not submit it');
     const submitted = page.getByRole('region', { name: 'Form: Order' });
-    assert.match(await submitted.innerText(), /submitted[\s\S]*one gasket[\s\S]*Answered with: Confirm/);
+    assert.match(await submitted.innerText(), /Submitted[\s\S]*one gasket[\s\S]*Answered with: Confirm/);
 
     const failed = article(rich.failed.id);
-    assert.match(await failed.innerText(), /Error: The model did not answer\.[\s\S]*disliked/);
+    assert.match(await failed.innerText(), /Error: The model did not answer\.[\s\S]*Disliked/);
     assert.match(await failed.locator('.note').getAttribute('class').then(String), /bad/);
     assert.deepEqual(pageErrors, []);
   });
@@ -233,7 +233,7 @@ describe('the console, conversations', () => {
     const texts = await regions.allInnerTexts();
     assert.equal(texts.length, 2);
     for (const text of texts) {
-      assert.match(text, /waiting[\s\S]*Expires: /);
+      assert.match(text, /Waiting[\s\S]*Expires: /);
       assert.equal(text.match(/Book a visit/g)?.length, 1);
     }
   });

@@ -93,9 +93,9 @@ describe('finding a conversation in the console', () => {
     await untilEqual(() => namesOf(page), ['about User-8812']);
     await untilEqual(() => entriesOf(page).first().locator('.statistics mark').allTextContents(), ['User', '8812']);
     await page.getByRole('searchbox').fill(talks[1].id);
-    await entriesOf(page).getByText('matches an id').waitFor();
+    await entriesOf(page).getByText('matches an ID').waitFor();
     await page.getByRole('searchbox').fill('no such user');
-    await page.getByText('Nothing matches.').waitFor();
+    await page.getByText('Nothing matches').waitFor();
     // Without a search, the open conversation stays.
     await page.getByRole('searchbox').fill('');
     await page.getByRole('link', { name: 'about user-8811' }).waitFor();
@@ -258,7 +258,7 @@ describe('finding a conversation in the console', () => {
     await untilEqual(others, ['about user-8813'], 'by last activity');
     await page.getByLabel('User, exactly').fill('user-8811');
     await page.getByLabel('User, exactly').press('Enter');
-    await page.getByText('Nothing matches.').waitFor();
+    await page.getByText('Nothing matches').waitFor();
     await page.waitForURL(/to=\d+&user=user-8811/);
     await page.getByRole('link', { name: /^To .* \(remove\)/ }).click();
     await page.getByRole('link', { name: 'about user-8811' }).waitFor();

@@ -331,7 +331,7 @@ describe('keys in the console', () => {
     await page.goto('/console#/models');
     await page.getByRole('heading', { name: 'Models' }).waitFor();
     await page.goto(`/console#/keys/${id}`);
-    await page.locator('.facts').getByText('never successfully').waitFor();
+    await page.locator('.facts').getByText('Never successfully').waitFor();
     await page.getByRole('navigation', { name: 'Breadcrumbs' }).getByRole('link', { name: 'Keys' }).click();
     await row('librarian').waitFor();
   });

@@ -133,9 +133,9 @@ describe('traffic', () => {
 
   it('is described by rates, latest percentiles and shares', () => {
     assert.deepEqual(trafficSummary(traffic, 'en'), {
-      requests: { figure: '1', summary: 'now · max 4 · 50 requests in the last hour' },
-      latency: { figure: '9 ms', summary: 'p99 now · p50 0.5 ms · p90 1.5 ms · max 1.2 s' },
-      errors: { figure: '4', summary: 'in the last hour · rejected 3 (6%) · failed 1 (2%)' },
+      requests: { figure: '1', summary: 'now, max 4, 50 requests in the last hour' },
+      latency: { figure: '9 ms', summary: 'p99 now, p50 0.5 ms, p90 1.5 ms, max 1.2 s' },
+      errors: { figure: '4', summary: 'in the last hour, rejected 3 (6%), failed 1 (2%)' },
     });
     assert.deepEqual(trafficPlots(traffic).requests[0]?.values, [4, 0, 1]);
   });

@@ -200,7 +200,7 @@ describe('Overview in the console', () => {
     // With the request for too long a period.
     assert.match(summary.requests.summary, /16 requests in the last hour/);
     assert.equal(summary.errors.figure, '4');
-    assert.match(summary.errors.summary, /rejected 4 \(25%\) · failed 0 \(0%\)/);
+    assert.match(summary.errors.summary, /rejected 4 \(25%\), failed 0 \(0%\)/);
     const { body: failures } = await service.request('GET', '/admin/failures', { key: admin });
     assert.equal(
       failures.data.reduce((sum: number, { count }: { count: number }) => sum + count, 0),

@@ -1,6 +1,6 @@
 import { Select } from '../../shared/controls.ts';
 import { type ComponentChildren, el, h, useEffect, useMemo } from '../../shared/dom.ts';
-import { FilterChips, FilterSearch } from '../components/filters.ts';
+import { FilterSearch } from '../components/filters.ts';
 import { DayField } from '../components/period-fields.ts';
 import { type Column, DataTable } from '../components/table.ts';
 import { counted, ListEnd, count as numberText, Page, Section, Time } from '../components/ui.ts';
@@ -59,6 +59,7 @@ function FilterBar({ filters, setFilters }: FilterAccess) {
     const change = (value: string) => setFilters({ [name]: value });
     return h(Select, { label: el('span.hidden-label', label), value, options: all, change });
   };
+  const toggleAppends = () => setFilters({ appends: filters.appends === 'shown' ? '' : 'shown' });
   return el('div.tools.row.activity-tools', [
     h(FilterSearch, { label: 'ID of a record', name: 'record_id' }),
     select('key_id', 'By', 'By anyone', names),
@@ -72,7 +73,10 @@ function FilterBar({ filters, setFilters }: FilterAccess) {
     }),
     filters.day !== undefined &&
       h(DayField, { label: 'Day', value: filters.day ?? '', change: (day) => setFilters({ day }) }),
-    h(FilterChips, { label: 'More', name: 'appends', values: [['shown', 'With stored messages']] }),
+    el('label.tick', [
+      h('input', { type: 'checkbox', checked: filters.appends === 'shown', onChange: toggleAppends }),
+      'With stored messages',
+    ]),
   ]);
 }
 

@@ -47,7 +47,7 @@ export function ListEnd({ list, nothing, icon, lines }: ListEndProps) {
 export const FirstSteps = ({ text }: { text?: string }) => [text, ' ', h('a', { href: '#/start' }, 'First steps')];
 
 /** A time in seconds since 1970. The tooltip names the zone and says how long ago that is. */
-export function Time({ at, none = 'never', form }: { at: number | null; none?: string; form?: TimeForm | 'brief' }) {
+export function Time({ at, none = 'Never', form }: { at: number | null; none?: string; form?: TimeForm | 'brief' }) {
   if (at === null) return el('span.soft', none);
   const date = new Date(at * 1000);
   if (Number.isNaN(date.getTime())) return h('span', { title: 'seconds since 1970' }, timeText(at));

@@ -77,7 +77,7 @@ function NoMatch({ filters }: { filters: Filters }) {
   const link = (look: string, change: Filters, text: string) =>
     h('a', { class: `button ${look}`, href: hrefWith(['conversations'], change) }, text);
   return [
-    el('strong', 'Nothing matches.'),
+    el('strong', 'Nothing matches'),
     el('span', filters.q === undefined ? 'No message has all of these filters.' : `No message has “${filters.q}”.`),
     suggestion && link('primary', { ...filters, q: suggestion }, `Search for “${suggestion}”`),
     link('', {}, Object.keys(filters).join() === 'q' ? 'Clear the search' : 'Clear the filters'),
@@ -143,7 +143,7 @@ function statistics(
     h('span', { title: user, class: 'one-line' }, h(Marked, { text: user ?? 'no user', ranges })),
     el('span', counted(message_count, 'msg')),
     hits.length > 1 && el('span', counted(hits.length, 'hit')),
-    isById && el('span', 'matches an id'),
+    isById && el('span', 'matches an ID'),
     namesApp
       ? h('span', { title: app_name, class: 'one-line' }, app_name)
       : price !== null && price > 0 && el('span', money(price, currency ?? '')),

@@ -83,7 +83,7 @@ function Search({ q }: { q: string }) {
   }, [typed]);
   return h('div', { class: 'search', role: 'search' }, [
     h(ViewSearch, {
-      label: 'Search conversations, users, ids',
+      label: 'Search conversations, users, IDs',
       value: typed,
       change: setTyped,
       // A transcript that opens later takes the focus itself.

@@ -35,6 +35,7 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
   const hits = useList<SearchHit>(isSearched(filters) ? pathOf(['admin', 'search'], query) : undefined);
   const isWide = useMedia('(width >= 80rem)');
   const place = ['conversations', app_id, conversation_id];
+  const listHref = hrefWith(['conversations'], filters);
   /** Moves along in the transcript. The history of the browser gets no entry for each step. */
   const goTo = (id: string) => {
     const href = hrefWith([...place, id], filters);
@@ -58,18 +59,12 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
   const inspector = summary && h(Inspector, { summary, path, shown, toNext });
   return h('section', { class: 'open-conversation', 'aria-labelledby': 'transcript-title' }, [
     el('header.row', [
-      h(
-        'a',
-        {
-          class: 'back button quiet',
-          href: hrefWith(['conversations'], filters),
-          'aria-label': 'Back to conversations',
-        },
-        [h(Icon, { name: 'left' }), 'Conversations'],
-      ),
+      h('a', { class: 'back button quiet icon-only', href: listHref, 'aria-label': 'Back to conversations' }, [
+        h(Icon, { name: 'left' }),
+      ]),
       h('h2', { id: 'transcript-title', class: 'one-line', title }, title),
-      hits.rows.length > 0 && h(HitSteps, { hits, label: hitLabel(filters), message_id, goTo }),
       !isWide && inspector && el('details.inspector-menu', el('summary', 'Details'), inspector),
+      hits.rows.length > 0 && h(HitSteps, { hits, label: hitLabel(filters), message_id, goTo }),
     ]),
     h(Transcript, {
       path,
@@ -100,11 +95,13 @@ function HitSteps({ hits, label: kind, message_id, goTo }: StepsProps) {
     useShortcut(key, label, () => around !== undefined && goTo(around));
     return h(StepButton, { id: at < 0 ? around : ids[to], goTo, label, icon });
   };
+  const steps = [step(at < 0 ? -1 : at - 1, '[', 'Previous hit', 'left'), step(at + 1, ']', 'Next hit', 'right')];
+  // The keys lead back to a single hit.
+  if (ids.length === 1) return null;
   return h('span', { class: 'row tight', role: 'group', 'aria-label': 'Hits in this conversation' }, [
     h('span', { class: 'soft tabular', role: 'status' }, [
       `${kind} ${at < 0 ? '–' : at + 1} of ${ids.length}${hits.hasMore ? '+' : ''}`,
     ]),
-    step(at < 0 ? -1 : at - 1, '[', 'Previous hit', 'left'),
-    step(at + 1, ']', 'Next hit', 'right'),
+    steps,
   ]);
 }

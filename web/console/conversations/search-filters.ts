@@ -46,17 +46,11 @@ export function SearchFilters({ filters }: { filters: Filters }) {
     counts?.is_building &&
       h('p', { class: 'note', role: 'status' }, 'The search index is being built. Results are incomplete.'),
     h(Chips, { label: 'Filters' }, [
-      chips.map(({ label, name, value, count }) => {
+      chips.map(({ label, name, value, count: counted }) => {
         const isActive = filters[name] === value;
         const href = change({ [name]: isActive ? undefined : value });
-        return h(Chip, {
-          key: label,
-          label,
-          isActive,
-          href,
-          count: counts?.[count] ?? null,
-          isPartial: counts?.is_partial,
-        });
+        const count = counts?.[counted] ?? null;
+        return h(Chip, { key: label, label, isActive, href, count, isPartial: counts?.is_partial });
       }),
       others
         .filter(([name]) => filters[name] !== undefined)

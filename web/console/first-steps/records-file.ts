@@ -18,23 +18,18 @@ export function RecordsFile({ imported }: { imported: () => void }) {
   };
   const sendFile = (file: File | undefined) => file && void send(file.name, async () => file);
   const choose = ({ currentTarget }: { currentTarget: HTMLInputElement }) => sendFile(currentTarget.files?.[0]);
-  const drop = (event: DragEvent) => {
+  const onDrop = (event: DragEvent) => {
     event.preventDefault();
     setOver(false);
     sendFile(event.dataTransfer?.files[0]);
   };
-  const over = (event: DragEvent) => {
+  const onDragOver = (event: DragEvent) => {
     event.preventDefault();
     setOver(true);
   };
-  return h(
-    'section',
-    {
-      class: isOver ? 'card stack drop over' : 'card stack drop',
-      onDrop: drop,
-      onDragOver: over,
-      onDragLeave: () => setOver(false),
-    },
+  const onDragLeave = () => setOver(false);
+  const loadStarter = () => send('Starter records', async () => (await fetch('/console/starter.ndjson')).blob());
+  return h('section', { class: isOver ? 'card stack drop over' : 'card stack drop', onDrop, onDragOver, onDragLeave }, [
     el('h2', 'Or begin with records'),
     el('p.soft', 'Drop a file of records (lines of JSON) here, or choose one. The import is all or nothing.'),
     el('div.row', [
@@ -42,15 +37,9 @@ export function RecordsFile({ imported }: { imported: () => void }) {
         'Choose a file of records',
         h('input', { class: 'hidden-label', type: 'file', disabled: isBusy, onChange: choose }),
       ]),
-      button(
-        {
-          disabled: isBusy,
-          onClick: () => send('Starter records', async () => (await fetch('/console/starter.ndjson')).blob()),
-        },
-        'Load the starter records',
-      ),
+      button({ disabled: isBusy, onClick: loadStarter }, 'Load the starter records'),
     ]),
     h('p', { role: 'status' }, error === undefined && progress),
     h(ErrorNote, { error }),
-  );
+  ]);
 }

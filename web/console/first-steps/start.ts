@@ -44,7 +44,7 @@ export function View() {
     h(Step, { number: at + 1, title, isDone: isDone[at] === true, isNext: at === next }, children);
   return h(Page, { title: 'First steps' }, [
     !mayWrite && el('p.note', 'Your key is read-only: these steps need a key that can write.'),
-    el('p.soft', 'From an empty database to the first message. The steps are ticked as you do them.'),
+    el('p.soft.lead', 'From an empty database to the first message. The steps are ticked as you do them.'),
     h(ErrorNote, { error, retry: refresh }),
     el('div.pair', [
       el('ol.plain.card.steps-to-do', [

@@ -28,12 +28,12 @@ export function KeyPage({ id, of: key, list, act }: Props) {
     },
     h(ListEnd, { list, nothing: '' }),
     key === undefined
-      ? !list.isLoading && el('p.soft', 'There is no key with this id.')
+      ? !list.isLoading && el('p.soft', 'There is no key with this ID.')
       : h(KeyFacts, { of: key, hasFailed: hours.length + recent.length > 0 }),
     h(Section, { title: 'Rejected and failed requests', meta: 'the last 24 hours' }, [
       h(ErrorNote, { error, retry: reload }),
       failures && h(ErrorPlot, { hours }),
-      recent.length > 0 && h(FailureTable, { failures: recent, title: 'The last hour, by route' }),
+      recent.length > 0 && h(FailureTable, { failures: recent, title: 'By route' }),
     ]),
     h(RecentActivity, { title: 'Changes with this key', filters: { key_id: id } }),
   );
@@ -43,10 +43,10 @@ const KeyFacts = ({ of: key, hasFailed }: { of: Key; hasFailed: boolean }) =>
   h(Facts, {
     facts: [
       ['Kind', h(Kind, { of: key })],
-      ['Allows', h(Reach, { of: key })],
       ['Created', h(Time, { at: key.created_at, form: 'day' })],
       [key.revoked_at === null ? 'Ends' : 'Revoked', h(Time, { at: key.revoked_at ?? key.expires_at, form: 'day' })],
-      ['Last used', h(Time, { at: key.last_used_at, none: hasFailed ? 'never successfully' : 'never' })],
+      ['Last used', h(Time, { at: key.last_used_at, none: hasFailed ? 'Never successfully' : 'Never' })],
+      ['Allows', h(Reach, { of: key })],
       ['ID', h(Id, { id: key.id })],
     ],
   });
@@ -92,7 +92,7 @@ const namedMax = 5;
 export function Reach({ of: key }: { of: Key }) {
   const { words, list, ids } = reachOf(key);
   const more = ids.length - namedMax;
-  return el('span', [
+  return el('span.reach', [
     capital(words),
     ids.slice(0, namedMax).map((id, at) => [at > 0 ? ', ' : words && ' ', h(Name, { key: id, list, id })]),
     more > 0 && ` and ${more} more`,

@@ -27,6 +27,7 @@ export function View({ rest: [id], session }: ViewProps) {
   const ofKind = (key: Key) => kind === undefined || key.kind === kind;
   const inState = (key: Key) => state === undefined || stateOf(key, now) === state;
   const shown = named.filter((key) => ofKind(key) && inState(key));
+  const size = shown.length === keys.length ? keys.length : `${shown.length} of ${counted(keys.length, 'key')}`;
   const close = () => setDialog(undefined);
   const changed = (key: Key, words: string) => {
     setEdited([key, ...edited]);
@@ -61,16 +62,11 @@ export function View({ rest: [id], session }: ViewProps) {
     Page,
     {
       title: 'Keys',
-      meta: h(
-        'span',
-        { role: 'status' },
-        list.rows.length > 0 &&
-          (shown.length === keys.length ? keys.length : `${shown.length} of ${counted(keys.length, 'key')}`),
-      ),
+      meta: h('span', { role: 'status' }, keys.length > 0 && size),
       actions: mayWrite && button({ class: 'primary', onClick: () => setDialog('new') }, 'New key'),
     },
     el('div.tools.row', [
-      h(FilterSearch, { label: 'Search keys by name or id' }),
+      h(FilterSearch, { label: 'Search keys by name or ID' }),
       chips('State', keyStates, named.filter(ofKind), (key) => stateOf(key, now)),
       chips('Kind', keyKinds, named.filter(inState), (key) => key.kind),
     ]),
@@ -106,7 +102,7 @@ function columns(now: number, ownId: string, act: (key: Key) => ComponentChildre
     { title: 'State', cell: (key) => h(State, { state: stateOf(key, now) }) },
     { title: 'Created', isExtra: true, cell: (key) => h(Time, { at: key.created_at, form: 'day' }) },
     { title: 'Ends', isExtra: true, cell: (key) => h(Time, { at: key.revoked_at ?? key.expires_at, form: 'day' }) },
-    { title: 'Last used', cell: (key) => h(Time, { at: key.last_used_at, none: 'never\u00a0used', form: 'brief' }) },
+    { title: 'Last used', cell: (key) => h(Time, { at: key.last_used_at, none: 'Never\u00a0used', form: 'brief' }) },
     { title: 'Actions', hidesTitle: true, cell: act },
   ];
 }

@@ -1,5 +1,5 @@
-import { Fold } from '../../shared/controls.ts';
-import { button, h, useEffect, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
+import { Fold, Icon } from '../../shared/controls.ts';
+import { button, type ComponentChildren, h, useEffect, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
 import { RecentActivity } from '../activity/activity.ts';
 import { highlight, wordsOf } from '../components/marked-text.ts';
 import { counted, Dots, ListEnd, Time } from '../components/ui.ts';
@@ -7,7 +7,7 @@ import { useList } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
 import { hrefOf, useFilters, useMayWrite } from '../state/route.ts';
 import { useShortcut } from '../state/shortcuts.ts';
-import type { SegmentWithChunks } from '../state/types.ts';
+import type { DocumentShown, SegmentWithChunks } from '../state/types.ts';
 import { Level, useTrail } from './level.ts';
 import { SegmentEntry } from './segment-entry.ts';
 
@@ -47,9 +47,9 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
   const list = useRef<HTMLOListElement>(null);
   useLayoutEffect(() => highlight(list.current, '.as-written', words));
 
-  const neighbour = (other: { id: string; name: string } | null | undefined, rel: 'prev' | 'next', text: string) =>
+  const neighbour = (other: DocumentShown['next'] | undefined, rel: 'prev' | 'next', ...words: ComponentChildren[]) =>
     other &&
-    h('a', { href: hrefOf('knowledge', dataset, other.id), rel, title: other.name, class: 'button quiet' }, text);
+    h('a', { href: hrefOf('knowledge', dataset, other.id), rel, title: other.name, class: 'button quiet' }, words);
   return h(
     Level,
     {
@@ -66,8 +66,8 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
           ],
         }),
       actions: h('nav', { class: 'row', 'aria-label': 'Documents' }, [
-        neighbour(shown?.previous, 'prev', 'Previous'),
-        neighbour(shown?.next, 'next', 'Next'),
+        neighbour(shown?.previous, 'prev', h(Icon, { name: 'left' }), 'Previous'),
+        neighbour(shown?.next, 'next', 'Next', h(Icon, { name: 'right' })),
       ]),
     },
     h(Fold, {

@@ -10,7 +10,7 @@ export function Form({ id, content }: { id: string; content: HumanInputContent }
   const title = form_submission_data?.node_title ?? form_definition?.node_title ?? 'Form';
   const text = form_submission_data?.rendered_content ?? form_definition?.form_content ?? '';
   const isExpired = !submitted && form_definition !== null && form_definition.expiration_time <= Date.now() / 1000;
-  const [state, look] = submitted ? ['submitted', 'good'] : isExpired ? ['expired', ''] : ['waiting', 'warn'];
+  const [state, look] = submitted ? ['Submitted', 'good'] : isExpired ? ['Expired', ''] : ['Waiting', 'warn'];
   return h('section', { class: 'card stack', 'aria-label': `Form: ${title}` }, [
     el('p.row', !beginsWith(text, title) && el('strong', title), h('span', { class: `badge ${look}` }, state)),
     text !== '' && h(Truncated, { id, text, draw: formatted }),

@@ -43,7 +43,7 @@ const inOrder = <T extends { position: number }>(rows: readonly T[]): T[] =>
 function Citation({ resource }: { resource: RetrieverResource }) {
   const { dataset_name, document_name, score, content, summary, segment_position, word_count, hit_count } = resource;
   const scoreText = score.toLocaleString(locale, { maximumFractionDigits: 3 });
-  const title = [el('strong', document_name), el('span.soft', ` ${dataset_name} · score ${scoreText}`)];
+  const title = [el('strong', document_name), el('br'), el('span.soft', `${dataset_name} · score ${scoreText}`)];
   const quote = h(Fold, {
     class: 'collapsible small',
     id: resource.id,
@@ -52,7 +52,7 @@ function Citation({ resource }: { resource: RetrieverResource }) {
       summary && el('p', summary),
       el('blockquote.as-written', content),
       el('p.soft', [
-        `segment ${segment_position}, ${counted(word_count, 'word')}, ${counted(hit_count, 'hit')}, ${resource.data_source_type}, id `,
+        `segment ${segment_position}, ${counted(word_count, 'word')}, ${counted(hit_count, 'hit')}, ${resource.data_source_type}, ID `,
         el('code', resource.segment_id),
       ]),
     ],

@@ -1,6 +1,6 @@
 import { Icon } from '../../shared/controls.ts';
 import { el, h } from '../../shared/dom.ts';
-import { count, money, Time } from '../components/ui.ts';
+import { capital, count, money, Time } from '../components/ui.ts';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
 import { locale } from '../state/times.ts';
 import type { Message } from '../state/types.ts';
@@ -29,14 +29,8 @@ export function MessageView({ message, before, href, isCurrent, siblings }: Mess
   const parent = message.parent_message_id === noParent ? null : message.parent_message_id;
   const hasFailed = status === 'error' || error !== null;
   const isEmpty = answer === '' && !hasFailed && assistantFiles.length + message.extra_contents.length === 0;
-  return h(
-    'article',
-    {
-      class: 'message stack',
-      'aria-label': `Message ${id}`,
-      'aria-current': isCurrent ? 'true' : undefined,
-      'data-id': id,
-    },
+  const names = { 'aria-label': `Message ${id}`, 'data-id': id };
+  return h('article', { class: 'message stack', ...names, 'aria-current': isCurrent ? 'true' : undefined }, [
     h('section', { class: 'query stack', 'aria-label': 'Query' }, [
       query !== '' && h(Truncated, { id: `${id} query`, text: query, draw: plain }),
       query === '' && userFiles.length === 0 && el('p.soft', 'no query'),
@@ -63,7 +57,7 @@ export function MessageView({ message, before, href, isCurrent, siblings }: Mess
       h(MessageActions, { message, href }),
       feedback_content && h('blockquote', { class: 'feedback as-written', 'aria-label': 'Feedback' }, feedback_content),
     ]),
-  );
+  ]);
 }
 
 const plain = (text: string) => el('p.as-written', text);
@@ -72,7 +66,7 @@ const formatted = (text: string) => h(Markdown, { text });
 function Feedback({ rating }: { rating: 'like' | 'dislike' }) {
   const isLiked = rating === 'like';
   const rated = isLiked ? 'liked' : 'disliked';
-  return h('span', { class: `badge ${isLiked ? 'good' : 'warn'}` }, h(Icon, { name: rated }), rated);
+  return h('span', { class: `badge ${isLiked ? 'good' : 'warn'}` }, h(Icon, { name: rated }), capital(rated));
 }
 
 function Statistics({ message }: { message: Message }) {

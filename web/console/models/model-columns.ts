@@ -36,7 +36,7 @@ export const columns: readonly Column<Model>[] = [
   {
     title: 'More',
     isExtra: true,
-    cell: (model) => h('span', { class: 'soft', title: propertiesOf(model) }, propertiesOf(model)),
+    cell: (model) => h('div', { class: 'soft one-line', title: propertiesOf(model) }, propertiesOf(model)),
   },
 ];
 

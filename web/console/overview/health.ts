@@ -34,7 +34,9 @@ export function Health() {
 function TrafficPlots({ traffic }: { traffic: Traffic }) {
   const { at, isEmpty, requests, latency, errors } = trafficPlots(traffic);
   if (isEmpty)
-    return h(Nothing, { icon: 'activity' }, 'No requests in the last hour. Requests of this console are not counted.');
+    return h(Nothing, { icon: 'activity' }, [
+      'No requests in the hour up to 10 seconds ago. Requests of this console are not counted.',
+    ]);
   const summaries = trafficSummary(traffic);
   const points = at.map((time) => seconds.format(time * 1000));
   const common = { points, times: at, labels: at.map((time) => timeText(time, 'clock')) };
@@ -96,26 +98,25 @@ type FailureProps = { failures: readonly Failure[]; title?: string };
 export const FailureTable = ({ failures, title = 'Rejected and failed requests' }: FailureProps) =>
   el('div.card.stack', [
     el('h3', title),
-    failures.length === 0
-      ? el('p.soft', 'None in the last hour.')
-      : h(DataTable<Failure>, {
-          label: 'Rejected and failed requests',
-          rows: failures,
-          rowKey: ({ status, method, route, key_id }) => `${status} ${method} ${route} ${key_id}`,
-          columns: [
-            {
-              title: 'Status',
-              cell: ({ status }) => h('span', { class: status >= 500 ? 'badge bad' : 'badge warn' }, status),
-            },
-            {
-              title: 'Request and last error',
-              cell: ({ method, route, code, message }) =>
-                el('div', el('code', `${method} ${route}`), el('p.soft', code, ': ', message)),
-            },
-            { title: 'Key', cell: (entry) => h(By, { entry, none: 'no valid key' }) },
-            { title: 'Count', cell: ({ count }) => whole(count), isNumber: true, unit: 'times' },
-            { title: 'Last', cell: ({ last_at }) => h(Time, { at: last_at, form: 'brief' }) },
-            { title: 'Request id', cell: ({ request_id: id }) => h(Id, { id, text: id.slice(0, 8) }) },
-          ],
-        }),
+    el('p.soft', failures.length === 0 ? 'None in the last hour.' : 'The last hour, latest first.'),
+    h(DataTable<Failure>, {
+      label: 'Rejected and failed requests',
+      rows: failures,
+      rowKey: ({ status, method, route, key_id }) => `${status} ${method} ${route} ${key_id}`,
+      columns: [
+        {
+          title: 'Status',
+          cell: ({ status }) => h('span', { class: status >= 500 ? 'badge bad' : 'badge warn' }, status),
+        },
+        {
+          title: 'Request and last error',
+          cell: ({ method, route, code, message }) =>
+            el('div', el('code', `${method} ${route}`), el('p.soft', code, ': ', message)),
+        },
+        { title: 'Key', cell: (entry) => h(By, { entry, none: 'no valid key' }) },
+        { title: 'Count', cell: ({ count }) => whole(count), isNumber: true, unit: 'times' },
+        { title: 'Request ID', cell: ({ request_id: id }) => h(Id, { id, text: id.slice(0, 8) }) },
+        { title: 'Last', cell: ({ last_at }) => h(Time, { at: last_at, form: 'brief' }) },
+      ],
+    }),
   ]);

@@ -25,16 +25,10 @@ export function View({ rest: [tab] }: ViewProps) {
 
 const Tabs = ({ tab }: { tab: string | undefined }) => {
   const { filters } = useFilters();
-  const link = (label: string, ...rest: string[]) =>
-    h(
-      'a',
-      {
-        class: 'entry',
-        href: hrefWith(['overview', ...rest], filters),
-        'aria-current': rest[0] === tab ? 'page' : undefined,
-      },
-      label,
-    );
+  const link = (label: string, ...rest: string[]) => {
+    const current = rest[0] === tab ? 'page' : undefined;
+    return h('a', { class: 'entry', href: hrefWith(['overview', ...rest], filters), 'aria-current': current }, label);
+  };
   return h('nav', { class: 'tabs row', 'aria-label': 'Parts of the overview' }, [
     link('Usage'),
     link('Health', 'health'),

@@ -89,7 +89,7 @@ type LegendProps = PlotProps & { id: string; point: number | undefined };
 /** The names of the series, from the top of the stack down, with their values at the chosen point. */
 function Legend({ id, kind, series, points, format, point }: LegendProps): ComponentChildren {
   const entry = (one: Series) =>
-    el('li.row', [
+    el('li.row.tight', [
       h(Swatch, { id, look: one.look, isLine: kind === 'lines' }),
       el('span.name.one-line', one.name),
       point !== undefined && el('b', textAt(one, point, format)),

@@ -37,15 +37,15 @@ export function trafficSummary({ interval_seconds, data }: Traffic, locale?: str
   return {
     requests: {
       figure: per(now?.requests ?? 0),
-      summary: `now · max ${per(busiest)} · ${whole(requests, locale)} requests in the last hour`,
+      summary: `now, max ${per(busiest)}, ${whole(requests, locale)} requests in the last hour`,
     },
     latency: {
       figure: time(last?.p99),
-      summary: `p99 ${when} · p50 ${time(last?.p50)} · p90 ${time(last?.p90)} · max ${time(slowest)}`,
+      summary: `p99 ${when}, p50 ${time(last?.p50)}, p90 ${time(last?.p90)}, max ${time(slowest)}`,
     },
     errors: {
       figure: whole(rejected + failed, locale),
-      summary: `in the last hour · rejected ${part(rejected)} · failed ${part(failed)}`,
+      summary: `in the last hour, rejected ${part(rejected)}, failed ${part(failed)}`,
     },
   };
 }

@@ -164,5 +164,5 @@ const conversationColumns = (user: string): Column<ConversationSummary>[] => [
   { title: 'Disliked', count: ({ disliked_count }) => disliked_count, problem: 'disliked' },
   { title: 'Failed', count: ({ failed_count }) => failed_count, problem: 'failed' },
   { title: 'Cost', isNumber: true, cell: ({ price, currency }) => cost(price, currency) },
-  { title: 'Last message', cell: ({ last_message_at: at }) => h(Time, { at, form: 'brief' }) },
+  { title: 'Last message', isNumber: true, cell: ({ last_message_at: at }) => h(Time, { at, form: 'brief' }) },
 ];
