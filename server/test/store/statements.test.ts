@@ -510,9 +510,9 @@ describe('statements executed on SQLite', () => {
     assert.deepEqual(
       steps.map((step) => step.trim()),
       [
-        ...['BEGIN', 'SAVEPOINT', findChunkStatement, 'UPDATE child_chunks'],
+        ...['BEGIN', findChunkStatement, 'UPDATE child_chunks'],
         'INSERT child_chunk_revisions',
-        ...['INSERT audit_entries', 'RELEASE', 'INSERT change_outbox', 'COMMIT'],
+        ...['INSERT audit_entries', 'INSERT change_outbox', 'COMMIT'],
       ],
     );
   });
