@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, it } from 'node:test';
 import { newFolder, newScope, repository } from './support/cli-helpers.ts';
-import { isLong } from './support/long.ts';
+import { isLong, itLong } from './support/long.ts';
 
 describe('npm test exits with 1', () => {
   const scope = newScope();
@@ -33,13 +33,13 @@ describe('npm test exits with 1', () => {
     assert.equal(code, 1);
   });
 
-  it('when a file cannot be loaded', async () => {
+  itLong('when a file cannot be loaded', async () => {
     const { stdout, code } = await runFile(`throw new Error('the expected failure');\n`, process.env);
     assert.match(stdout, /the expected failure/);
     assert.equal(code, 1);
   });
 
-  it('when nothing awaits an error', async () => {
+  itLong('when nothing awaits an error', async () => {
     const source = `
       require('node:test').it('passes', () => {
         setTimeout(() => { throw new Error('the expected failure'); });
@@ -50,7 +50,7 @@ describe('npm test exits with 1', () => {
     assert.equal(code, 1);
   });
 
-  it('when a file takes too much processor time', async () => {
+  itLong('when a file takes too much processor time', async () => {
     const source = `
       require('node:test').it('passes', () => {});
       const line = JSON.stringify({ name: 'slow.test.ts', wall: 1, processor: 1000 });

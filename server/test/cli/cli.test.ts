@@ -35,7 +35,7 @@ import {
   starterRecords,
 } from '../support/cli-helpers.ts';
 import { makeTenant, makeTwoTenants, message, ndjson } from '../support/harness.ts';
-import { firstOrAll, itLong, shortOrLong } from '../support/long.ts';
+import { itLong, shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 const parallel = { concurrency: 4 };
@@ -229,7 +229,7 @@ describe('settings', parallel, () => {
       assert.deepEqual(readdirSync(cwd), [], 'nothing was created');
     });
 
-  it('are rejected in the same way by a separate process', async () => {
+  itLong('are rejected in the same way by a separate process', async () => {
     assertFailed(await run(['serve'], { cwd, env: { PORT: 'abc' } }), 1, /PORT.*abc.*65,?535/);
   });
 
@@ -567,8 +567,9 @@ describe('keys', parallel, () => {
   });
 });
 
-describe('while serve runs on the same file', parallel, () => {
-  const { one, admin, records } = makeTwoTenants();
+describe('a service and commands on the same file', () => {
+  const world = makeTwoTenants();
+  const { one, admin, records } = world;
   const { ids } = one;
   const models = '/v1/workspaces/current/models/model-types/llm';
   let cwd: string;
@@ -580,85 +581,129 @@ describe('while serve runs on the same file', parallel, () => {
   });
   after(scope.end);
 
-  it('only this machine reaches it unless HOST is set', async () => {
-    assert.deepEqual([await reaches(serving, '127.0.0.1'), await reaches(serving, '127.0.0.2')], [true, false]);
-    assert.equal(await reaches(serving, '::1'), false);
-  });
-
-  it('a new key is accepted at once, and rejected at once after its revocation', async () => {
-    const args = ['keys', 'create', '--kind', 'app', '--app', ids.app, '--json'];
-    const { id, secret } = JSON.parse(assertSuccess(await call(args, { cwd })));
-    assert.equal((await sendRequest(serving.base, models, secret)).status, 200);
-    const page = `/v1/messages?conversation_id=${ids.conversation}`;
-    assert.equal((await sendRequest(serving.base, page, secret)).status, 200);
-    assertSuccess(await call(['keys', 'revoke', id], { cwd }));
-    for (const path of [page, models]) assert.equal((await sendRequest(serving.base, path, secret)).status, 401, path);
-  });
-
-  it('a key is created read-only, and changed to read-write and back, while the service runs', async () => {
-    const args = ['keys', 'create', '--kind', 'app', '--app', ids.app, '--read-only', '--json'];
-    const { id, secret } = JSON.parse(assertSuccess(await call(args, { cwd })));
-    const rename = async () => {
-      const path = `/v1/conversations/${ids.conversation}/name`;
-      return (await sendRequest(serving.base, path, secret, { method: 'POST', json: { name: 'New' } })).status;
-    };
-    const access = async () => {
-      const list = assertSuccess(await call(['keys', 'list'], { cwd }));
-      return /read-\w+/.exec(list.split('\n').find((line) => line.startsWith(id)) ?? '')?.[0];
-    };
-    assert.equal((await sendRequest(serving.base, '/v1/conversations', secret)).status, 200);
-    assert.deepEqual([await rename(), await access()], [403, 'read-only']);
-    const printed = assertSuccess(await call(['keys', 'update', id.toUpperCase(), '--read-write'], { cwd }));
-    assert.match(printed, /is now read-write$/m);
-    assert.deepEqual([await rename(), await access()], [200, 'read-write']);
-    assert.match(assertSuccess(await call(['keys', 'update', id, '--read-only'], { cwd })), /is now read-only$/m);
-    assert.deepEqual([await rename(), await access()], [403, 'read-only']);
-    assertFailed(await call(['keys', 'update', randomUUID(), '--read-only'], { cwd }), 1, /key not found/);
-  });
-
-  it('a key is rejected when it expires', async () => {
-    const args = ['keys', 'create', '--kind', 'admin', '--expires', '2s', '--json'];
-    const { secret } = JSON.parse(assertSuccess(await call(args, { cwd })));
-    await until(async () => (await sendRequest(serving.base, '/metrics', secret)).status === 401);
-  });
-
-  it('a restricted key authorizes its datasets only', async () => {
-    const args = ['keys', 'create', '--kind', 'knowledge', '--workspace', ids.workspace, '--dataset', ids.dataset];
-    const { secret } = JSON.parse(assertSuccess(await call([...args, '--json'], { cwd })));
-    assert.equal((await sendRequest(serving.base, one.chunkPath, secret)).status, 200);
-    const other = makeTenant();
-    const dataset = { record: 'dataset', id: other.ids.dataset, workspace_id: ids.workspace, name: 'second' };
-    assertSuccess(await call(['import', '-'], { cwd, stdin: ndjson([dataset, ...other.records.slice(6, 9)]) }));
-    assert.equal((await sendRequest(serving.base, other.chunkPath, one.keys.knowledge)).status, 200);
-    const { status, body } = await sendRequest(serving.base, other.chunkPath, secret);
-    assert.deepEqual([status, body.message], [404, 'dataset not found']);
-    const both = JSON.parse(assertSuccess(await call([...args, other.ids.dataset, '--json'], { cwd })));
-    assert.equal((await sendRequest(serving.base, one.chunkPath, both.secret)).status, 200);
-    assert.equal((await sendRequest(serving.base, other.chunkPath, both.secret)).status, 200);
-  });
-
-  it('an import is visible at once', async () => {
-    const path = `/v1/messages?conversation_id=${ids.conversation}&limit=1`;
-    const before = await sendRequest(serving.base, path, one.keys.app);
-    const added = message(ids.conversation, 2_000_000_000);
-    assertSuccess(await call(['import', '-'], { cwd, stdin: ndjson([added]) }));
-    const page = await sendRequest(serving.base, path, one.keys.app);
-    assert.equal(page.body.data[0].id, added.id);
-    assert.notEqual(page.headers.get('etag'), before.headers.get('etag'));
-  });
-
-  it('an export contains what was just written', async () => {
-    const content = `written ${randomUUID()}`;
-    const { status } = await sendRequest(serving.base, one.chunkPath, one.keys.knowledge, {
-      method: 'PATCH',
-      json: { content },
+  describe('while it runs', parallel, () => {
+    it('only this machine reaches it unless HOST is set', async () => {
+      assert.deepEqual([await reaches(serving, '127.0.0.1'), await reaches(serving, '127.0.0.2')], [true, false]);
+      assert.equal(await reaches(serving, '::1'), false);
     });
-    assert.equal(status, 200);
-    assert.ok((await exportAll(cwd)).includes(content));
-    assertSuccess(await call(['migrate'], { cwd }));
-    assert.equal((await sendRequest(serving.base, '/metrics', admin)).status, 200);
+
+    it('a new key is accepted at once, and rejected at once after its revocation', async () => {
+      const args = ['keys', 'create', '--kind', 'app', '--app', ids.app, '--json'];
+      const { id, secret } = JSON.parse(assertSuccess(await call(args, { cwd })));
+      assert.equal((await sendRequest(serving.base, models, secret)).status, 200);
+      const page = `/v1/messages?conversation_id=${ids.conversation}`;
+      assert.equal((await sendRequest(serving.base, page, secret)).status, 200);
+      assertSuccess(await call(['keys', 'revoke', id], { cwd }));
+      for (const path of [page, models])
+        assert.equal((await sendRequest(serving.base, path, secret)).status, 401, path);
+    });
+
+    it('a key is created read-only, and changed to read-write and back, while the service runs', async () => {
+      const args = ['keys', 'create', '--kind', 'app', '--app', ids.app, '--read-only', '--json'];
+      const { id, secret } = JSON.parse(assertSuccess(await call(args, { cwd })));
+      const rename = async () => {
+        const path = `/v1/conversations/${ids.conversation}/name`;
+        return (await sendRequest(serving.base, path, secret, { method: 'POST', json: { name: 'New' } })).status;
+      };
+      const access = async () => {
+        const list = assertSuccess(await call(['keys', 'list'], { cwd }));
+        return /read-\w+/.exec(list.split('\n').find((line) => line.startsWith(id)) ?? '')?.[0];
+      };
+      assert.equal((await sendRequest(serving.base, '/v1/conversations', secret)).status, 200);
+      assert.deepEqual([await rename(), await access()], [403, 'read-only']);
+      const printed = assertSuccess(await call(['keys', 'update', id.toUpperCase(), '--read-write'], { cwd }));
+      assert.match(printed, /is now read-write$/m);
+      assert.deepEqual([await rename(), await access()], [200, 'read-write']);
+      assert.match(assertSuccess(await call(['keys', 'update', id, '--read-only'], { cwd })), /is now read-only$/m);
+      assert.deepEqual([await rename(), await access()], [403, 'read-only']);
+      assertFailed(await call(['keys', 'update', randomUUID(), '--read-only'], { cwd }), 1, /key not found/);
+    });
+
+    it('a key is rejected when it expires', async () => {
+      const args = ['keys', 'create', '--kind', 'admin', '--expires', '2s', '--json'];
+      const { secret } = JSON.parse(assertSuccess(await call(args, { cwd })));
+      await until(async () => (await sendRequest(serving.base, '/metrics', secret)).status === 401);
+    });
+
+    it('a restricted key authorizes its datasets only', async () => {
+      const args = ['keys', 'create', '--kind', 'knowledge', '--workspace', ids.workspace, '--dataset', ids.dataset];
+      const { secret } = JSON.parse(assertSuccess(await call([...args, '--json'], { cwd })));
+      assert.equal((await sendRequest(serving.base, one.chunkPath, secret)).status, 200);
+      const other = makeTenant();
+      const dataset = { record: 'dataset', id: other.ids.dataset, workspace_id: ids.workspace, name: 'second' };
+      assertSuccess(await call(['import', '-'], { cwd, stdin: ndjson([dataset, ...other.records.slice(6, 9)]) }));
+      assert.equal((await sendRequest(serving.base, other.chunkPath, one.keys.knowledge)).status, 200);
+      const { status, body } = await sendRequest(serving.base, other.chunkPath, secret);
+      assert.deepEqual([status, body.message], [404, 'dataset not found']);
+      const both = JSON.parse(assertSuccess(await call([...args, other.ids.dataset, '--json'], { cwd })));
+      assert.equal((await sendRequest(serving.base, one.chunkPath, both.secret)).status, 200);
+      assert.equal((await sendRequest(serving.base, other.chunkPath, both.secret)).status, 200);
+    });
+
+    it('an import is visible at once', async () => {
+      const path = `/v1/messages?conversation_id=${ids.conversation}&limit=1`;
+      const before = await sendRequest(serving.base, path, one.keys.app);
+      const added = message(ids.conversation, 2_000_000_000);
+      assertSuccess(await call(['import', '-'], { cwd, stdin: ndjson([added]) }));
+      const page = await sendRequest(serving.base, path, one.keys.app);
+      assert.equal(page.body.data[0].id, added.id);
+      assert.notEqual(page.headers.get('etag'), before.headers.get('etag'));
+    });
+
+    it('an export contains what was just written', async () => {
+      const content = `written ${randomUUID()}`;
+      const { status } = await sendRequest(serving.base, one.chunkPath, one.keys.knowledge, {
+        method: 'PATCH',
+        json: { content },
+      });
+      assert.equal(status, 200);
+      assert.ok((await exportAll(cwd)).includes(content));
+      assertSuccess(await call(['migrate'], { cwd }));
+      assert.equal((await sendRequest(serving.base, '/metrics', admin)).status, 200);
+    });
+  });
+
+  it('completes requests in flight after SIGINT, then exits with 0', (t) =>
+    stopDuringRequest(t, 'SIGINT', { ...world, cwd, serving }));
+
+  // In `npm test`, `shutdown.test.ts` sends SIGTERM.
+  itLong('completes requests in flight after SIGTERM, then exits with 0', async (t) => {
+    const cwd = await newDatabase(t, records);
+    await stopDuringRequest(t, 'SIGTERM', { ...world, cwd, serving: await serve(t, { cwd }) });
   });
 });
+
+/** Sends a service a signal while it waits for the rest of a request. */
+async function stopDuringRequest(
+  t: Scope,
+  signal: NodeJS.Signals,
+  { one, admin, cwd, serving }: ReturnType<typeof makeTwoTenants> & { cwd: string; serving: ServerProcess },
+): Promise<void> {
+  // Idle keep-alive connections, old or new, do not delay the shutdown.
+  const agent = new http.Agent({ keepAlive: true });
+  t.after(async () => agent.destroy());
+  http.get(`${serving.base}/health/live`, { agent }).once('response', (response) => response.resume());
+  const line = ndjson([message(one.ids.conversation, 1, { query: `sent during ${signal}` })]);
+  const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/x-ndjson' };
+  const request = http.request(`${serving.base}/admin/records`, { method: 'POST', headers, agent });
+  request.write(line.slice(0, 20));
+  await until(async () => {
+    const { text } = await sendRequest(serving.base, '/metrics', admin);
+    // This request is in flight too.
+    return text.includes('backscroll_http_requests_in_flight 2\n');
+  });
+  serving.signal(signal);
+  await until(() => serving.output().includes('shutting down'));
+  request.end(line.slice(20));
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  assert.deepEqual([response.statusCode, Buffer.concat(chunks).toString()], [200, '{"records":1}']);
+  assert.deepEqual(await serving.ended, { code: 0, signal: null });
+  assert.doesNotMatch(serving.output(), /stopped before everything was finished/);
+  assert.ok((await contents(cwd)).includes(`sent during ${signal}`));
+  await assert.rejects(fetch(`${serving.base}/health/live`));
+}
 
 describe('purge', parallel, () => {
   /** The same id for the same name in every run, so that the file always has the same pages. */
@@ -706,7 +751,7 @@ describe('purge', parallel, () => {
     const { ids, keys, admin, ann, bob, cid, first, round } = makeUsers();
     const cwd = await newDatabase(t, first);
     const serving = await serve(t, { cwd });
-    for (let number = 1; number <= 12; number += 1) {
+    for (let number = 1; number <= shortOrLong(4, 12); number += 1) {
       const lines = ndjson(round(number));
       const { status } = await sendRequest(serving.base, '/admin/records', admin, { method: 'POST', lines });
       assert.equal(status, 200);
@@ -864,40 +909,6 @@ describe('migrate', parallel, () => {
   });
 });
 
-describe('shutdown', parallel, () => {
-  // In `npm test`, `shutdown.test.ts` sends SIGTERM.
-  for (const signal of firstOrAll(['SIGINT', 'SIGTERM'] as const))
-    it(`completes requests in flight after ${signal}, then exits with 0`, async (t) => {
-      const { one, admin, records } = makeTwoTenants();
-      const cwd = await newDatabase(t, records);
-      const serving = await serve(t, { cwd });
-      // Idle keep-alive connections, old or new, do not delay the shutdown.
-      const agent = new http.Agent({ keepAlive: true });
-      t.after(async () => agent.destroy());
-      http.get(`${serving.base}/health/live`, { agent }).once('response', (response) => response.resume());
-      const line = ndjson([message(one.ids.conversation, 1, { query: `sent during ${signal}` })]);
-      const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/x-ndjson' };
-      const request = http.request(`${serving.base}/admin/records`, { method: 'POST', headers, agent });
-      request.write(line.slice(0, 20));
-      await until(async () => {
-        const { text } = await sendRequest(serving.base, '/metrics', admin);
-        // This request is in flight too.
-        return text.includes('backscroll_http_requests_in_flight 2\n');
-      });
-      serving.signal(signal);
-      await until(() => serving.output().includes('shutting down'));
-      request.end(line.slice(20));
-      const [response] = (await once(request, 'response')) as [http.IncomingMessage];
-      const chunks: Buffer[] = [];
-      for await (const chunk of response) chunks.push(chunk);
-      assert.deepEqual([response.statusCode, Buffer.concat(chunks).toString()], [200, '{"records":1}']);
-      assert.deepEqual(await serving.ended, { code: 0, signal: null });
-      assert.doesNotMatch(serving.output(), /stopped before everything was finished/);
-      assert.ok((await contents(cwd)).includes(`sent during ${signal}`));
-      await assert.rejects(fetch(`${serving.base}/health/live`));
-    });
-});
-
 describe('the launcher', parallel, () => {
   async function withOldNode(scope: Scope): Promise<{ cwd: string; env: Settings }> {
     const cwd = await newFolder(scope);
@@ -910,7 +921,6 @@ describe('the launcher', parallel, () => {
 
   it('starts the pinned Node.js, whatever PATH contains', async (t) => {
     const options = await withOldNode(t);
-    assertSuccess(await run(['migrate'], options));
     const shell = { ...options, command: '/bin/sh', before: ['-c', 'exec "$0" "$@"', command] };
     assert.match(assertSuccess(await run(['--help'], shell)), /usage/i);
   });
@@ -926,7 +936,7 @@ describe('the launcher', parallel, () => {
     return { cwd, readVersion: async () => assertSuccess(await run(['--version'], options)) };
   }
 
-  it('caches compiled code next to the program, readable only by its owner', async (t) => {
+  itLong('caches compiled code next to the program, readable only by its owner', async (t) => {
     const { cwd, readVersion } = await copyProgram(t);
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
     assert.equal(await readVersion(), `${version}\n`);

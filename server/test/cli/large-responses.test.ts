@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
-import { describe, it } from 'node:test';
+import { it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import { install } from '../experiments/support/installation.ts';
 import { newScope, serve } from '../support/cli-helpers.ts';
 import { message } from '../support/harness.ts';
-import { firstOrAll } from '../support/long.ts';
+import { describeLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 /** More than the sockets of a connection can buffer: a page that is not read stays open. */
@@ -14,8 +14,8 @@ const messageCount = 24;
 const mebibyte = 2 ** 20;
 const connections = 40;
 
-describe('large responses of several workers', () => {
-  for (const workers of firstOrAll([3, 6]))
+describeLong('large responses of several workers', () => {
+  for (const workers of [3, 6])
     it(`503: ${workers} workers serve at most ${limits.largePagesMax} large pages at once, together`, async (t) => {
       const scope = newScope();
       t.after(scope.end);

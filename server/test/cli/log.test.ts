@@ -107,17 +107,20 @@ describe('the format of the log', () => {
     assert.match(others.at(-1) ?? '', /^[\d:]{8} stopped$/);
   });
 
-  it('is text on a terminal, where the greeting of the first start comes after it and ends with the keys', async (t) => {
-    const cwd = await newFolder(t);
-    const options = { cwd, env: { WORKERS: '2' }, args: ['--starter'] };
-    const serving = await serve(t, { ...options, ...(await onTerminal(cwd)) });
-    await until(() => /^ {2}admin {6}admin-.+$/m.test(serving.output()), serving.output);
-    const [log = '', greeting = ''] = serving.output().split(/^(?=Backscroll is running)/m);
-    assert.equal(log.match(/^[\d:]{8} listening at http/gm)?.length, 2, log);
-    assert.match(greeting, /^http.+\/console#sign-in=\S+$/m);
-    assert.match(greeting, /^ {2}feed {7}feed-\S+\n {2}admin {6}admin-\S+\n\n(?![\s\S]*\b(?:curl|app-))/m);
-    for (const line of log.trim().split('\n')) assert.match(line, /^\d\d:\d\d:\d\d \S/);
-  });
+  itLong(
+    'is text on a terminal, where the greeting of the first start comes after it and ends with the keys',
+    async (t) => {
+      const cwd = await newFolder(t);
+      const options = { cwd, env: { WORKERS: '2' }, args: ['--starter'] };
+      const serving = await serve(t, { ...options, ...(await onTerminal(cwd)) });
+      await until(() => /^ {2}admin {6}admin-.+$/m.test(serving.output()), serving.output);
+      const [log = '', greeting = ''] = serving.output().split(/^(?=Backscroll is running)/m);
+      assert.equal(log.match(/^[\d:]{8} listening at http/gm)?.length, 2, log);
+      assert.match(greeting, /^http.+\/console#sign-in=\S+$/m);
+      assert.match(greeting, /^ {2}feed {7}feed-\S+\n {2}admin {6}admin-\S+\n\n(?![\s\S]*\b(?:curl|app-))/m);
+      for (const line of log.trim().split('\n')) assert.match(line, /^\d\d:\d\d:\d\d \S/);
+    },
+  );
 
   itLong('is JSON on a terminal with LOG_FORMAT=json; a database that exists is not created', async (t) => {
     const cwd = await newFolder(t);

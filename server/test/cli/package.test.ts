@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, matchesGlob, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { newFolder, newScope, repository, run, type ServerProcess, serve } from '../support/cli-helpers.ts';
-import { itLong } from '../support/long.ts';
+import { describeLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 const read = (...path: string[]): string => readFileSync(join(repository, ...path), 'utf8');
@@ -56,7 +56,18 @@ function copyBuildContext(folder: string): void {
   }
 }
 
-describe('the package', () => {
+describe('what is published', () => {
+  it('is the program, its build and the starter records, and the licence is that of the repository', () => {
+    const { files, bin } = JSON.parse(read('server', 'package.json'));
+    assert.deepEqual(files, ['bin', 'dist', 'starter']);
+    assert.deepEqual(readdirSync(join(repository, 'server', 'bin')), [basename(bin.backscroll)]);
+    const starter = ['conversations.ndjson', 'examples.json', 'record-examples.json', 'records.ndjson'];
+    assert.deepEqual(readdirSync(join(repository, 'server', 'starter')).sort(), starter);
+    assert.equal(read('server', 'LICENSE'), read('LICENSE'));
+  });
+});
+
+describeLong('the package', () => {
   const scope = newScope();
   let folder: string;
   let files: string[];
@@ -94,11 +105,10 @@ describe('the package', () => {
       files.filter((file) => /\.test\.|\.map$|\.ts$/.test(file)),
       [],
     );
-    assert.equal(read('server', 'LICENSE'), read('LICENSE'));
     assert.ok(packedBytes < 1_000_000, `${packedBytes} bytes packed`);
   });
 
-  itLong('runs with npx and prints its version', async () => {
+  it('runs with npx and prints its version', async () => {
     const { version } = JSON.parse(read('server', 'package.json'));
     for (const option of ['--version', '-v']) {
       const { code, stdout, stderr } = await run([option], { cwd: folder, command: process.execPath, before: [bin] });

@@ -13,7 +13,6 @@ import {
   newScope,
   oneLine,
   onTerminal,
-  run,
   type ServerProcess,
   sendRequest,
   serve,
@@ -84,7 +83,7 @@ describe('serve --starter on a new database', () => {
     t.after(async () => void listener.close());
     await once(listener, 'listening');
     const PORT = String((listener.address() as net.AddressInfo).port);
-    const { code, stderr } = await run(['serve', '--starter'], { cwd, env: { PORT } });
+    const { code, stderr } = await call(['serve', '--starter'], { cwd, env: { PORT, WORKERS: '1' } });
     assert.equal(code, 1);
     assert.match(stderr, oneLine);
     assert.match(stderr, new RegExp(`PORT=${PORT}: already in use on 127\\.0\\.0\\.1; choose another PORT$`, 'm'));

@@ -35,16 +35,21 @@ const metric = (text: string, name: string): number =>
       ?.slice(name.length),
   );
 
+const faults = `--import=${new URL('../support/workers/thread-faults.ts', import.meta.url).href}`;
+
 onOneEngine('two workers', (engine) => {
   const scope = newScope();
   let installation: Installation;
   let serving: ServerProcess;
+  let holdFile: string;
   let workers: [Connection[], Connection[]];
   let all: Connection[];
   before(async () => {
     const { url, remove } = await newDatabaseUrl(engine);
     scope.after(remove);
-    installation = await install(scope, { chunks: 4, url, settings: { IN_FLIGHT_MAX: '8' } });
+    holdFile = join(await newFolder(scope), 'hold');
+    const settings = { IN_FLIGHT_MAX: '8', NODE_OPTIONS: faults, TEST_HOLD_FILE: holdFile };
+    installation = await install(scope, { chunks: 4, url, settings });
     serving = await installation.start();
     await untilBothListen(serving);
     workers = await connectToBothWorkers(serving.base, installation.admin);
@@ -177,108 +182,87 @@ onOneEngine('two workers', (engine) => {
     }
   });
 
+  // Only SQLite has a thread that writes.
+  if (engine === 'sqlite') {
+    const edit = (connection: Connection | undefined, at: number, content: string) => {
+      const { one, chunks } = installation;
+      assert.ok(connection);
+      return connection.request('PATCH', chunks[at]?.path ?? '', one.keys.knowledge, { content });
+    };
+
+    it('503 for edits of one worker after a while, during a long write of another; 200 if they change nothing', async () => {
+      const { one, admin, chunks } = installation;
+      const [importer] = workers[0] as [Connection];
+      const [editor, other] = workers[1] as [Connection, Connection];
+      assert.equal((await edit(editor, 0, 'unchanged')).status, 200);
+
+      await writeFile(holdFile, '');
+      // Large enough to be a long write.
+      const answer = 'x'.repeat(limits.spoolBytesMin / 4);
+      const messages = Array.from({ length: 5 }, (_, at) => message(one.ids.conversation, at, { answer }));
+      const dataset = { record: 'dataset', id: randomUUID(), workspace_id: one.ids.workspace, name: 'hold the writer' };
+      const importing = importer.request('POST', '/admin/records', admin, ndjson([dataset, ...messages]));
+      await until(() => existsSync(`${holdFile}-paused`));
+      const rejected = await edit(editor, 1, 'never');
+      assert.deepEqual(
+        [rejected.status, rejected.body.message],
+        [503, 'the database is busy with a long write, try again'],
+      );
+      assert.equal((await edit(editor, 0, 'unchanged')).status, 200);
+      assert.equal((await other.request('GET', chunks[0]?.path ?? '', one.keys.knowledge)).status, 200);
+      const waiting = edit(other, 1, 'waited');
+      await rm(holdFile);
+      assert.equal((await waiting).status, 200);
+      assert.equal((await importing).status, 200);
+      const { body } = await editor.request('GET', chunks[1]?.path ?? '', one.keys.knowledge);
+      assert.equal(body.data.content, 'waited');
+      const { text } = await editor.request('GET', '/admin/records', admin);
+      assert.ok(!text.includes('"never"'));
+    });
+
+    it('503 for edits of a writer thread that dies; later edits of all workers succeed', async () => {
+      for (const [connection] of workers) {
+        assert.equal((await edit(connection, 0, 'crash the writer')).status, 503);
+        for (const other of workers.flat())
+          await until(async () => (await edit(other, 0, 'after the crash')).status === 200);
+      }
+      assert.match(serving.output(), /"cause":"the writer thread has ended"/);
+    });
+
+    it('a worker that dies is replaced; the others go on, and counters do not decrease', async () => {
+      const { one, admin } = installation;
+      const page = `/v1/messages?conversation_id=${one.ids.conversation}&user=ann&limit=1`;
+      const [main, survivor] = workers[0] as [Connection, Connection];
+      const [victim, witness] = workers[1] as [Connection, Connection];
+      const requests = 'backscroll_worker_requests_total{worker="1"}';
+      const before = metric((await main.request('GET', '/metrics', admin)).text, requests);
+      const dying = victim.request('GET', '/metrics?crash=worker', admin);
+      await assert.rejects(dying, /socket hang up|ECONNRESET/);
+      assert.equal((await survivor.request('GET', page, one.keys.app)).status, 200);
+      await untilBothListen(serving, 3);
+      assert.match(serving.output(), /"worker":1.*"msg":"a worker has died"/);
+      for (const connection of [main, survivor, witness]) {
+        assert.equal((await connection.request('GET', page, one.keys.app)).status, 200);
+      }
+      const [, replaced] = await connectToBothWorkers(serving.base, admin);
+      const { text } = await (replaced[0] as Connection).request('GET', '/metrics', admin);
+      assert.ok(metric(text, requests) > before);
+      assert.equal(metric(text, 'backscroll_http_requests_in_flight'), 1);
+      closeAll(replaced);
+    });
+
+    itLong('a port that another service shares between its workers is in use', async (t) => {
+      const PORT = new URL(serving.base).port;
+      const { code, stderr } = await run(['serve'], { cwd: await newFolder(t), env: { PORT, WORKERS: '2' } });
+      assert.equal(code, 1);
+      assert.match(stderr, new RegExp(`PORT=${PORT}: already in use`));
+    });
+  }
+
   it('exits with 0 after SIGTERM', async () => {
     serving.signal('SIGTERM');
     assert.deepEqual(await serving.ended, { code: 0, signal: null });
     assert.match(serving.output(), /"msg":"stopped"/);
-  });
-});
-
-const faults = `--import=${new URL('../support/workers/thread-faults.ts', import.meta.url).href}`;
-
-describe('threads of a service', () => {
-  const scope = newScope();
-  let installation: Installation;
-  let serving: ServerProcess;
-  let holdFile: string;
-  let first: Connection[];
-  let second: Connection[];
-  before(async () => {
-    holdFile = join(await newFolder(scope), 'hold');
-    installation = await install(scope, {
-      chunks: 2,
-      settings: { NODE_OPTIONS: faults, TEST_HOLD_FILE: holdFile },
-    });
-    serving = await installation.start();
-    await untilBothListen(serving);
-    [first, second] = await connectToBothWorkers(serving.base, installation.admin);
-  });
-  after(async () => {
-    closeAll([...(first ?? []), ...(second ?? [])]);
-    await scope.end();
-  });
-  const edit = (connection: Connection | undefined, at: number, content: string) => {
-    const { one, chunks } = installation;
-    assert.ok(connection);
-    return connection.request('PATCH', chunks[at]?.path ?? '', one.keys.knowledge, { content });
-  };
-
-  it('503 for edits of one worker after a while, during a long write of another; 200 if they change nothing', async () => {
-    const { one, admin, chunks } = installation;
-    const [importer] = first as [Connection];
-    const [editor, other] = second as [Connection, Connection];
-    assert.equal((await edit(editor, 0, 'unchanged')).status, 200);
-
-    await writeFile(holdFile, '');
-    // Large enough to be a long write.
-    const answer = 'x'.repeat(limits.spoolBytesMin / 4);
-    const messages = Array.from({ length: 5 }, (_, at) => message(one.ids.conversation, at, { answer }));
-    const dataset = { record: 'dataset', id: randomUUID(), workspace_id: one.ids.workspace, name: 'hold the writer' };
-    const importing = importer.request('POST', '/admin/records', admin, ndjson([dataset, ...messages]));
-    await until(() => existsSync(`${holdFile}-paused`));
-    const rejected = await edit(editor, 1, 'never');
-    assert.deepEqual(
-      [rejected.status, rejected.body.message],
-      [503, 'the database is busy with a long write, try again'],
-    );
-    assert.equal((await edit(editor, 0, 'unchanged')).status, 200);
-    assert.equal((await other.request('GET', chunks[0]?.path ?? '', one.keys.knowledge)).status, 200);
-    const waiting = edit(other, 1, 'waited');
-    await rm(holdFile);
-    assert.equal((await waiting).status, 200);
-    assert.equal((await importing).status, 200);
-    const { body } = await editor.request('GET', chunks[1]?.path ?? '', one.keys.knowledge);
-    assert.equal(body.data.content, 'waited');
-    const { text } = await editor.request('GET', '/admin/records', admin);
-    assert.ok(!text.includes('"never"'));
-  });
-
-  it('503 for edits of a writer thread that dies; later edits of all workers succeed', async () => {
-    for (const [connection] of [first, second]) {
-      assert.equal((await edit(connection, 0, 'crash the writer')).status, 503);
-      for (const other of [...first, ...second])
-        await until(async () => (await edit(other, 0, 'after the crash')).status === 200);
-    }
-    assert.match(serving.output(), /"cause":"the writer thread has ended"/);
-  });
-
-  it('a worker that dies is replaced; the others go on, and counters do not decrease', async () => {
-    const { one, admin } = installation;
-    const page = `/v1/messages?conversation_id=${one.ids.conversation}&user=ann&limit=1`;
-    const [main, survivor] = first as [Connection, Connection];
-    const [victim, witness] = second as [Connection, Connection];
-    const requests = 'backscroll_worker_requests_total{worker="1"}';
-    const before = metric((await main.request('GET', '/metrics', admin)).text, requests);
-    const dying = victim.request('GET', '/metrics?crash=worker', admin);
-    await assert.rejects(dying, /socket hang up|ECONNRESET/);
-    assert.equal((await survivor.request('GET', page, one.keys.app)).status, 200);
-    await untilBothListen(serving, 3);
-    assert.match(serving.output(), /"worker":1.*"msg":"a worker has died"/);
-    for (const connection of [main, survivor, witness]) {
-      assert.equal((await connection.request('GET', page, one.keys.app)).status, 200);
-    }
-    const [, replaced] = await connectToBothWorkers(serving.base, admin);
-    const { text } = await (replaced[0] as Connection).request('GET', '/metrics', admin);
-    assert.ok(metric(text, requests) > before);
-    assert.equal(metric(text, 'backscroll_http_requests_in_flight'), 1);
-    closeAll(replaced);
-  });
-
-  it('a port that another service shares between its workers is in use', async (t) => {
-    const PORT = new URL(serving.base).port;
-    const { code, stderr } = await run(['serve'], { cwd: await newFolder(t), env: { PORT, WORKERS: '2' } });
-    assert.equal(code, 1);
-    assert.match(stderr, new RegExp(`PORT=${PORT}: already in use`));
   });
 });
 

@@ -7,6 +7,7 @@ import { after, before, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { repository } from '../support/cli-helpers.ts';
 import { onOneEngine, type Service, startService } from '../support/harness.ts';
+import { itLong } from '../support/long.ts';
 
 const workspace_id = 'f2ea4643-6eeb-4dc8-8414-6734b1461808';
 
@@ -59,7 +60,7 @@ onOneEngine('the example of an agent', (engine) => {
     assert.equal(entry?.tool, 'update_chunk');
   });
 
-  it('ends with an error if the key is not valid', async () => {
+  itLong('ends with an error if the key is not valid', async () => {
     const { code, stderr } = await runExample(service, makeSecret('admin'));
     assert.notEqual(code, 0);
     assert.match(stderr, /401|[Uu]nauthorized/);

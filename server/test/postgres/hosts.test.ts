@@ -8,9 +8,55 @@ import { PostgresPool } from '../../src/store/postgres/pool.ts';
 import { freePort } from '../support/cli-helpers.ts';
 import { FaultyPostgres, onDatabase } from '../support/faulty-postgres.ts';
 import { newMigratedUrl } from '../support/harness.ts';
+import { describeLong } from '../support/long.ts';
 
-/** An address with several servers. Both servers here have the same database and the same user. */
-describe('an address with several servers', { concurrency: 1 }, () => {
+/** A busy machine may need seconds for a connection. */
+function openPool(t: TestContext, url: string, statementMillis = 60_000): PostgresPool {
+  const address = parsePostgresUrl(url) as PostgresAddress;
+  const pool = new PostgresPool({ address, connections: 4, statementMillis, prepared: true, changes: true });
+  t.after(() => pool.close());
+  return pool;
+}
+
+describe('an address', () => {
+  let url: URL;
+  let remove: () => Promise<void>;
+  before(async () => {
+    const database = await newMigratedUrl('postgres');
+    ({ remove } = database);
+    url = new URL(database.url);
+  });
+  after(() => remove?.());
+
+  const open = (t: TestContext, hosts: readonly string[], options = '', statementMillis?: number) =>
+    openPool(t, `${url}${options}`.replace(url.host, hosts.join()), statementMillis);
+  const databaseOf = async (pool: PostgresPool) => (await pool.query('SELECT current_database() AS name'))[0]?.name;
+
+  it('is used from the first server that accepts a connection', async (t) => {
+    const pool = open(t, ['no-such-host.invalid', `127.0.0.1:${await freePort()}`, url.host]);
+    assert.equal(await databaseOf(pool), url.pathname.slice(1));
+  });
+
+  it('passes over a server that does not respond, within connect_timeout', async (t) => {
+    const silent = net.createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    t.after(() => silent.close());
+    const hosts = [`127.0.0.1:${(silent.address() as AddressInfo).port}`, url.host];
+    assert.equal(await databaseOf(open(t, hosts, '?connect_timeout=1')), url.pathname.slice(1));
+    assert.equal(await databaseOf(open(t, hosts, '', 5_000)), url.pathname.slice(1));
+  });
+
+  it('passes options of libpq to the server', async (t) => {
+    const options = '?application_name=reader&options=-c%20work_mem%3D5MB&connect_timeout=3&sslmode=disable';
+    const [row] = await open(t, [url.host], options).query(
+      `SELECT current_setting('application_name') AS name, current_setting('work_mem') AS memory`,
+    );
+    assert.deepEqual(row, { name: 'reader', memory: '5MB' });
+  });
+});
+
+/** Both servers have the same database and the same user. */
+describeLong('an address with several servers', () => {
   const name = `hosts_${randomUUID().replaceAll('-', '')}`;
   const password = randomUUID();
   let servers: FaultyPostgres[];
@@ -35,13 +81,8 @@ describe('an address with several servers', { concurrency: 1 }, () => {
   const urlOf = (list: readonly string[], options = '') =>
     `postgres://${name}:${password}@${list.join(',')}/${name}${options}`;
 
-  /** A busy machine may need seconds for a connection. */
-  function open(t: TestContext, list: readonly string[], options = '', statementMillis = 60_000): PostgresPool {
-    const address = parsePostgresUrl(urlOf(list, options)) as PostgresAddress;
-    const pool = new PostgresPool({ address, connections: 4, statementMillis, prepared: true, changes: true });
-    t.after(() => pool.close());
-    return pool;
-  }
+  const open = (t: TestContext, list: readonly string[], options = '', statementMillis?: number) =>
+    openPool(t, urlOf(list, options), statementMillis);
   const portOf = async (pool: PostgresPool) =>
     (await pool.query(`SELECT current_setting('port')::int AS port`))[0]?.port;
   /** As a standby, the server accepts connections but no writes. */
@@ -57,21 +98,6 @@ describe('an address with several servers', { concurrency: 1 }, () => {
   it('is tried in order', async (t) => {
     assert.equal(await portOf(open(t, hosts)), servers[0]?.port);
     assert.equal(await portOf(open(t, hosts.toReversed())), servers[1]?.port);
-  });
-
-  it('is used from the first server that accepts a connection', async (t) => {
-    const closed = `127.0.0.1:${await freePort()}`;
-    assert.equal(await portOf(open(t, [closed, hosts[1] ?? ''])), servers[1]?.port);
-    assert.equal(await portOf(open(t, ['no-such-host.invalid', closed, hosts[0] ?? ''])), servers[0]?.port);
-  });
-
-  it('passes over a server that does not respond, within connect_timeout', async (t) => {
-    const silent = net.createServer().listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    t.after(() => silent.close());
-    const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    assert.equal(await portOf(open(t, [address, hosts[0] ?? ''], '?connect_timeout=1')), servers[0]?.port);
-    assert.equal(await portOf(open(t, [address, hosts[1] ?? ''], '', 5_000)), servers[1]?.port);
   });
 
   it('with target_session_attrs=read-write passes over a read-only server', async (t) => {
@@ -111,15 +137,6 @@ describe('an address with several servers', { concurrency: 1 }, () => {
     await servers[1]?.end('SIGKILL');
     t.after(() => servers[1]?.start());
     assert.equal(await portOf(pool), servers[0]?.port);
-  });
-
-  it('passes options of libpq to the server', async (t) => {
-    const options = '?application_name=reader&options=-c%20work_mem%3D5MB&connect_timeout=3&sslmode=disable';
-    const pool = open(t, hosts, options);
-    const [row] = await pool.query(
-      `SELECT current_setting('application_name') AS name, current_setting('work_mem') AS memory`,
-    );
-    assert.deepEqual(row, { name: 'reader', memory: '5MB' });
   });
 
   it('with sslmode=prefer is used without encryption if the server has none, with sslmode=require it is not', async (t) => {
