@@ -5,14 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../src/contract/limits.ts';
 import type { IndexDifference } from '../../src/domain/store/search-reads.ts';
 import { newFolder, type Settings, sendRequest, serve, start } from '../support/cli-helpers.ts';
-import {
-  type Engine,
-  makeTwoTenants,
-  message,
-  newMigratedUrl,
-  onEveryEngine,
-  startService,
-} from '../support/harness.ts';
+import { type Engine, makeTwoTenants, message, newMigratedUrl, onOneEngine, startService } from '../support/harness.ts';
 import { firstOrAll, shortOrLong } from '../support/long.ts';
 import { until, untilEqual } from '../support/until.ts';
 import { findText } from './stored-texts.ts';
@@ -138,7 +131,7 @@ const victims: Record<string, Victim> = {
   'backscroll retain': { action: 'retain', run: (_, erasing, env) => runCommand(['retain'], erasing, env) },
 };
 
-onEveryEngine('kill -9 during an erasure', (engine) => {
+onOneEngine('kill -9 during an erasure', (engine) => {
   for (const [name, { action, run }] of firstOrAll(Object.entries(victims)))
     it(`${name}: nothing is half done, and the next one goes on`, async (t) => {
       const killsMin = shortOrLong(1, 6);

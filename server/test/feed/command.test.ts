@@ -166,10 +166,11 @@ onOneEngine('backscroll changes', (engine) => {
       await before.close();
       for (const ending of ['-wal', '-shm']) await rm(`${path}${ending}`, { force: true });
       await copyFile(join(options.cwd, 'copy.db'), path);
-      const after = await serve(t, options);
-      const { status, body } = await sendRequest(after.base, `/admin/changes?after=${cursor}`, admin);
+      const after = await startService(engine, {}, url);
+      t.after(after.close);
+      const { status, body } = await after.request('GET', `/admin/changes?after=${cursor}`, { key: admin });
       assert.deepEqual([status, body.code], [410, 'cursor_gone']);
-      const snapshot = await sendRequest(after.base, '/admin/changes?limit=1000', admin);
+      const snapshot = await after.request('GET', '/admin/changes?limit=1000', { key: admin });
       assert.equal(snapshot.status, 200);
     });
   }

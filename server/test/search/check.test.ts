@@ -5,6 +5,7 @@ import { execute } from '../experiments/support/schema-databases.ts';
 import { call, filesContaining, newFolder, type Scope, sendRequest, serve } from '../support/cli-helpers.ts';
 import {
   type Engine,
+  itOnOneEngine,
   makeTwoTenants,
   message,
   ndjson,
@@ -93,34 +94,43 @@ onEveryEngine('reindex --check', (engine) => {
     }
   });
 
-  it('beside a service: what is not indexed yet is no difference, and the records that the service indexes are counted', async (t) => {
-    const { cwd, env, one, admin, url, reindex } = await indexedDatabase(t, engine);
-    const service = await serve(t, { cwd, env });
-    const indexed = await reindex();
-    assert.match(indexed.stdout, /^indexed [1-9]\d* records in/);
-    if (engine === 'sqlite') {
-      await damage(engine, url, {
-        sqlite: [`INSERT INTO search_message_tokens (rowid, tokens) VALUES (4711, 'zyxstray')`],
-        postgres: [],
-      });
-      assert.equal((await reindex()).code, 0);
-      assert.deepEqual(filesContaining(url.replace('sqlite:', ''), 'zyxstray'), []);
-    }
-    let isWriting = true;
-    const writes = (async () => {
-      for (let at = 0; isWriting; at += 1) {
-        const lines = ndjson(Array.from({ length: 20 }, () => message(one.ids.conversation, at, { query: 'osprey' })));
-        assert.equal((await sendRequest(service.base, '/admin/records', admin, { method: 'POST', lines })).status, 200);
+  itOnOneEngine(
+    engine,
+    'beside a service: what is not indexed yet is no difference, and the records that the service indexes are counted',
+    async (t) => {
+      const { cwd, env, one, admin, url, reindex } = await indexedDatabase(t, engine);
+      const service = await serve(t, { cwd, env });
+      const indexed = await reindex();
+      assert.match(indexed.stdout, /^indexed [1-9]\d* records in/);
+      if (engine === 'sqlite') {
+        await damage(engine, url, {
+          sqlite: [`INSERT INTO search_message_tokens (rowid, tokens) VALUES (4711, 'zyxstray')`],
+          postgres: [],
+        });
+        assert.equal((await reindex()).code, 0);
+        assert.deepEqual(filesContaining(url.replace('sqlite:', ''), 'zyxstray'), []);
       }
-    })();
-    for (let round = 0; round < 2; round += 1) {
-      const { code, stdout, stderr } = await reindex('--check');
-      assert.deepEqual([code, stderr], [0, ''], stdout);
-    }
-    isWriting = false;
-    await writes;
-    await service.end('SIGTERM');
-  });
+      let isWriting = true;
+      const writes = (async () => {
+        for (let at = 0; isWriting; at += 1) {
+          const lines = ndjson(
+            Array.from({ length: 20 }, () => message(one.ids.conversation, at, { query: 'osprey' })),
+          );
+          assert.equal(
+            (await sendRequest(service.base, '/admin/records', admin, { method: 'POST', lines })).status,
+            200,
+          );
+        }
+      })();
+      for (let round = 0; round < 2; round += 1) {
+        const { code, stdout, stderr } = await reindex('--check');
+        assert.deepEqual([code, stderr], [0, ''], stdout);
+      }
+      isWriting = false;
+      await writes;
+      await service.end('SIGTERM');
+    },
+  );
 
   if (engine === 'sqlite')
     it('other writes pass while reindex waits for a reader of the file', async (t) => {

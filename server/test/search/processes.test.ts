@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { newFolder, run, runMany, type Scope, sendRequest, serve } from '../support/cli-helpers.ts';
 import { type Engine, makeTwoTenants, message, ndjson, newDatabaseWith, onEveryEngine } from '../support/harness.ts';
-import { isLong, itLong, shortOrLong } from '../support/long.ts';
+import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
 async function newDatabase(t: Scope, engine: Engine, records: readonly object[]) {
@@ -31,53 +31,50 @@ const isUpToDate = async (service: Base, admin: string): Promise<boolean> =>
   (await metric(service, admin, 'backscroll_search_lag_changes')) === 0;
 
 onEveryEngine('processes that index', (engine) => {
-  if (isLong)
-    it('kill -9 while it indexes, then a start: the index is that of a new one', async (t) => {
-      const { one, admin, records } = makeTwoTenants();
-      const sent = texts(600, one.ids.conversation);
-      const { cwd, env } = await newDatabase(t, engine, [...records, ...sent]);
-      for (let kill = 0; kill < 10; kill += 1) {
-        const service = await serve(t, { cwd, env });
-        const before = await countOf(service, admin, 'osprey');
-        await until(
-          async () => (await countOf(service, admin, 'osprey')) > Math.min(before, 599),
-          () => 'it indexes',
-        );
-        // Messages that are indexed again share their words with those that are not indexed yet.
-        for (const { id } of sent.slice(kill * 20, kill * 20 + 20)) {
-          const json = { rating: kill === 0 ? 'like' : 'dislike', user: 'ann' };
-          await sendRequest(service.base, `/v1/messages/${id}/feedbacks`, one.keys.app, { method: 'POST', json });
-        }
-        await service.end('SIGKILL');
-      }
+  itLong('kill -9 while it indexes, then a start: the index is that of a new one', async (t) => {
+    const { one, admin, records } = makeTwoTenants();
+    const sent = texts(600, one.ids.conversation);
+    const { cwd, env } = await newDatabase(t, engine, [...records, ...sent]);
+    for (let kill = 0; kill < 10; kill += 1) {
       const service = await serve(t, { cwd, env });
-      const added = texts(20, one.ids.conversation);
-      const lines = ndjson(added);
-      assert.equal((await sendRequest(service.base, '/admin/records', admin, { method: 'POST', lines })).status, 200);
+      const before = await countOf(service, admin, 'osprey');
       await until(
-        () => isUpToDate(service, admin),
-        () => 'the index is up to date',
+        async () => (await countOf(service, admin, 'osprey')) > Math.min(before, 599),
+        () => 'it indexes',
       );
-      const check = await run(['reindex', '--check'], { cwd, env });
-      assert.deepEqual([check.code, check.stderr], [0, ''], check.stdout);
-      const queries = ['osprey', 'w3', 'w3 x5', '"w3 x5"', 'numero', 'osp', '599', 'x10 x1'];
-      const counts = () => Promise.all(queries.map((q) => countOf(service, admin, q)));
-      const kept = await counts();
-      assert.deepEqual(kept.slice(0, 1), [620]);
-      const { code, stdout, stderr } = await run(['reindex'], { cwd, env });
-      assert.deepEqual([code, stderr], [0, '']);
-      assert.match(stdout, /^indexed \d+ records in [\d.]+ s\n$/);
-      await until(
-        () => isUpToDate(service, admin),
-        () => 'the index is built again',
-      );
-      assert.deepEqual(await counts(), kept);
-      await service.end('SIGTERM');
-    });
+      // Messages that are indexed again share their words with those that are not indexed yet.
+      for (const { id } of sent.slice(kill * 20, kill * 20 + 20)) {
+        const json = { rating: kill === 0 ? 'like' : 'dislike', user: 'ann' };
+        await sendRequest(service.base, `/v1/messages/${id}/feedbacks`, one.keys.app, { method: 'POST', json });
+      }
+      await service.end('SIGKILL');
+    }
+    const service = await serve(t, { cwd, env });
+    const added = texts(20, one.ids.conversation);
+    const lines = ndjson(added);
+    assert.equal((await sendRequest(service.base, '/admin/records', admin, { method: 'POST', lines })).status, 200);
+    await until(
+      () => isUpToDate(service, admin),
+      () => 'the index is up to date',
+    );
+    const check = await run(['reindex', '--check'], { cwd, env });
+    assert.deepEqual([check.code, check.stderr], [0, ''], check.stdout);
+    const queries = ['osprey', 'w3', 'w3 x5', '"w3 x5"', 'numero', 'osp', '599', 'x10 x1'];
+    const counts = () => Promise.all(queries.map((q) => countOf(service, admin, q)));
+    const kept = await counts();
+    assert.deepEqual(kept.slice(0, 1), [620]);
+    const { code, stdout, stderr } = await run(['reindex'], { cwd, env });
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.match(stdout, /^indexed \d+ records in [\d.]+ s\n$/);
+    await until(
+      () => isUpToDate(service, admin),
+      () => 'the index is built again',
+    );
+    assert.deepEqual(await counts(), kept);
+    await service.end('SIGTERM');
+  });
 
-  // Several services usually share a PostgreSQL database.
-  const itOfSeveral = engine === 'postgres' ? it : itLong;
-  itOfSeveral('two services share the work: each change is found through both', async (t) => {
+  itLong('two services share the work: each change is found through both', async (t) => {
     const { one, admin, records } = makeTwoTenants();
     const { cwd, env } = await newDatabase(t, engine, records);
     const services = [await serve(t, { cwd, env }), await serve(t, { cwd, env })] as const;
@@ -87,7 +84,7 @@ onEveryEngine('processes that index', (engine) => {
     };
     const isFound = (query: string) => async () =>
       (await countOf(services[0], admin, query)) === 1 && (await countOf(services[1], admin, query)) === 1;
-    for (let round = 0; round < shortOrLong(2, 6); round += 1) {
+    for (let round = 0; round < 6; round += 1) {
       await append(services[round % 2 === 0 ? 0 : 1], `grebe${round}`);
       await until(isFound(`grebe${round}`), () => `change ${round} is found`);
     }

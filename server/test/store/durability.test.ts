@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { killService } from '../experiments/crash.ts';
 import { fileOf, type Installation, install } from '../experiments/support/installation.ts';
 import { newScope, type Scope, type ServerProcess, sendRequest } from '../support/cli-helpers.ts';
@@ -40,32 +41,7 @@ describe('durability', () => {
   });
 });
 
-describe('kill -9', () => {
-  const scope = newScope();
-  after(scope.end);
-
-  it('loses no acknowledged edit, and stores an import as a whole or not at all', async () => {
-    const installation = await install(scope, { chunks: 20 });
-    const killed = await installation.start();
-    const { one, admin, chunks } = installation;
-    const added = Array.from({ length: 2_000 }, (_, at) => message(one.ids.conversation, 10_000 + at));
-    const importing = sendRequest(killed.base, '/admin/records', admin, { method: 'POST', lines: ndjson(added) }).then(
-      ({ status }) => status,
-      () => undefined,
-    );
-    for (const at of chunks.keys())
-      await until(async () => (await patch(killed.base, installation, at, `acknowledged ${at}`)).status === 200);
-    await killed.end('SIGKILL');
-    const { base } = await installation.start();
-    const { text } = await sendRequest(base, '/admin/records', admin);
-    for (const at of chunks.keys()) assert.ok(text.includes(`"acknowledged ${at}"`), `edit ${at}`);
-    const stored = added.filter(({ id }) => text.includes(id)).length;
-    if ((await importing) === 200) assert.equal(stored, added.length);
-    else assert.ok(stored === 0 || stored === added.length, `${stored} of ${added.length}`);
-  });
-});
-
-describe('another process that holds the write lock', () => {
+describe('a service', () => {
   const scope = newScope();
   let installation: Installation;
   let serving: ServerProcess;
@@ -75,7 +51,26 @@ describe('another process that holds the write lock', () => {
   });
   after(scope.end);
 
-  it('makes an edit return 503 after 5 seconds, and reads are served meanwhile', async (t) => {
+  it('loses no acknowledged edit after kill -9, and stores an import as a whole or not at all', async () => {
+    const killed = serving;
+    const { one, admin, chunks } = installation;
+    const added = Array.from({ length: 2_000 }, (_, at) => message(one.ids.conversation, 10_000 + at));
+    const importing = sendRequest(killed.base, '/admin/records', admin, { method: 'POST', lines: ndjson(added) }).then(
+      ({ status }) => status,
+      () => undefined,
+    );
+    for (const at of chunks.keys())
+      await until(async () => (await patch(killed.base, installation, at, `acknowledged ${at}`)).status === 200);
+    await killed.end('SIGKILL');
+    serving = await installation.start();
+    const { text } = await sendRequest(serving.base, '/admin/records', admin);
+    for (const at of chunks.keys()) assert.ok(text.includes(`"acknowledged ${at}"`), `edit ${at}`);
+    const stored = added.filter(({ id }) => text.includes(id)).length;
+    if ((await importing) === 200) assert.equal(stored, added.length);
+    else assert.ok(stored === 0 || stored === added.length, `${stored} of ${added.length}`);
+  });
+
+  it('returns 503 for an edit while another process holds the write lock for 5 seconds, and serves reads meanwhile', async (t) => {
     const writeLock = lock(fileOf(installation));
     t.after(async () => writeLock.release());
     let hasResponse = false;
@@ -87,6 +82,7 @@ describe('another process that holds the write lock', () => {
       const path = `/v1/messages?conversation_id=${installation.one.ids.conversation}`;
       assert.equal((await sendRequest(serving.base, path, installation.one.keys.app)).status, 200);
       pages += 1;
+      await sleep(100);
       return hasResponse;
     });
     assert.ok(pages > 1, `${pages} pages`);
@@ -102,7 +98,7 @@ describe('another process that holds the write lock', () => {
     assert.ok(text.includes('"accepted"') && !text.includes('"never"'));
   });
 
-  it('makes edits wait, which are committed together when it releases the lock', async (t) => {
+  it('makes edits wait while another process holds the lock, and commits them together', async (t) => {
     // While a transaction reads, the log does not start again, so that all commits stay in it.
     const reader = new DatabaseSync(fileOf(installation), { readOnly: true });
     t.after(async () => reader.close());
