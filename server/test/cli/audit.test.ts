@@ -6,22 +6,22 @@ import pg from 'pg';
 import { KeyUses } from '../../src/domain/keys/key-uses.ts';
 import { firstEntryId } from '../../src/domain/store/audit.ts';
 import type { Store } from '../../src/domain/store/store.ts';
+import { call, newFolder, newScope, type Settings, sendRequest, serve } from '../support/cli-helpers.ts';
 import {
-  call,
-  newFolder,
-  newScope,
-  type ServerProcess,
-  type Settings,
-  sendRequest,
-  serve,
-} from '../support/cli-helpers.ts';
-import { type Engine, makeTwoTenants, message, ndjson, newMigratedUrl, onOneEngine } from '../support/harness.ts';
+  type Engine,
+  makeTwoTenants,
+  message,
+  ndjson,
+  newMigratedUrl,
+  onOneEngine,
+  startService,
+} from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 type Written = { key_id: string | null; action: string; record: string; count: number; ids: string[] };
 type Entry = Written & { at: number; key_name: string | null; names: (string | null)[] };
 
-/** Starts a service process on a database with the test records; commands run on the same database. */
+/** Starts a service on a database with the test records; commands run on the same database. */
 async function startInstallation(engine: Engine) {
   const scope = newScope();
   const cwd = await newFolder(scope);
@@ -36,24 +36,23 @@ async function startInstallation(engine: Engine) {
   };
   const { code, stderr } = await call(['import', '-'], { cwd, env, stdin: ndjson(world.records) });
   assert.equal(code, 0, stderr);
-  let serving: ServerProcess = await serve(scope, { cwd, env });
+  const service = await startService(engine, {}, url);
+  scope.after(service.close);
   return {
     ...world,
     cwd,
     env,
     command,
     send: (path: string, key: string, request?: Parameters<typeof sendRequest>[3]) =>
-      sendRequest(serving.base, path, key, request),
+      sendRequest(service.base, path, key, request),
     audit: async (...args: string[]): Promise<Entry[]> =>
       (await command('audit', '--json', ...args))
         .trimEnd()
         .split('\n')
         .filter(Boolean)
         .map((line) => JSON.parse(line)),
-    restart: async (more: Settings = {}) => {
-      await serving.end('SIGTERM');
-      serving = await serve(scope, { cwd, env: { ...env, ...more } });
-    },
+    /** Starts a process of its own, which does what a service does at its start and at its end. */
+    serveAlone: (more: Settings = {}) => serve(scope, { cwd, env: { ...env, ...more } }),
     end: scope.end,
   };
 }
@@ -294,7 +293,7 @@ onOneEngine('the audit log', (engine) => {
   });
 
   it('stores when a key was last used, and at a start deletes only entries older than AUDIT_DAYS', async () => {
-    const { one, command, restart, send } = installation;
+    const { one, admin, command, serveAlone } = installation;
     const lastUses = async (): Promise<Record<string, number | null>> =>
       Object.fromEntries(
         (await command('keys', 'list', '--json'))
@@ -315,23 +314,22 @@ onOneEngine('the audit log', (engine) => {
     const days = async () => (await installation.audit('--key', 'days')).map(({ count }) => count);
     const others = (await installation.audit('--limit', '100000')).length - 3;
 
-    await restart();
-    const before = await lastUses();
-    assert.equal(before[one.keyIds.app], null);
-    assert.ok(isDuringTests(before[one.keyIds.writer] ?? 0));
-    assert.deepEqual(await days(), [29, 31, 40]);
-
+    const first = await serveAlone();
+    assert.equal((await lastUses())[one.keyIds.app], null);
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
-    assert.equal((await send(page, one.keys.app)).status, 200);
-    await restart({ AUDIT_DAYS: '30' });
+    assert.equal((await sendRequest(first.base, page, one.keys.app)).status, 200);
+    await first.end('SIGTERM');
     const now = await lastUses();
     assert.ok(isDuringTests(now[one.keyIds.app] ?? 0));
+    assert.deepEqual(await days(), [29, 31, 40]);
+
+    const second = await serveAlone({ AUDIT_DAYS: '30' });
     await until(async () => (await days()).length <= 1);
     assert.deepEqual(await days(), [29]);
     assert.equal((await installation.audit('--limit', '100000')).length, others + 1);
     // Importing the key again keeps the time.
     const lines = ndjson(one.records);
-    assert.equal((await send('/admin/records', installation.admin, { method: 'POST', lines })).status, 200);
+    assert.equal((await sendRequest(second.base, '/admin/records', admin, { method: 'POST', lines })).status, 200);
     assert.equal((await lastUses())[one.keyIds.app], now[one.keyIds.app]);
   });
 });

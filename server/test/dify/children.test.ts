@@ -4,6 +4,7 @@ import { limits } from '../../src/contract/limits.ts';
 import type { Store } from '../../src/domain/store/store.ts';
 import { at, createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
 import { onOneEngine, type Service, startService } from '../support/harness.ts';
+import { itLong } from '../support/long.ts';
 import { exportOf, runImport } from './runs.ts';
 
 onOneEngine('a record that is selected later', (engine) => {
@@ -64,7 +65,7 @@ onOneEngine('a record that is selected later', (engine) => {
     assert.equal((await runImport(dify.url, store)).written, 0);
   });
 
-  it('brings its children: a document that was indexed again', async (t) => {
+  itLong('brings its children: a document that was indexed again', async (t) => {
     const { dify, store } = await start(t);
     await insertDocument(dify, 'completed');
     await runImport(dify.url, store);
@@ -78,7 +79,7 @@ onOneEngine('a record that is selected later', (engine) => {
     assert.equal((await runImport(dify.url, store)).counts.get('document'), undefined);
   });
 
-  it('brings its children: a segment that was being split again', async (t) => {
+  itLong('brings its children: a segment that was being split again', async (t) => {
     const { dify, store } = await start(t);
     await insertDocument(dify, 'completed');
     await dify.run(`UPDATE document_segments SET status = 're_segment' WHERE id = '${segment}'`);
@@ -127,7 +128,7 @@ onOneEngine('a record that is selected later', (engine) => {
       assert.ok(await has(store, kind, id), kind);
   });
 
-  it('brings its children, also if a run ends before they are read', async (t) => {
+  itLong('brings its children, also if a run ends before they are read', async (t) => {
     const { dify, store } = await start(t);
     await insertArchived(dify);
     await runImport(dify.url, store);
@@ -161,7 +162,7 @@ onOneEngine('a record that is selected later', (engine) => {
       assert.ok(await has(store, kind, id), kind);
   });
 
-  it('is not read again by each comparison, if it cannot be imported', async (t) => {
+  itLong('is not read again by each comparison, if it cannot be imported', async (t) => {
     const { dify, store } = await start(t);
     await insertDocument(dify, 'completed');
     const content = `repeat('x', ${limits.recordBytesMax + 1})`;

@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { at, createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
 import { type Engine, onOneEngine, type Service, startService } from '../support/harness.ts';
+import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 import { exportOf, type Outcome, runImport } from './runs.ts';
 
@@ -110,7 +111,7 @@ describe('a source that is followed', () => {
     await until(() => recordOf(setup, 'child_chunk', difyId(60)));
   });
 
-  it('is not read as a whole by every poll after an outage', async (t) => {
+  itLong('is not read as a whole by every poll after an outage', async (t) => {
     const setup = await start(t, 'sqlite');
     const { dify } = setup;
     const proxy = await startProxy(setup, dify.url);

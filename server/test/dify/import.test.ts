@@ -57,7 +57,7 @@ onEveryEngine('an import from Dify', (engine) => {
     for (const token of Object.values(tokens)) assert.ok(!text.includes(token));
   });
 
-  it('writes nothing in a second run without changes', async (t) => {
+  itOnOneEngine(engine, 'writes nothing in a second run without changes', async (t) => {
     const { dify, service, store } = await start(t);
     await runImport(dify.url, store);
     const query = { before: undefined, since: 0, key_id: undefined, record_id: undefined, limit: 1000 };
@@ -286,7 +286,7 @@ onEveryEngine('an import from Dify', (engine) => {
     assert.deepEqual([forced.deleted?.deleted, forced.deleted?.content], [false, 'Deleted here. Theirs.']);
   });
 
-  it('marks what is gone from the source, and restores it if it comes back', async (t) => {
+  itOnOneEngine(engine, 'marks what is gone from the source, and restores it if it comes back', async (t) => {
     const { dify, service, store } = await start(t);
     await dify.insert('datasets', {
       id: difyId(90),

@@ -255,7 +255,7 @@ onEveryEngine('pages of the change feed', (engine) => {
 
   it('end at 8 MiB, counted in bytes, and have at least one entry', async () => {
     const start = (await get({ after: 'now' })).body.cursor;
-    const large = Array.from({ length: 5 }, (_, n) =>
+    const large = Array.from({ length: 3 }, (_, n) =>
       message(one.ids.conversation, 100 + n, { answer: '字'.repeat(1_000_000) }),
     );
     await service.load(large);
@@ -267,7 +267,7 @@ onEveryEngine('pages of the change feed', (engine) => {
       after = body.cursor;
       if (!body.has_more) break;
     }
-    assert.deepEqual(sizes, [2, 2, 1]);
+    assert.deepEqual(sizes, [2, 1]);
   });
 
   itOnOneEngine(engine, 'have no records with include=none, no body with HEAD, and are not cached', async () => {

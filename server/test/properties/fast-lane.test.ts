@@ -183,7 +183,7 @@ onEveryEngine('the fast lane and the route', (engine) => {
         const outcome = `${path} ${byRoute.response.status}`;
         counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
       }),
-      { numRuns: shortOrLong(80, 3_000), examples },
+      { numRuns: shortOrLong(50, 3_000), examples },
     );
     const outcomes = ['lane 200', 'lane 304', 'lane 404', 'lane 429', 'route 400', 'route 401', 'route 429'];
     for (const outcome of outcomes) assert.ok(counts.has(outcome), `${outcome}: none`);

@@ -384,7 +384,7 @@ onEveryEngine('isolation', (engine) => {
             assert.deepEqual(response.body, { status: 404, code: 'not_found', message });
           },
         ),
-        { numRuns: shortOrLong(isWhole ? 40 : 10, 5_000) },
+        { numRuns: shortOrLong(isWhole ? 25 : 8, 5_000) },
       );
     });
   });

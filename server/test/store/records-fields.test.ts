@@ -9,6 +9,7 @@ import {
   type Service,
   startService,
 } from '../support/harness.ts';
+import { firstOrAll } from '../support/long.ts';
 
 // The tables of service-api.md and contract.md as data.
 
@@ -581,18 +582,22 @@ function wrongValues({ type, nullable, nullUntested, items }: Field): unknown[] 
   const text = [1, true, [], ['x'], {}];
   const wrong = {
     string: text,
-    uuid: [...text, '', 'x', '00000000-0000-0000-0000-00000000000g', ` ${randomUUID()}`, `${randomUUID()}\n`],
-    decimal: [...text, '', 'dear', '1,5', 'NaN', 'Infinity'],
-    integer: ['1', '', 1.5, true, [], {}, [1]],
+    uuid: ['x', ...text, '', '00000000-0000-0000-0000-00000000000g', ` ${randomUUID()}`, `${randomUUID()}\n`],
+    decimal: ['1,5', ...text, '', 'dear', 'NaN', 'Infinity'],
+    integer: ['1', 1.5, true, '', [], {}, [1]],
     number: ['1', '', true, [], {}, [1]],
     boolean: [0, 1, 'true', '', [], {}],
     object: [1, true, 'x', [], [{}]],
-    texts: [1, true, 'x', [], { en_US: 1 }, { en_US: null }, { en_US: {} }, { en_US: ['x'] }],
+    texts: [1, { en_US: 1 }, [], true, 'x', { en_US: null }, { en_US: {} }, { en_US: ['x'] }],
     array: [1, true, 'x', {}, { 0: 'x', length: 1 }],
     any: [],
   }[type];
   const inItems = { string: [[1], ['a', null], [['a']]], uuid: [['x'], [1], [null]] };
-  return [...wrong, ...(items ? inItems[items] : []), ...(nullable || nullUntested ? [] : [null])];
+  return [
+    ...firstOrAll(wrong, 3),
+    ...(items ? firstOrAll(inItems[items]) : []),
+    ...(nullable || nullUntested ? [] : [null]),
+  ];
 }
 
 const isText = ({ type }: Field) => type === 'string' || type === 'uuid' || type === 'decimal';
@@ -616,13 +621,13 @@ onOneEngine('fields of records', (engine) => {
     for (const name of named) assert.ok(response.body.message.includes(name), `should name ${name}: ${details}`);
   }
 
-  async function exportRecords(kind: unknown): Promise<Json[]> {
+  async function exportRecords(kind: unknown, isRead: (line: string) => boolean = () => true): Promise<Json[]> {
     const response = await service.request('GET', `/admin/records?kinds=${kind}`, { key: world.admin });
     assert.equal(response.status, 200);
     assert.match(response.headers['content-type'] ?? '', /^application\/x-ndjson/);
     const lines = response.text.split('\n');
     assert.equal(lines.pop(), '', 'every line ends with a newline');
-    return lines.map((line) => JSON.parse(line));
+    return lines.filter(isRead).map((line) => JSON.parse(line));
   }
 
   const identity = ['id', 'child_chunk_id', 'provider'];
@@ -634,7 +639,9 @@ onOneEngine('fields of records', (engine) => {
     const response = await post(sent);
     assert.equal(response.status, 200, `${JSON.stringify(sent)} → ${response.text}`);
     assert.deepEqual(response.body, { records: 1 });
-    const out = findLike(await exportRecords(sent.record), sent);
+    const isSame = (line: string) =>
+      identity.some((name) => sent[name] !== undefined && line.includes(`"${sent[name]}"`));
+    const out = findLike(await exportRecords(sent.record, isSame), sent);
     assert.ok(out, `${sent.record} is in the export`);
     return out;
   }
@@ -681,7 +688,7 @@ onOneEngine('fields of records', (engine) => {
       });
 
       it('rejects unknown fields by name', async () => {
-        for (const name of ['colour', 'Id', 'tenant_id', 'constructor', 'toString']) {
+        for (const name of firstOrAll(['colour', 'constructor', 'Id', 'tenant_id', 'toString'], 2)) {
           await assertRejected(withValue(record(kind), [name], 1), name);
         }
         const odd = JSON.parse(`${JSON.stringify(record(kind)).slice(0, -1)},"__proto__":{"polluted":true}}`);
@@ -742,22 +749,15 @@ onOneEngine('fields of records', (engine) => {
         }
         if (isText(field)) {
           it(`${name}: rejects NUL and lone surrogates`, async () => {
-            for (const value of ['a\0b', '\ud800', 'x\udc00y']) {
+            for (const value of firstOrAll(['a\0b', '\ud800', 'x\udc00y'], 2)) {
               await assertRejected(withValue(record(kind), [name], value), name);
             }
           });
         }
         if (field.type === 'integer' || field.type === 'number') {
           it(`${name}: rejects numbers beyond ±(2^53 − 1)`, async () => {
-            for (const literal of [
-              '9007199254740992',
-              '-9007199254740992',
-              '1e400',
-              '-1e400',
-              '1e20',
-              '1e21',
-              '-1.5e300',
-            ]) {
+            const literals = ['9007199254740992', '-9007199254740992', '1e400', '-1e400', '1e20', '1e21', '-1.5e300'];
+            for (const literal of firstOrAll(literals, 3)) {
               const line = JSON.stringify(withValue(record(kind), [name], 'here')).replace('"here"', literal);
               const response = await service.request('POST', '/admin/records', {
                 key: world.admin,
@@ -778,7 +778,7 @@ onOneEngine('fields of records', (engine) => {
       const first = String(at[0]);
 
       it('rejects unknown fields by name', async () => {
-        for (const name of ['colour', 'tenant_id', 'hasOwnProperty']) {
+        for (const name of firstOrAll(['hasOwnProperty', 'colour', 'tenant_id'])) {
           await assertRejected(withValue(record(kind), [...at, name], 'x'), first, name);
         }
         const holder = JSON.parse(

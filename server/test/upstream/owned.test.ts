@@ -200,56 +200,65 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     },
   );
 
-  it('gets renames, deletions, feedback and child chunks first, and they are here with the response', async (t) => {
-    const dify = await FakeDify.start(t, engine);
-    const service = await dify.serveCopied();
-    const chunk = difyId(120);
-    const [rated] = [difyId(21)];
-    const changes: [method: string, path: string, sql: string, body: object][] = [
-      ['POST', `/v1/conversations/${ids.conversation}/name`, `UPDATE conversations SET name = 'Renamed'`, {}],
-      [
-        'POST',
-        `/v1/messages/${rated}/feedbacks`,
-        `INSERT INTO message_feedbacks (message_id, rating, from_source) VALUES ('${rated}', 'like', 'user')`,
-        {},
-      ],
-      [
-        'POST',
-        chunks,
-        `INSERT INTO child_chunks (id, segment_id, position, content) VALUES ('${chunk}', '${ids.segment}', 2, 'New.')`,
-        { data: { id: chunk } },
-      ],
-      ['PATCH', `${chunks}/${ids.chunk}`, `UPDATE child_chunks SET content = 'Edited.' WHERE id = '${ids.chunk}'`, {}],
-      ['DELETE', `${chunks}/${chunk}`, `DELETE FROM child_chunks WHERE id = '${chunk}'`, {}],
-    ];
-    let deleted = false;
-    for (const [method, path, sql, body] of changes) {
-      dify.upstream.script = async (socket, request) => {
-        if (request.head.startsWith('GET')) return json(socket, { from: 'Dify' });
-        await dify.database.run(sql);
-        if (method === 'DELETE') socket.write('HTTP/1.1 204 No Content\r\n\r\n');
-        else json(socket, body);
+  itOnOneEngine(
+    engine,
+    'gets renames, deletions, feedback and child chunks first, and they are here with the response',
+    async (t) => {
+      const dify = await FakeDify.start(t, engine);
+      const service = await dify.serveCopied();
+      const chunk = difyId(120);
+      const [rated] = [difyId(21)];
+      const changes: [method: string, path: string, sql: string, body: object][] = [
+        ['POST', `/v1/conversations/${ids.conversation}/name`, `UPDATE conversations SET name = 'Renamed'`, {}],
+        [
+          'POST',
+          `/v1/messages/${rated}/feedbacks`,
+          `INSERT INTO message_feedbacks (message_id, rating, from_source) VALUES ('${rated}', 'like', 'user')`,
+          {},
+        ],
+        [
+          'POST',
+          chunks,
+          `INSERT INTO child_chunks (id, segment_id, position, content) VALUES ('${chunk}', '${ids.segment}', 2, 'New.')`,
+          { data: { id: chunk } },
+        ],
+        [
+          'PATCH',
+          `${chunks}/${ids.chunk}`,
+          `UPDATE child_chunks SET content = 'Edited.' WHERE id = '${ids.chunk}'`,
+          {},
+        ],
+        ['DELETE', `${chunks}/${chunk}`, `DELETE FROM child_chunks WHERE id = '${chunk}'`, {}],
+      ];
+      let deleted = false;
+      for (const [method, path, sql, body] of changes) {
+        dify.upstream.script = async (socket, request) => {
+          if (request.head.startsWith('GET')) return json(socket, { from: 'Dify' });
+          await dify.database.run(sql);
+          if (method === 'DELETE') socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+          else json(socket, body);
+        };
+        const secret = path.includes('datasets') ? tokens.dataset : tokens.app;
+        const { status } = await send(service, method, path, { content: 'x', name: 'x' }, secret);
+        assert.equal(status, method === 'DELETE' ? 204 : 200, path);
+        deleted ||= method === 'DELETE';
+        const list = await read(service, chunks, tokens.dataset);
+        if (path.endsWith('/name')) assert.match((await read(service, lists)).text, /"name":"Renamed"/);
+        if (path.endsWith('/feedbacks')) assert.match((await read(service, page())).text, /"rating":"like"/);
+        if (path === chunks) assert.deepEqual(idsIn(list.text), [ids.chunk, chunk]);
+        if (method === 'PATCH') assert.match(list.text, /Edited\./);
+        if (deleted) assert.deepEqual(idsIn(list.text), [ids.chunk]);
+      }
+      dify.upstream.script = async (socket, { head }) => {
+        if (head.startsWith('GET')) return json(socket, { code: 'not_found' }, '404 Not Found');
+        await dify.database.run(`DELETE FROM conversations WHERE id = '${ids.conversation}'`);
+        socket.write('HTTP/1.1 204 No Content\r\n\r\n');
       };
-      const secret = path.includes('datasets') ? tokens.dataset : tokens.app;
-      const { status } = await send(service, method, path, { content: 'x', name: 'x' }, secret);
-      assert.equal(status, method === 'DELETE' ? 204 : 200, path);
-      deleted ||= method === 'DELETE';
-      const list = await read(service, chunks, tokens.dataset);
-      if (path.endsWith('/name')) assert.match((await read(service, lists)).text, /"name":"Renamed"/);
-      if (path.endsWith('/feedbacks')) assert.match((await read(service, page())).text, /"rating":"like"/);
-      if (path === chunks) assert.deepEqual(idsIn(list.text), [ids.chunk, chunk]);
-      if (method === 'PATCH') assert.match(list.text, /Edited\./);
-      if (deleted) assert.deepEqual(idsIn(list.text), [ids.chunk]);
-    }
-    dify.upstream.script = async (socket, { head }) => {
-      if (head.startsWith('GET')) return json(socket, { code: 'not_found' }, '404 Not Found');
-      await dify.database.run(`DELETE FROM conversations WHERE id = '${ids.conversation}'`);
-      socket.write('HTTP/1.1 204 No Content\r\n\r\n');
-    };
-    assert.equal((await send(service, 'DELETE', `/v1/conversations/${ids.conversation}`, {})).status, 204);
-    assert.equal((await read(service, page())).status, 404);
-    assert.equal(dify.upstream.requests.at(-1)?.head.startsWith('GET /base/v1/messages'), true);
-  });
+      assert.equal((await send(service, 'DELETE', `/v1/conversations/${ids.conversation}`, {})).status, 204);
+      assert.equal((await read(service, page())).status, 404);
+      assert.equal(dify.upstream.requests.at(-1)?.head.startsWith('GET /base/v1/messages'), true);
+    },
+  );
 
   it('leaves in doubt what cannot be read in time, until the follower has stored it', async (t) => {
     const dify = await FakeDify.start(t, engine);
