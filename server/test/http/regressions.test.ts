@@ -10,7 +10,7 @@ import { MessagePort } from 'node:worker_threads';
 import pg from 'pg';
 import { purge } from '../../src/domain/erasure/purge.ts';
 import { lockWaits } from '../citus/cluster.ts';
-import { run } from '../support/cli-helpers.ts';
+import { call } from '../support/cli-helpers.ts';
 import {
   itOnOneEngine,
   makeTwoTenants,
@@ -211,10 +211,10 @@ describe('fixed bugs on the command line', () => {
     const folder = await mkdtemp(join(tmpdir(), 'backscroll-regressions-'));
     const env = { DATABASE_URL: `sqlite:${join(folder, 'x.db')}` };
     const { records } = makeTwoTenants();
-    assert.equal((await run(['import', '-'], { cwd: folder, env, stdin: ndjson(records) })).code, 0);
+    assert.equal((await call(['import', '-'], { cwd: folder, env, stdin: ndjson(records) })).code, 0);
     await writeFile(join(folder, 'target'), '');
     await symlink(join(folder, 'target'), join(folder, 'link'));
-    assert.equal((await run(['export', 'link'], { cwd: folder, env })).code, 0);
+    assert.equal((await call(['export', 'link'], { cwd: folder, env })).code, 0);
     assert.equal((await readFile(join(folder, 'target'), 'utf8')).trim().split('\n').length, records.length);
     await rm(folder, { recursive: true, force: true });
   });

@@ -88,10 +88,10 @@ it('a series outlives its worker, and more labels than rows are counted with the
   assert.deepEqual([count, sum], [3, 20.004]);
   assert.deepEqual(buckets.slice(0, 4), [0, 0, 2, 0]);
   assert.deepEqual(second.countByWorker(''), [2, 1]);
-  for (let index = 0; index < 3_000; index += 1) first.counter(`label ${index}`).add();
+  for (let index = 0; index < 2_100; index += 1) first.counter(`label ${index}`).add();
   assert.equal(
     [...second.total().values()].reduce((total, series) => total + series.count, 0),
-    3_003,
+    2_103,
   );
 });
 

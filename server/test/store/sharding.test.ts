@@ -10,7 +10,7 @@ import { databaseOf } from '../../src/store/open.ts';
 import { distributionSteps } from '../../src/store/postgres/citus/distribute.ts';
 import { distribution } from '../../src/store/schema/schema.ts';
 import { installFakeCitus } from '../citus/fake-citus.ts';
-import { newFolder, oneLine, run } from '../support/cli-helpers.ts';
+import { call, newFolder, oneLine } from '../support/cli-helpers.ts';
 import {
   makeTwoTenants,
   message,
@@ -638,7 +638,7 @@ describe('backscroll migrate --citus', () => {
     const install = () => installFakeCitus(url);
     if (withCitus) await install();
     const cwd = await newFolder(t);
-    const migrate = (...args: string[]) => run(['migrate', ...args], { cwd, env: { DATABASE_URL: url } });
+    const migrate = (...args: string[]) => call(['migrate', ...args], { cwd, env: { DATABASE_URL: url } });
     /** Migrates without starting a process. */
     const distribute = (citus: boolean) => databaseOf(readConfig({ DATABASE_URL: url })).migrate(1, { citus });
     const readLayout = async () => (await client.query(layout)).rows;
@@ -717,7 +717,7 @@ describe('backscroll migrate --citus', () => {
 
   it('prints one clear line on SQLite', async (t) => {
     const cwd = await newFolder(t);
-    const { code, stderr } = await run(['migrate', '--citus'], { cwd, env: { DATABASE_URL: 'sqlite:test.db' } });
+    const { code, stderr } = await call(['migrate', '--citus'], { cwd, env: { DATABASE_URL: 'sqlite:test.db' } });
     assert.notEqual(code, 0);
     assert.match(stderr, oneLine);
   });

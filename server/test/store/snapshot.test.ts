@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { makeTwoTenants, message, ndjson, onEveryEngine, startService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 
-const exportCount = shortOrLong(2, 4);
+const exportCount = shortOrLong(1, 4);
 const writesDuringEach = 5;
 
 onEveryEngine('an export during writes', (engine) => {
