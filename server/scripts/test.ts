@@ -25,8 +25,10 @@ const concurrency = 3;
 /** For a test that hangs: far more than a group of files needs on a busy machine. */
 const groupMillisMax = isLong ? 3_600_000 : 1_200_000;
 const slowestShown = 10;
-/** At most so many files run in one process, in which the program is loaded and compiled once. Few long files in a row. */
+/** At most so many files of one folder run in one process. Few long files in a row. */
 const groupSizeMax = isLong ? 3 : 10;
+/** At most so many files of several folders do: a process takes more than a second to load and compile the program. */
+const joinedSizeMax = isLong ? 3 : 17;
 
 /** Seconds of processor time per file: a few times what the slowest takes alone, because it takes more beside other work. */
 const budget = 40;
@@ -48,7 +50,7 @@ function filesAt(path: string): string[] {
   process.exit(1);
 }
 
-/** The files of a folder are together, in groups, in the order in which they start. */
+/** The files of a folder are together, in groups, in the order in which they start. Small groups are joined. */
 function groupsOf(files: string[]): string[][] {
   const byFolder = Map.groupBy(files, (file) => dirname(file));
   const groups = [...byFolder.values()].flatMap((some) => {
@@ -60,7 +62,13 @@ function groupsOf(files: string[]): string[][] {
     const rank = longFolders.indexOf(basename(dirname(file)));
     return rank === -1 ? longFolders.length : rank;
   };
-  return groups.sort((a, b) => rankOf(a) - rankOf(b));
+  const joined: string[][] = [];
+  for (const group of groups.sort((a, b) => rankOf(a) - rankOf(b))) {
+    const last = joined.at(-1);
+    if (last !== undefined && last.length + group.length <= joinedSizeMax) last.push(...group);
+    else joined.push(group);
+  }
+  return joined;
 }
 
 /** Writes the module that runs a group. */
