@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { signOut } from '../support/browser.ts';
 import { admin, chunkAt, KnowledgeFixture, segmentPlace, startEdit } from '../support/knowledge-fixture.ts';
+import { itLong } from '../support/long.ts';
 
 describe('drafts in the console', () => {
   let fixture: KnowledgeFixture;
@@ -34,7 +35,7 @@ describe('drafts in the console', () => {
     assert.deepEqual(dialogs, [], 'nothing unsaved is left');
   });
 
-  it('allows editing mine on top of theirs, and compares it with theirs', async () => {
+  itLong('allows editing mine on top of theirs, and compares it with theirs', async () => {
     const { page } = await fixture.atChunks();
     const { entry, field, button } = await startEdit(page, 6);
     await field.fill('mine of six');
@@ -91,7 +92,7 @@ describe('drafts in the console', () => {
     assert.equal((await fixture.read(8)).content, 'typed with care');
   });
 
-  it('keeps no draft of a restore that was cancelled before the chunk was read', async () => {
+  itLong('keeps no draft of a restore that was cancelled before the chunk was read', async () => {
     const { page, dialogs } = await fixture.atChunks();
     await fixture.editElsewhere(4, 'another text of four');
     const entry = chunkAt(page, 4);

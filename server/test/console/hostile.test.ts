@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { checkAccessibilityOfVariant, closeTabs, openBrowser, openTab, signIn } from '../support/browser.ts';
+import { type ConsoleTab, checkAccessibilityOfVariant, openBrowser, openConsole } from '../support/browser.ts';
 import { makeTwoTenants, message, ndjson, type Service, startService } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';
 import { pendingForm } from '../support/rich-messages.ts';
@@ -14,9 +14,11 @@ describe('the console, with hostile records', () => {
   const never = Number.MAX_SAFE_INTEGER;
   let service: Service;
   let browser: Browser;
+  let tab: ConsoleTab;
   before(async () => {
     [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
     await service.load(records);
+    tab = await openConsole(browser, service.base, admin);
   });
   after(async () => {
     await browser.close();
@@ -31,9 +33,7 @@ describe('the console, with hostile records', () => {
   };
   const conversation = (user: string) => ({ record: 'conversation', id: randomUUID(), app_id: ids.app, user });
   const visit = async (place: string) => {
-    await closeTabs(browser);
-    const tab = await openTab(browser, service.base);
-    await signIn(tab.page, admin, `/console#/${place}`);
+    await tab.visit(place);
     return tab;
   };
 

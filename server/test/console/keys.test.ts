@@ -165,7 +165,7 @@ describe('keys in the console', () => {
     assert.equal(await rename(), 403);
   });
 
-  it('changing the access of a key shows the error of the service', async () => {
+  itLong('changing the access of a key shows the error of the service', async () => {
     await page.route('**/admin/keys/*', (route) =>
       route.fulfill({ status: 503, json: { status: 503, code: 'unavailable', message: 'The disk is full.' } }),
     );
@@ -192,7 +192,7 @@ describe('keys in the console', () => {
     assert.equal((await keyNamed('back end')).expires_at, Date.UTC(2100, 0, 1) / 1000);
   });
 
-  it('a feed key follows a workspace, or one app or some datasets of it', async () => {
+  itLong('a feed key follows a workspace, or one app or some datasets of it', async () => {
     const create = async (name: string, limit: () => Promise<void>) => {
       await beginKey('feed', name);
       await page.getByRole('combobox', { name: 'Workspace' }).selectOption({ label: 'Harbour Coffee' });
@@ -226,7 +226,7 @@ describe('keys in the console', () => {
   });
 
   let secretOfAdmin: string;
-  it('an admin key allows listing keys', async () => {
+  itLong('an admin key allows listing keys', async () => {
     await beginKey('admin', 'second shift');
     await page.getByRole('combobox', { name: 'Expires' }).selectOption('Never');
     const { secret, headers, path } = await takeSecret();
@@ -241,7 +241,7 @@ describe('keys in the console', () => {
     assert.equal(memory.includes(secretOfAdmin), false);
   });
 
-  it('names of apps and datasets are requested once each; only some of many datasets', async () => {
+  itLong('names of apps and datasets are requested once each; only some of many datasets', async () => {
     const waitForNames = async () => {
       await page.getByText(/^Datasets Shelf 0, Shelf 1, Shelf 2, Shelf 3, Shelf 4 and 2 more$/).waitFor();
       await page.getByText('all datasets of Harbour Coffee').waitFor();
@@ -423,7 +423,7 @@ describe('keys in the console', () => {
     await page.goto('/console#/keys');
   });
 
-  it('revoking the last admin key, with which the user is signed in, warns and signs out', async () => {
+  itLong('revoking the last admin key, with which the user is signed in, warns and signs out', async () => {
     const last = page.getByText('backscroll keys create --kind admin');
     const own = () => act(row('your key'), /^Revoke/);
     await own();

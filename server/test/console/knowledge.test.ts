@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { checkAccessibility, checkInBothThemes, highlightsOf, pressShortcut } from '../support/browser.ts';
 import { chunkAt, hostile, ids, KnowledgeFixture, startEdit } from '../support/knowledge-fixture.ts';
-import { isLong } from '../support/long.ts';
+import { isLong, itLong } from '../support/long.ts';
 import { until, untilEqual, untilMatch } from '../support/until.ts';
 
 /** States of a view that is checked in both themes and at every width: one with most parts, and others. */
@@ -127,7 +127,7 @@ describe('knowledge in the console', () => {
     const segment = page.locator('.segment').first();
     await segment.getByText('not cited').waitFor();
     await fixture.cite();
-    await page.reload();
+    await fixture.atChunks();
     const link = segment.getByRole('link', { name: 'cited in 1 answer' });
     await link.click();
     await page.getByRole('link', { name: 'Cites a segment (remove)' }).waitFor();
@@ -159,7 +159,7 @@ describe('knowledge in the console', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('continues by Ctrl+Enter and goes back by Escape, which asks before it discards a text', async () => {
+  itLong('continues by Ctrl+Enter and goes back by Escape, which asks before it discards a text', async () => {
     const { page, dialogs } = await fixture.atChunks([false, true]);
     const { entry, field, button } = await startEdit(page, 3);
     await field.press('Escape');
@@ -208,6 +208,11 @@ describe('knowledge in the console', () => {
     await field.fill('x'.repeat(100_003));
     await entry.getByText('3 characters too many').waitFor();
     assert.equal(await button('Review').isEnabled(), false);
+  });
+
+  itLong('reviews the longest text', async () => {
+    const { page } = await fixture.atChunks();
+    const { entry, field, button } = await startEdit(page, 4);
     await field.fill('x '.repeat(50_000));
     await entry.getByText('50,000 words').waitFor();
     await button('Review').click();
@@ -249,7 +254,7 @@ describe('knowledge in the console', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('leaves long unchanged passages out of a comparison, and keeps line ends', async () => {
+  itLong('leaves long unchanged passages out of a comparison, and keeps line ends', async () => {
     const { page } = await fixture.atChunks();
     const long = `start\r\n${'the same words again\r\n'.repeat(100)}end`;
     await fixture.editElsewhere(11, long);
@@ -281,7 +286,7 @@ describe('knowledge in the console', () => {
     await button('Discard mine').click();
     await entry.getByRole('button', { name: 'History' }).click();
     await entry.locator('.diff').first().waitFor();
-    await checkState(page, entry);
+    await checkOtherState(page, entry);
     for (const address of ['', `/${ids.dataset}`]) {
       await page.goto(`/console#/knowledge${address}`);
       await page.locator('.knowledge td a').first().waitFor();

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { type ConsoleTab, checkAccessibilityOfVariant, openBrowser, openConsole } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
+import { firstOrAll, itLong } from '../support/long.ts';
 import { visitConversation } from '../support/transcript-scripts.ts';
 import { until, untilEqual, untilMatch } from '../support/until.ts';
 
@@ -13,6 +14,8 @@ const isChosenVisible = `(() => {
   const row = document.querySelector('.conversation-list [aria-current]').getBoundingClientRect();
   return row.height > 0 && row.top >= box.top - 1 && row.bottom <= box.bottom + 1;
 })()`;
+
+type Network = 'down' | 'silent' | 'up';
 
 describe('the console, while records change', () => {
   const { one, admin, records } = makeTwoTenants();
@@ -96,50 +99,66 @@ describe('the console, while records change', () => {
     assert.equal(requests.filter((path) => path === '/admin/changes').length, 2);
   });
 
-  it('shows that the service cannot be reached, from the second failure until it works again', async () => {
+  /** Shows a conversation while the network is down, up, or silent. */
+  const withNetwork = async (test: (page: Page, use: (state: Network) => Promise<void>) => Promise<void>) => {
     const { page, pageErrors } = await open(0);
     // It tries again after seconds.
     await page.evaluate(
       'globalThis.wait = setTimeout; globalThis.setTimeout = (call, millis) => wait(call, millis / 10)',
     );
-    const stale = page.getByRole('status').getByText('Not up to date: the service cannot be reached.');
-    let requests = 0;
-    let network: 'down' | 'silent' | 'up' = 'down';
+    let network: Network = 'up';
     await page.route(/\/admin\/changes/, async (route) => {
-      requests += 1;
       if (network === 'down') await route.abort();
       else if (network === 'up') await route.continue();
     });
     await page.evaluate(
       "Object.defineProperty(document, 'hidden', { get: () => globalThis.isHidden, configurable: true })",
     );
-    // The stream that is open ends with the tab's visibility.
-    const connectAgain = async () => {
+    await test(page, async (state) => {
+      network = state;
+      if (state === 'up') return;
+      // The stream that is open ends with the tab's visibility.
       for (const isHidden of [true, false])
         await page.evaluate(`globalThis.isHidden = ${isHidden}; document.dispatchEvent(new Event('visibilitychange'))`);
-    };
-    await connectAgain();
-    assert.equal(await stale.count(), 0);
-    await until(() => requests >= 2);
-    await stale.waitFor();
-    await checkAccessibilityOfVariant(page);
-    network = 'up';
-    await stale.waitFor({ state: 'detached' });
-    // A connection on which nothing arrives is dead, although no one has closed it.
-    network = 'silent';
-    await connectAgain();
-    await stale.waitFor();
-    network = 'up';
-    await stale.waitFor({ state: 'detached' });
+    });
     await page.unrouteAll();
     await page.evaluate('globalThis.setTimeout = wait');
     assert.deepEqual(pageErrors, []);
-  });
+  };
+  const staleOf = (page: Page) => page.getByRole('status').getByText('Not up to date: the service cannot be reached.');
 
-  for (const [n, where] of [
-    [40, 'further down on the first page'],
+  it('shows that the service cannot be reached, from the second failure until it works again', () =>
+    withNetwork(async (page, use) => {
+      let requests = 0;
+      const { promise: isChecked, resolve: goOn } = Promise.withResolvers<void>();
+      await page.route(/\/admin\/changes/, async (route) => {
+        requests += 1;
+        if (requests === 2) await isChecked;
+        await route.fallback();
+      });
+      await use('down');
+      await until(() => requests === 2);
+      assert.equal(await staleOf(page).count(), 0);
+      goOn();
+      await staleOf(page).waitFor();
+      await checkAccessibilityOfVariant(page);
+      await use('up');
+      await staleOf(page).waitFor({ state: 'detached' });
+    }));
+
+  itLong('shows the same on a connection on which nothing arrives, although no one has closed it', () =>
+    withNetwork(async (page, use) => {
+      await use('silent');
+      await staleOf(page).waitFor();
+      await use('up');
+      await staleOf(page).waitFor({ state: 'detached' });
+    }),
+  );
+
+  for (const [n, where] of firstOrAll([
     [65, 'beyond the first page'],
-  ] as const)
+    [40, 'further down on the first page'],
+  ] as const))
     it(`scrolls the list to the conversation that the address names: ${where}`, async () => {
       const { page } = await open(n);
       await chosen(page).waitFor();
@@ -175,7 +194,7 @@ describe('the console, while records change', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('counts new messages, but moves no row, while the user reads further down', async () => {
+  itLong('counts new messages, but moves no row, while the user reads further down', async () => {
     const { page } = await open(0);
     await entries(page).nth(49).waitFor();
     await page.evaluate("document.querySelector('.conversation-list').scrollTop = 100");

@@ -12,6 +12,7 @@ import {
   signIn,
 } from '../support/browser.ts';
 import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
+import { itLong } from '../support/long.ts';
 import { untilEqual } from '../support/until.ts';
 
 const world = makeTwoTenants();
@@ -133,7 +134,7 @@ describe('models in the console', () => {
     assert.deepEqual(pageErrors, []);
   });
 
-  it('shows icons of the theme, and a letter if none can be loaded', async () => {
+  itLong('shows icons of the theme, and a letter if none can be loaded', async () => {
     const { page } = await openTab(browser, service.base, { colorScheme: 'light' });
     const icons = await serveIcons(page);
     await signIn(page, world.admin, '/console#/models');

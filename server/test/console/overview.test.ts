@@ -5,6 +5,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { trafficSummary } from '../../../web/console/overview/traffic.ts';
 import { checkAccessibility, checkInBothThemes, desktop, openBrowser, openTab, signIn } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
+import { firstOrAll, itLong } from '../support/long.ts';
 import { untilEqual, untilMatch } from '../support/until.ts';
 
 const locale = 'en-GB';
@@ -131,7 +132,11 @@ describe('Overview in the console', () => {
     const list = (title: string) =>
       page.locator('.pair .card').filter({ has: page.getByRole('heading', { name: title }) });
     await service.index();
-    await page.reload();
+    // By another view, so that the answers are read again.
+    const place = page.url();
+    await page.goto('/console#/models');
+    await page.getByRole('heading', { name: 'Models' }).waitFor();
+    await page.goto(place);
     await list('Newest disliked answers').getByRole('link', { name: 'What was wrong?' }).first().waitFor();
     await list('Newest failed answers').getByRole('link', { name: 'Why does it fail?' }).click();
     await page.waitForURL(new RegExp(`#/conversations/${other.ids.app}/${talk.id}/.*status=error`));
@@ -140,10 +145,10 @@ describe('Overview in the console', () => {
   });
 
   it('leads to the disliked or failed answers of a week with two clicks', async () => {
-    for (const [name, filter] of [
+    for (const [name, filter] of firstOrAll([
       ['Disliked', 'rating=dislike'],
       ['Failed', 'status=error'],
-    ]) {
+    ])) {
       await page.goto('/console#/overview');
       await page.getByRole('combobox', { name: 'Period' }).selectOption('Last 7 days');
       await page
@@ -155,7 +160,7 @@ describe('Overview in the console', () => {
     }
   });
 
-  it('opens the newest disliked answer of an app this week with two clicks', async () => {
+  itLong('opens the newest disliked answer of an app this week with two clicks', async () => {
     await page.goto('/console#/overview');
     await page.getByRole('combobox', { name: 'Period' }).selectOption('Last 7 days');
     const row = page.getByRole('table', { name: 'By app' }).getByRole('row').nth(1);
@@ -222,29 +227,32 @@ describe('Overview in the console', () => {
     await page.getByRole('button', { name: `Copy ${request_id.slice(0, 8)}` }).waitFor();
   });
 
-  it('shows the users with most bad answers first, in lines also on a phone, and the others on a click', async () => {
-    const names = Array.from({ length: 12 }, (_, n) => `visitor-${n}`);
-    const talks = names.map((user) => ({ ...talk, id: randomUUID(), user }));
-    await service.load([
-      ...talks,
-      ...talks.map(({ id }, n) => message(id, noon, n === 11 ? { feedback: { rating: 'dislike' } } : {})),
-    ]);
-    await page.setViewportSize({ width: 390, height: 844 });
-    await page.goto('/console#/overview?days=7');
-    await page.getByRole('link', { name: 'visitor-11' }).waitFor();
-    const rows = page.getByRole('table', { name: 'By user' }).getByRole('row');
-    assert.deepEqual(
-      (await rows.allInnerTexts()).slice(1, 5).map((row) => row.split(/\s+/)[0]),
-      ['ann', 'bob', 'visitor-11', 'visitor-0'],
-    );
-    assert.equal(await rows.count(), 9);
-    for (const row of await rows.all()) assert.ok(((await row.boundingBox())?.height ?? 99) < 70);
-    await page.getByRole('button', { name: 'Show the 14 users with the most messages' }).click();
-    await rows.nth(14).waitFor();
-    await page.setViewportSize(desktop);
-  });
+  itLong(
+    'shows the users with most bad answers first, in lines also on a phone, and the others on a click',
+    async () => {
+      const names = Array.from({ length: 12 }, (_, n) => `visitor-${n}`);
+      const talks = names.map((user) => ({ ...talk, id: randomUUID(), user }));
+      await service.load([
+        ...talks,
+        ...talks.map(({ id }, n) => message(id, noon, n === 11 ? { feedback: { rating: 'dislike' } } : {})),
+      ]);
+      await page.setViewportSize({ width: 390, height: 844 });
+      await page.goto('/console#/overview?days=7');
+      await page.getByRole('link', { name: 'visitor-11' }).waitFor();
+      const rows = page.getByRole('table', { name: 'By user' }).getByRole('row');
+      assert.deepEqual(
+        (await rows.allInnerTexts()).slice(1, 5).map((row) => row.split(/\s+/)[0]),
+        ['ann', 'bob', 'visitor-11', 'visitor-0'],
+      );
+      assert.equal(await rows.count(), 9);
+      for (const row of await rows.all()) assert.ok(((await row.boundingBox())?.height ?? 99) < 70);
+      await page.getByRole('button', { name: 'Show the 14 users with the most messages' }).click();
+      await rows.nth(14).waitFor();
+      await page.setViewportSize(desktop);
+    },
+  );
 
-  it('shows an error, and tries again', async () => {
+  itLong('shows an error, and tries again', async () => {
     await page.goto('/console#/overview/health');
     await plot('Latency').waitFor();
     await page.route('**/admin/traffic', (route) => route.abort(), { times: 1 });
