@@ -27,13 +27,10 @@ const shared = `
 `;
 const script = (lines: string): string => `(async () => {${shared}${lines}})()`;
 
-/** Scrolls up some times, after some pixels at once; returns how far a visible message moved by itself after each scroll. */
-export const unexpectedMoves = (times: number, pixels: number): string =>
-  script(`
-  scroller.scrollTop -= ${pixels};
-  for (let frames = 0; frames < 6; frames += 1) await frame();
+/** Scrolls up many times; returns how far a visible message moved by itself after each scroll. */
+export const unexpectedMoves = script(`
   const moves = [];
-  for (let scrolls = 0; scrolls < ${times}; scrolls += 1) {
+  for (let scrolls = 0; scrolls < 40; scrolls += 1) {
     // A page sees the scroll of a user together with its event. Without it, a page that loads could go back to its end.
     scroller.scrollTop -= 700;
     scroller.dispatchEvent(new Event('scroll'));
