@@ -1411,6 +1411,28 @@ onEveryEngine('GET /messages', (engine) => {
     });
   });
 
+  describe('many requests at once', () => {
+    it('200, 304 and 404: each gets its own response', async () => {
+      const [one, other] = [await createTenant(3), await createTenant(2)];
+      const headers = { 'if-none-match': etagOf(await one.get({ limit: '2' })) };
+      const foreign = { conversation_id: other.ids.conversation };
+      // More than are handled together.
+      const rounds = Array.from({ length: 20 }, () => [
+        one.get(),
+        other.get(),
+        one.get({ limit: '2' }, headers),
+        one.get(foreign),
+      ]);
+      for (const [own, others, unchanged, missing] of await Promise.all(rounds.map((round) => Promise.all(round)))) {
+        assert.ok(own && others && unchanged && missing);
+        assert.deepEqual(idsOf(own), one.messageIds.toReversed());
+        assert.deepEqual(idsOf(others), other.messageIds.toReversed());
+        assert.equal(unchanged.status, 304);
+        assert.deepEqual(missing.body, noConversation);
+      }
+    });
+  });
+
   describe('side effects of GET', () => {
     const sendEveryKindOfGet = async (tenant: Awaited<ReturnType<typeof createTenant>>): Promise<number[]> => {
       const { get, messageIds } = tenant;

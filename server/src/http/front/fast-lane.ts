@@ -55,6 +55,9 @@ const queriesMin = 2_000;
 /** Longer URLs are not cached: clients, even without a key, could fill the memory with them. */
 const cachedUrlUnitsMax = 500;
 
+/** So many requests get their responses before others are parsed: a tick of the event loop stays short. */
+const batchMax = 32;
+
 /**
  * Responds to plain requests for pages without the framework, which saves more than half of their cost. It uses the same
  * functions as the route and sends the same responses. A request with anything unusual, including an invalid key, is
@@ -75,6 +78,8 @@ class FastLane {
     method: 'GET',
     url: messagesPath,
   }) as (query: unknown) => { value?: Static<typeof MessageQuery> };
+  /** Requests of this tick of the event loop. */
+  readonly #batch: PlainRequest[] = [];
   /** One listener for all responses, so that no function is created per response. */
   readonly #onClose: (this: WatchedResponse) => void;
 
@@ -95,6 +100,20 @@ class FastLane {
     if (plain === undefined) return this.#framework(request, response);
     plain.response[summary] = plain.summary;
     response.on('close', this.#onClose);
+    const count = this.#batch.push(plain);
+    if (count === 1) setImmediate(this.#respondToBatch);
+    if (count === batchMax) this.#respondToBatch();
+  };
+
+  /**
+   * Requests that arrive together are all parsed first, then their pages are read, then those are sent: each step takes less
+   * time while its code is in the processor's caches. (A page that is read is sent later, when the asynchronous function goes on.)
+   */
+  readonly #respondToBatch = (): void => {
+    for (const plain of this.#batch.splice(0)) if (!plain.response.closed) this.#authenticate(plain);
+  };
+
+  #authenticate(plain: PlainRequest): void {
     try {
       const caller = this.#dependencies.bearer.authenticate(plain.digest, plain.dataVersion);
       if (caller instanceof Promise) void this.#respondLater(plain, caller);
@@ -102,7 +121,7 @@ class FastLane {
     } catch (error) {
       this.#sendError(plain, error as Error);
     }
-  };
+  }
 
   async #respondLater(plain: PlainRequest, caller: Promise<Caller | undefined>): Promise<void> {
     try {
