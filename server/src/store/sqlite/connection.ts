@@ -8,6 +8,14 @@ import type { Row, Statement, Value } from '../statement.ts';
 /** With 16 KiB pages most messages need no overflow page. The size is fixed when a file is created. */
 const pageBytes = 16_384;
 
+/**
+ * The log is copied into the file when it has so many pages, 62 MiB. By default it is at 1,000, and pages that are changed again
+ * and again are copied four times as often. Beyond 4,062 pages, a reader would search a second table for each page.
+ */
+const checkpointPages = 4_000;
+/** A longer log, after a large import, is cut to this when it is used again. */
+const logBytesMax = 67_108_864;
+
 /** A statement gets lists as JSON texts: see `Dialect.list`. */
 const inputs = (values: readonly Value[]) => values as SQLInputValue[];
 
@@ -45,7 +53,8 @@ export class Connection {
     this.db.exec(`PRAGMA page_size = ${pageBytes}`);
     const mode = this.#pragma('journal_mode = WAL');
     // Deleted content is overwritten, so that free pages contain nothing of a purged conversation.
-    this.db.exec('PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 67108864');
+    this.db.exec('PRAGMA synchronous = FULL; PRAGMA secure_delete = ON');
+    this.db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}; PRAGMA journal_size_limit = ${logBytesMax}`);
     if (mode !== 'wal' || this.#pragma('synchronous') !== 2) {
       throw new Error(`the database file ${path} does not support write-ahead logging with full sync`);
     }
