@@ -55,7 +55,7 @@ const queriesMin = 2_000;
 /** Longer URLs are not cached: clients, even without a key, could fill the memory with them. */
 const cachedUrlUnitsMax = 500;
 
-/** So many requests get their responses before others are parsed: a tick of the event loop stays short. */
+/** At most this many requests are handled together, so that a tick of the event loop stays short. */
 const batchMax = 32;
 
 /**
@@ -78,7 +78,10 @@ class FastLane {
     method: 'GET',
     url: messagesPath,
   }) as (query: unknown) => { value?: Static<typeof MessageQuery> };
-  /** Requests of this tick of the event loop. */
+  /** The number of plain requests in this tick of the event loop, and whether the tick before had several. */
+  #arrived = 0;
+  #isBusy = false;
+  /** Requests of this tick that are parsed and wait for its end. */
   readonly #batch: PlainRequest[] = [];
   /** One listener for all responses, so that no function is created per response. */
   readonly #onClose: (this: WatchedResponse) => void;
@@ -100,18 +103,26 @@ class FastLane {
     if (plain === undefined) return this.#framework(request, response);
     plain.response[summary] = plain.summary;
     response.on('close', this.#onClose);
-    const count = this.#batch.push(plain);
-    if (count === 1) setImmediate(this.#respondToBatch);
-    if (count === batchMax) this.#respondToBatch();
+    this.#arrived += 1;
+    if (this.#arrived === 1) setImmediate(this.#endTick);
+    if (!this.#isBusy) this.#authenticate(plain);
+    else if (this.#batch.push(plain) === batchMax) this.#respondToBatch();
+  };
+
+  readonly #endTick = (): void => {
+    this.#isBusy = this.#arrived > 1;
+    this.#arrived = 0;
+    this.#respondToBatch();
   };
 
   /**
-   * Requests that arrive together are all parsed first, then their pages are read, then those are sent: each step takes less
-   * time while its code is in the processor's caches. (A page that is read is sent later, when the asynchronous function goes on.)
+   * Requests that arrive together are all parsed first, then their pages are read, then the pages are sent: each step takes
+   * less time while its code is in the processor's caches. A page is sent after this function has returned, because the
+   * asynchronous function that reads it continues later. A single request has nothing to wait for.
    */
-  readonly #respondToBatch = (): void => {
+  #respondToBatch(): void {
     for (const plain of this.#batch.splice(0)) if (!plain.response.closed) this.#authenticate(plain);
-  };
+  }
 
   #authenticate(plain: PlainRequest): void {
     try {

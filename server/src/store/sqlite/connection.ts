@@ -9,11 +9,11 @@ import type { Row, Statement, Value } from '../statement.ts';
 const pageBytes = 16_384;
 
 /**
- * The log is copied into the file when it has so many pages, 62 MiB. By default it is at 1,000, and pages that are changed again
- * and again are copied four times as often. Beyond 4,062 pages, a reader would search a second table for each page.
+ * The write-ahead log is copied into the file when it has this many pages, 62 MiB. SQLite's default is 1,000: pages that change
+ * again and again are then copied four times as often. Beyond 4,062 pages, readers would look up each page in a second table.
  */
 const checkpointPages = 4_000;
-/** A longer log, after a large import, is cut to this when it is used again. */
+/** A longer log, such as that of a large import, is cut to this length when it is next used from its start. */
 const logBytesMax = 67_108_864;
 
 /** A statement gets lists as JSON texts: see `Dialect.list`. */
