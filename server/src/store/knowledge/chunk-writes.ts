@@ -14,7 +14,6 @@ import type {
 import { chunkEntry } from '../accounting/audit.ts';
 import { changed } from '../changes/changed.ts';
 import { outboxEntryOfChunk } from '../changes/outbox.ts';
-import type { Dialect, WriteContext } from '../engine.ts';
 import { begin, execute, first, lock, query, type Statement, type Write } from '../statement.ts';
 import { chunkOf, chunkPathValues, findChunkPath } from './path.ts';
 
@@ -29,17 +28,13 @@ export const replaceChunk = `
 const lockChunk = 'UPDATE child_chunks SET version = version WHERE dataset_id = ? AND id = ?';
 
 /** Parameters: dataset_id, child_chunk_id. */
-const findLastRevision: Statement<{ revision: number | null }> = `
+export const findLastRevision: Statement<{ revision: number | null }> = `
   SELECT MAX(revision) AS revision FROM child_chunk_revisions WHERE dataset_id = ? AND child_chunk_id = ?`;
 
-const intoRevisions =
-  'INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)';
 /** Parameters: dataset_id, child_chunk_id, revision, content, replaced_at, key_id. */
-const insertRevision = `${intoRevisions} VALUES (?, ?, ?, ?, ?, ?)`;
-/** Parameters: dataset_id, child_chunk_id, content, replaced_at, key_id, dataset_id, child_chunk_id. */
-export const insertNextRevision = `${intoRevisions}
-  SELECT ?, ?, 1 + COALESCE(MAX(revision), 0), ?, ?, ?
-  FROM child_chunk_revisions WHERE dataset_id = ? AND child_chunk_id = ?`;
+const insertRevision = `
+  INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
+  VALUES (?, ?, ?, ?, ?, ?)`;
 
 /** Chunks that are added concurrently get different positions. Parameters: dataset_id, id, document_id. */
 const lockSegment = 'UPDATE segments SET status = status WHERE dataset_id = ? AND id = ? AND document_id = ?';
@@ -57,10 +52,7 @@ const addChunk = `
 const deleteChunk = `
   UPDATE child_chunks SET deleted = 1, version = ? WHERE dataset_id = ? AND id = ? AND version = ? AND deleted = 0`;
 
-export function* updateChildChunk(
-  edit: ChildChunkEdit,
-  { dialect }: Pick<WriteContext, 'dialect'>,
-): Write<ChildChunkOutcome> {
+export function* updateChildChunk(edit: ChildChunkEdit): Write<ChildChunkOutcome> {
   const { dataset_id, child_chunk_id, content, now, key_id, version } = edit;
   const word_count = countWords(content);
   let updated_at = now;
@@ -84,23 +76,21 @@ export function* updateChildChunk(
   if ('outcome' in decided) return decided.outcome;
   const { chunk } = decided.written;
   const path = [dataset_id, child_chunk_id] as const;
-  if (chunk.content !== content) yield* addRevision(dialect, path, chunk.content, now, key_id);
+  if (chunk.content !== content) yield* addRevision(path, chunk.content, now, key_id);
   yield* chunkChanged('update', edit);
   return { chunk: { ...chunk, content, word_count, type: 'customized', updated_at }, version };
 }
 
-/** A distributed database would collect the rows of an INSERT … SELECT on one node first. */
+/**
+ * Not with INSERT … SELECT: SQLite would keep a copy of each page that it changes, in a temporary file, and a distributed
+ * database would collect the rows on one node first.
+ */
 function* addRevision(
-  { hasOneWriter }: Dialect,
   path: readonly [dataset_id: string, child_chunk_id: string],
   ...values: [content: string, replaced_at: number, key_id: string]
 ): Write<void> {
-  if (hasOneWriter) {
-    yield* execute(insertNextRevision, ...path, ...values, ...path);
-  } else {
-    const last = yield* first(findLastRevision, ...path);
-    yield* execute(insertRevision, ...path, (last?.revision ?? 0) + 1, ...values);
-  }
+  const last = yield* first(findLastRevision, ...path);
+  yield* execute(insertRevision, ...path, (last?.revision ?? 0) + 1, ...values);
 }
 
 export function* createChildChunk(newChunk: NewChildChunk): Write<ChildChunkOutcome> {

@@ -38,7 +38,7 @@ export function* updateAtOnce(edit: ChildChunkEdit, context: WriteContext): Writ
   if (updated_at !== null && 'chunk' in stored) {
     return { chunk: { ...stored.chunk, content, word_count, type: 'customized', updated_at }, version };
   }
-  return decideEdit(stored, edit) ?? (yield* shared.updateChildChunk(edit, context));
+  return decideEdit(stored, edit) ?? (yield* shared.updateChildChunk(edit));
 }
 
 /** Others may have edited the chunk since. */
