@@ -17,7 +17,15 @@ import { RecentMap } from '../../domain/recent-map.ts';
 import { bearerDigest } from '../auth/bearer.ts';
 import { type RequestSummary, safeRequestId } from '../observe/observe.ts';
 import { readLargePage } from '../operations/large-page.ts';
-import { isLarge, isTag, messagesPath, onDisconnect, pageHeaders, pageQuery } from '../operations/message-page.ts';
+import {
+  isLarge,
+  isTag,
+  messagesPath,
+  onDisconnect,
+  pageHeaders,
+  pageLink,
+  pageQuery,
+} from '../operations/message-page.ts';
 import { matchesTag, parseIfNoneMatch } from '../request/etag.ts';
 import { validatorCompiler } from '../request/query.ts';
 import type { Dependencies, Handler } from '../route-types.ts';
@@ -40,8 +48,13 @@ type PlainRequest = {
   summary: RequestSummary;
 };
 
-/** A parsed query string, and its page request for the app that sent it last. */
-type ParsedQuery = PageQuery & { app_id: string | undefined; page: PageRequest | undefined };
+/** A parsed query string, its page request for the app that sent it last, and the link of the page that was sent last. */
+type ParsedQuery = PageQuery & {
+  app_id: string | undefined;
+  page: PageRequest | undefined;
+  next: string | undefined;
+  link: string;
+};
 
 const summary = Symbol('what is logged when the response has ended');
 const ownDocs = Symbol('the content of a page that no other request uses');
@@ -216,7 +229,13 @@ class FastLane {
     const text = url.slice(prefix.length);
     const parameters = unusual.test(text) ? undefined : this.#validate(parse(text)).value;
     if (parameters === undefined) return undefined;
-    const query = { ...pageQuery(parameters, this.#dependencies.page_order), app_id: undefined, page: undefined };
+    const query = {
+      ...pageQuery(parameters, this.#dependencies.page_order),
+      app_id: undefined,
+      page: undefined,
+      next: undefined,
+      link: '',
+    };
     if (url.length <= cachedUrlUnitsMax) this.#queries.set(url, query);
     return query;
   }
@@ -230,10 +249,20 @@ function pageOf(query: ParsedQuery, { app }: CallerOf<'app'>): PageRequest {
   return query.page;
 }
 
-function sendPage({ request, response, ifNoneMatch, summary }: PlainRequest, foundPage: Page): void {
+/** Requests are often repeated, and their link takes as long as all other headers. */
+function linkOf({ query, request }: PlainRequest, next: string): string {
+  if (query.next !== next) {
+    query.next = next;
+    query.link = pageLink(messagesPath, request.url ?? '', next);
+  }
+  return query.link;
+}
+
+function sendPage(plain: PlainRequest, foundPage: Page): void {
+  const { request, response, ifNoneMatch, summary } = plain;
   fastLaneChannel.publish(request);
   const page: Page = matchesTag(ifNoneMatch, foundPage.tag) ? { tag: foundPage.tag, docs: undefined } : foundPage;
-  const headers = pageHeaders(page, messagesPath, request.url ?? '');
+  const headers = pageHeaders(page, (next) => linkOf(plain, next));
   headers.push('x-request-id', summary.id);
   if (isTag(page)) return void response.writeHead(304, headers).end();
   if (isLarge(page)) {

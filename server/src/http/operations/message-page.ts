@@ -16,24 +16,24 @@ export function pageQuery(parameters: Static<typeof MessageQuery>, pageOrder: Pa
   return { conversation_id, user, first_id, limit, page_order };
 }
 
-/**
- * Headers of a message page, or of a 304, as alternating names and values. `url` is the URL of the request; `path` is the
- * path for the link.
- */
-export function pageHeaders(page: Page, path: string, url: string): string[] {
+/** Headers of a message page, or of a 304, as alternating names and values. `link` returns the value of `Link`. */
+export function pageHeaders(page: Page, link: (next: string) => string): string[] {
   const headers = ['etag', `"${page.tag}"`, 'cache-control', revalidate];
   if (isTag(page)) return headers;
   headers.push('content-type', 'application/json; charset=utf-8');
-  if (page.next !== undefined) headers.push('link', linkToNext(path, url, 'first_id', page.next));
+  if (page.next !== undefined) headers.push('link', link(page.next));
   return headers;
 }
+
+/** The link to the page before a message. `url` is the URL of the request for the page after it. */
+export const pageLink = (path: string, url: string, next: string): string => linkToNext(path, url, 'first_id', next);
 
 export const isTag = (page: Page): page is PageTag => !('next' in page);
 export const isLarge = (page: Page): page is LargePage => 'chunks' in page;
 
 /** Sends a page through the framework, or 304 if the client has it. */
 export function sendPage(reply: FastifyReply, page: Page, path: string): FastifyReply {
-  const headers = pageHeaders(page, path, reply.request.url);
+  const headers = pageHeaders(page, (next) => pageLink(path, reply.request.url, next));
   for (let index = 0; index < headers.length; index += 2) reply.header(headers[index] as string, headers[index + 1]);
   if (isTag(page)) return reply.code(304).send();
   if (isLarge(page)) return sendLargePage(reply, page);
