@@ -70,7 +70,7 @@ async function measureReads({ folder, pairs, large, messages: size, log }: Bench
       what: `first page of a search ${ofAll}, embedded engine, one request at a time`,
       against: 'a page of messages',
       unit: 'µs',
-      target: { max: 50 },
+      target: { max: 20 },
       notes: { 'messages indexed per second': rate },
       ...substitute,
     },

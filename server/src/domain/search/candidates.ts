@@ -1,15 +1,15 @@
 import { limits } from '../../contract/limits.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
-import type { IndexPart } from '../store/search-reads.ts';
+import type { HitCount, IndexPart } from '../store/search-reads.ts';
 import type { SearchedField } from '../words/search-document.ts';
-import { comparePhrases, type SearchWords } from '../words/search-query.ts';
+import { type PhraseComparer, phraseComparer, type SearchWords } from '../words/search-query.ts';
 
 /** Texts that are read at once. */
 const readMax = 10;
 
 /** Candidates from the index, and their texts. */
 export type Candidates<Entry, Hit> = {
-  find(to: number, count: number): Promise<IndexPart<Entry>>;
+  find(to: number, count: HitCount): Promise<IndexPart<Entry>>;
   read(entries: readonly Entry[]): Promise<(Hit | undefined)[]>;
   /** The text of one candidate, whatever its size. */
   readText(entry: Entry): Promise<string | undefined>;
@@ -29,12 +29,12 @@ function* verify<Entry, Hit>(
   entry: Entry,
   hit: Hit,
   text: string,
-  words: SearchWords,
+  comparePhrases: PhraseComparer,
 ): Generator<undefined, CandidateTexts | undefined> {
   const texts = candidates.textsOf(entry, hit, text);
   if (texts === undefined) return undefined;
   yield;
-  return (yield* comparePhrases([...texts.shown, ...texts.names], words)) ? texts : undefined;
+  return (yield* comparePhrases([...texts.shown, ...texts.names])) ? texts : undefined;
 }
 
 /**
@@ -47,10 +47,13 @@ export async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
   { before = Number.MAX_SAFE_INTEGER, limit }: CandidateRange,
   budget: ReadBudget,
 ): AsyncGenerator<Verified<Entry, Hit> | { spentAt: number }> {
-  let batch = words.phrases.length > 0 ? limits.listRowsMax : limit;
+  const comparePhrases = phraseComparer(words);
+  const hasPhrases = words.phrases.length > 0;
+  let batch = hasPhrases ? limits.listRowsMax : limit;
   let to = before;
   for (let count = 0; count < limits.searchCandidatesMax; ) {
-    const { hits: entries, end } = await candidates.find(to, batch);
+    const slow = hasPhrases ? limits.searchCandidatesMax : batch;
+    const { hits: entries, isLast, end } = await candidates.find(to, { usual: batch, slow });
     for (let at = 0; at < entries.length; at += readMax) {
       const part = entries.slice(at, at + readMax);
       const hits = await candidates.read(part);
@@ -63,13 +66,13 @@ export async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
         if (hit.text === null) await budget.spend(hit.bytes);
         const text = hit.text ?? (await candidates.readText(entry));
         if (text === undefined) continue;
-        const texts = await budget.run(verify(candidates, entry, hit, text, words), hit.text === null);
+        const texts = await budget.run(verify(candidates, entry, hit, text, comparePhrases), hit.text === null);
         if (texts !== undefined) yield { entry, hit, ...texts };
       }
     }
-    if (entries.length < batch) return end === undefined ? undefined : yield { spentAt: end };
+    if (end !== undefined) return yield { spentAt: end };
+    if (isLast) return;
     count += entries.length;
-    // Some statements cost the same for one row and for many: the beginning of a word that many words have.
     batch = Math.min(4 * batch, limits.searchCandidatesMax);
   }
   yield { spentAt: to };

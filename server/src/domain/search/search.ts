@@ -130,7 +130,7 @@ async function countUpTo(
   budget: ReadBudget,
 ): Promise<Count> {
   if (words.phrases.length === 0) {
-    const { hits, end } = await candidates.find(Number.MAX_SAFE_INTEGER, max);
+    const { hits, end } = await candidates.find(Number.MAX_SAFE_INTEGER, { usual: max, slow: max });
     return { count: hits.length, isPartial: end !== undefined };
   }
   let count = 0;

@@ -25,8 +25,16 @@ export type IndexHit = { position: number; conversation_id: string; id: string }
 type HitText = { text: string | null; bytes: number };
 export type MessageHit = HitText & { app_id: string; user: string | null; created_at: number };
 
-/** Newest first. `end`: the budget was spent, and positions before this one were not searched. */
-export type IndexPart<Hit> = { hits: Hit[]; end: number | undefined };
+/**
+ * How many hits a part of the index should have. `slow`: if a statement reads all rows of many words, no matter how many it
+ * returns.
+ */
+export type HitCount = { usual: number; slow: number };
+
+/**
+ * Newest first. `isLast`: there are no more. `end`: the budget was spent, and positions before this one were not searched.
+ */
+export type IndexPart<Hit> = { hits: Hit[]; isLast: boolean; end: number | undefined };
 
 export type ChunkKind = 'segment' | 'child_chunk';
 export type ChunkIndexHit = { position: number; dataset_id: string; kind: ChunkKind; id: string };
@@ -70,11 +78,11 @@ export type IndexCheck = { records: number; strayWords: number };
 
 /** Reads of a search. Lists are in the order of the hits; undefined for hits that do not exist or were deleted. */
 export interface SearchReads {
-  findMessages(query: IndexQuery, count: number, budget: ReadBudget): Promise<IndexPart<IndexHit>>;
+  findMessages(query: IndexQuery, count: HitCount, budget: ReadBudget): Promise<IndexPart<IndexHit>>;
   readMessages(hits: readonly IndexHit[]): Promise<(MessageHit | undefined)[]>;
   /** The text, whatever its size. */
   readMessage(hit: IndexHit): Promise<string | undefined>;
-  findChunks(query: IndexQuery, count: number, budget: ReadBudget): Promise<IndexPart<ChunkIndexHit>>;
+  findChunks(query: IndexQuery, count: HitCount, budget: ReadBudget): Promise<IndexPart<ChunkIndexHit>>;
   readChunks(hits: readonly ChunkIndexHit[]): Promise<(ChunkHit | undefined)[]>;
   readChunk(hit: ChunkIndexHit): Promise<string | undefined>;
 }

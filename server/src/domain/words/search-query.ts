@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import { idPartOf, idPartUnitsMin, type QueryToken, queryTokens, type Token, tokensOf } from './tokens.ts';
+import { idPartOf, idPartUnitsMin, isAscii, type QueryToken, queryTokens, type Token, tokensOf } from './tokens.ts';
 
 /** A parsed query: every word must occur, and every phrase as a sequence. */
 export type SearchWords = { words: QueryToken[]; phrases: QueryToken[][] };
@@ -72,17 +72,40 @@ function* occurrencesIn(text: string, sequences: readonly (readonly QueryToken[]
   }
 }
 
-/** Whether all phrases occur in these texts: the index only knows which words occur. Yields after each part of a large text. */
-export function* comparePhrases(texts: readonly string[], { phrases }: SearchWords): Generator<undefined, boolean> {
-  const missing = new Set<readonly QueryToken[]>(phrases);
-  for (const text of texts) {
-    if (missing.size === 0) break;
-    for (const occurrence of occurrencesIn(text, phrases)) {
-      if (typeof occurrence === 'number') yield;
-      else if (missing.delete(occurrence.sequence) && missing.size === 0) break;
+/** Whether all phrases occur in some texts. Yields after each part of a large text. */
+export type PhraseComparer = (texts: readonly string[]) => Generator<undefined, boolean>;
+
+/**
+ * The index only knows which words occur. Most texts that have all words of a phrase do not have the phrase, and a pattern
+ * rejects those in a tenth of the time.
+ */
+export function phraseComparer({ phrases }: SearchWords): PhraseComparer {
+  const patterns = new Map<readonly QueryToken[], RegExp | undefined>(
+    phrases.map((phrase) => [phrase, asciiPattern(phrase)]),
+  );
+  return function* (texts) {
+    const missing = new Set<readonly QueryToken[]>(phrases);
+    for (const text of texts) {
+      const isPlain = text.length <= patternUnitsMax && isAscii.test(text);
+      const possible = [...missing].filter((phrase) => !isPlain || patterns.get(phrase)?.test(text));
+      if (possible.length === 0) continue;
+      for (const occurrence of occurrencesIn(text, possible)) {
+        if (typeof occurrence === 'number') yield;
+        else if (missing.delete(occurrence.sequence) && missing.size === 0) return true;
+      }
     }
-  }
-  return missing.size === 0;
+    return missing.size === 0;
+  };
+}
+
+/** A pattern reads a text without letting other work run. */
+const patternUnitsMax = 65_536;
+
+/** Matches every ASCII text with the phrase, and a few others. Undefined if no ASCII text has it. */
+function asciiPattern(phrase: readonly QueryToken[]): RegExp | undefined {
+  if (!phrase.every(({ token }) => isAscii.test(token))) return undefined;
+  // A long word is cut. The pattern begins at the start of a word, so that a text of one letter takes no quadratic time.
+  return new RegExp(`(?<![a-z0-9])${phrase.map(({ token }) => token).join('[a-z0-9]*[^a-z0-9]+')}`, 'i');
 }
 
 /** Occurrences of words and phrases that a snippet can show: the text behind it is not compared. */

@@ -24,7 +24,7 @@ export const filterTerm = (name: string): string => `\u{e000}${name}`;
 export const idPartOf = (token: string): string => filterTerm(`i${token}`);
 export const idPartUnitsMin = 4;
 
-const isAscii = /^[\x00-\x7f]*$/;
+export const isAscii = /^[\x00-\x7f]*$/;
 const asciiWord = /[A-Za-z0-9]+/g;
 const word = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 /** Accents of letters and vowel points. The marks of other scripts are part of their letters. */

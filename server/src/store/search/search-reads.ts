@@ -3,6 +3,7 @@ import type { ReadBudget } from '../../domain/store/read-budget.ts';
 import type {
   ChunkHit,
   ChunkIndexHit,
+  HitCount,
   IndexHit,
   IndexPart,
   IndexQuery,
@@ -38,11 +39,11 @@ export class SqlSearchReads implements SearchReads {
     this.#read = read;
   }
 
-  findMessages(query: IndexQuery, count: number, budget: ReadBudget): Promise<IndexPart<IndexHit>> {
+  findMessages(query: IndexQuery, count: HitCount, budget: ReadBudget): Promise<IndexPart<IndexHit>> {
     return this.#find<IndexHit>('search_messages', query, count, budget);
   }
 
-  findChunks(query: IndexQuery, count: number, budget: ReadBudget): Promise<IndexPart<ChunkIndexHit>> {
+  findChunks(query: IndexQuery, count: HitCount, budget: ReadBudget): Promise<IndexPart<ChunkIndexHit>> {
     return this.#find<ChunkIndexHit>('search_chunks', query, count, budget);
   }
 
@@ -50,7 +51,7 @@ export class SqlSearchReads implements SearchReads {
   async #find<Hit extends object>(
     table: SearchTable,
     query: IndexQuery,
-    count: number,
+    { usual, slow }: HitCount,
     budget: ReadBudget,
   ): Promise<IndexPart<Hit>> {
     const [newest] = await this.#read(sql.findLast(table));
@@ -61,6 +62,7 @@ export class SqlSearchReads implements SearchReads {
     const expanded = await this.#expand(table, query);
     if (expanded === undefined) return nothing;
     const [statement, values] = sql.findEntries<Hit>(this.#dialect, table, expanded.query);
+    const count = expanded.isSlow ? slow : usual;
     const hits: Hit[] = [];
     for (let window = expanded.isSlow ? end - first : firstWindow; end > first && hits.length < count; ) {
       const start = Math.max(first, end - window);
@@ -71,9 +73,9 @@ export class SqlSearchReads implements SearchReads {
       if (millis > windowMillis.tooSlow) window = Math.max(firstWindow, Math.floor(window / 2));
       end = start;
       await budget.spend(0);
-      if (budget.isSpent && end > first && hits.length < count) return { hits, end };
+      if (budget.isSpent && end > first && hits.length < count) return { hits, isLast: false, end };
     }
-    return { hits, end: undefined };
+    return { hits, isLast: hits.length < count, end: undefined };
   }
 
   /**
@@ -206,4 +208,4 @@ type Text = { text: string | null; bytes: number };
 type SegmentText = Segment & Text;
 const chunkKeyOf = ({ dataset_id, id }: ChunkKey): string => `${dataset_id} ${id}`;
 
-const nothing: IndexPart<never> = { hits: [], end: undefined };
+const nothing: IndexPart<never> = { hits: [], isLast: true, end: undefined };

@@ -30,7 +30,7 @@ import { chunkOf, chunkPathValues, findChunkPath } from '../knowledge/path.ts';
 import type { Statement } from '../statement.ts';
 import * as sql from '../statements.ts';
 import { BackgroundReader } from './background/reader.ts';
-import { Connection } from './connection.ts';
+import { Connection, openReader } from './connection.ts';
 import { orUnavailable } from './or-unavailable.ts';
 import { findPage, openPage } from './page.ts';
 import * as embedded from './statements.ts';
@@ -40,10 +40,6 @@ import { WriterQueue } from './writer-queue.ts';
 
 /** Readers do not wait for the writer in WAL mode; this covers recovery after a crash. */
 const readerBusyMillis = 5_000;
-/** The file is read from the system's page cache, without copies. SQLite's own limit is 2 GiB. */
-const mappedBytesMax = 2 ** 31;
-/** For the part of the file that is not mapped: enough for the inner pages of the B-trees, so that only leaves are reread. */
-const cacheKibibytes = 32_768;
 /** Size of the rows that an export reads in one tick of the event loop. */
 const batchUnits = 65_536;
 
@@ -80,9 +76,7 @@ export class SqliteEngine implements Engine {
     this.#path = path;
     this.background = new BackgroundReader(path);
     this.spoolFolder = dirname(path);
-    this.#reader = new Connection(path, readerBusyMillis);
-    const memory = `PRAGMA mmap_size = ${mappedBytesMax}; PRAGMA cache_size = -${cacheKibibytes}`;
-    this.#reader.db.exec(`PRAGMA query_only = ON; ${memory}`);
+    this.#reader = openReader(path, readerBusyMillis);
     this.#writesOutbox = changes;
     if (writer !== undefined) this.#writes = new WriterQueue(writer);
   }

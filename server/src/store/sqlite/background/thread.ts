@@ -3,7 +3,7 @@ import { toErrorMessage } from '../../../domain/errors.ts';
 import type { Reader } from '../../engine.ts';
 import { SqlSearchReads } from '../../search/search-reads.ts';
 import { runSearchOn } from '../../search/search-store.ts';
-import { Connection } from '../connection.ts';
+import { openReader } from '../connection.ts';
 import { orUnavailable } from '../or-unavailable.ts';
 import { dialect } from '../statements.ts';
 import type { BackgroundRequest, BackgroundResponse } from './reader.ts';
@@ -12,8 +12,7 @@ import type { BackgroundRequest, BackgroundResponse } from './reader.ts';
 
 if (parentPort === null) throw new Error('this is a worker thread');
 const parent = parentPort;
-const db = new Connection(workerData.path, 5_000);
-db.db.exec('PRAGMA query_only = ON; PRAGMA mmap_size = 2147483648');
+const db = openReader(workerData.path, 5_000);
 const read: Reader = async (statement, ...values) => orUnavailable(() => db.all(statement, ...values));
 const searchReads = new SqlSearchReads(dialect, read);
 const searches = new Map<number, AbortController>();

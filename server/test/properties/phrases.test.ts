@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { phraseComparer } from '../../src/domain/words/search-query.ts';
+import { type QueryToken, queryTokens, tokensOf } from '../../src/domain/words/tokens.ts';
+import { shortOrLong } from '../support/long.ts';
+
+/** They are cut to the same token. */
+const [long, sameStart] = ['1', '2'].map((end) => `${'x'.repeat(40)}${end}`) as [string, string];
+const words = ['a', 'ab', 'B', 'user', '17', '170', 'é', '猫', 'ａ', long, sameStart];
+const separators = [' ', '-', '_', ', ', '\n', '\\n', '', ' – '];
+const textOf = (wordsMax: number) =>
+  fc
+    .array(fc.tuple(fc.constantFrom(...words), fc.constantFrom(...separators)), { maxLength: wordsMax })
+    .map((parts) => parts.flat().join(''));
+
+const has = (texts: readonly string[], phrase: readonly QueryToken[]): boolean =>
+  texts.some((one) => {
+    const tokens = [...tokensOf(one)].map(({ token }) => token);
+    return tokens.some((_, start) =>
+      phrase.every(({ token, isPrefix }, at) => {
+        const found = tokens[start + at];
+        return isPrefix ? found?.startsWith(token) : found === token;
+      }),
+    );
+  });
+
+it('phrases are found wherever their tokens follow each other in one text', () => {
+  fc.assert(
+    fc.property(
+      fc.array(textOf(8), { maxLength: 3 }),
+      fc.array(fc.tuple(textOf(3), fc.boolean()), { maxLength: 2 }),
+      (texts, queries) => {
+        const phrases = queries
+          .map(([query, isPrefix]) => queryTokens(query, isPrefix))
+          .filter(({ length }) => length > 0);
+        const comparison = phraseComparer({ words: [], phrases })(texts);
+        let step = comparison.next();
+        while (!step.done) step = comparison.next();
+        assert.equal(
+          step.value,
+          phrases.every((phrase) => has(texts, phrase)),
+        );
+      },
+    ),
+    { numRuns: shortOrLong(2_000, 50_000), examples: [[[`${long}-a`], [[`${sameStart} a`, false]]]] },
+  );
+});
