@@ -155,4 +155,21 @@ onEveryEngine('the search', (engine) => {
     const { body: early } = await get('/admin/search/counts', { q, to: 400 });
     assert.deepEqual([early.all, early.is_partial], [1, false]);
   });
+
+  it('200: a phrase that ends with the beginning of many words is found page by page', async () => {
+    const { conversation } = one.ids;
+    const phrases = Array.from({ length: 130 }, (_, at) =>
+      message(conversation, 3_000 + at, { query: `quoll ${1_700 + at}` }),
+    );
+    const others = phrases.map((_, at) => message(conversation, 3_200 + at, { query: `${1_700 + at} quoll` }));
+    await service.load([...phrases, ...others]);
+    await service.index();
+    const ids: string[] = [];
+    for (let cursor = ''; cursor !== null; ) {
+      const page = await search({ q: 'quoll-1', limit: 50, ...(cursor !== '' && { cursor }) });
+      ids.push(...page.data.map(({ message_id }) => message_id));
+      cursor = page.next_cursor;
+    }
+    assert.deepEqual(ids, phrases.map(({ id }) => id).reverse());
+  });
 });

@@ -98,14 +98,16 @@ export function phraseComparer({ phrases }: SearchWords): PhraseComparer {
   };
 }
 
-/** A pattern reads a text without letting other work run. */
+/** A pattern reads a text without letting other work run, so texts and patterns are short. */
 const patternUnitsMax = 65_536;
+const patternTokensMax = 3;
 
 /** Matches every ASCII text with the phrase, and a few others. Undefined if no ASCII text has it. */
 function asciiPattern(phrase: readonly QueryToken[]): RegExp | undefined {
   if (!phrase.every(({ token }) => isAscii.test(token))) return undefined;
+  const tokens = phrase.slice(0, patternTokensMax).map(({ token }) => token);
   // A long word is cut. The pattern begins at the start of a word, so that a text of one letter takes no quadratic time.
-  return new RegExp(`(?<![a-z0-9])${phrase.map(({ token }) => token).join('[a-z0-9]*[^a-z0-9]+')}`, 'i');
+  return new RegExp(`(?<![a-z0-9])${tokens.join('[a-z0-9]*[^a-z0-9]+')}`, 'i');
 }
 
 /** Occurrences of words and phrases that a snippet can show: the text behind it is not compared. */
