@@ -249,7 +249,7 @@ function pageOf(query: ParsedQuery, { app }: CallerOf<'app'>): PageRequest {
   return query.page;
 }
 
-/** Requests are often repeated, and their link takes as long as all other headers. */
+/** The link of a repeated request is not built again, unless the page before has changed. */
 function linkOf({ query, request }: PlainRequest, next: string): string {
   if (query.next !== next) {
     query.next = next;

@@ -16,6 +16,8 @@ const checkpointPages = 4_000;
 /** A longer log, such as that of a large import, is cut to this length when it is next used from its start. */
 const logBytesMax = 67_108_864;
 
+/** Readers do not wait for the writer in WAL mode; this covers recovery after a crash. */
+export const readerBusyMillis = 5_000;
 /** A reader reads the file from the system's page cache, without copies. SQLite's own limit is 2 GiB. */
 const mappedBytesMax = 2 ** 31;
 /** For the part of the file that is not mapped: enough for the inner pages of the B-trees, so that only leaves are reread. */
@@ -138,8 +140,8 @@ export class Connection {
 }
 
 /** A connection that only reads, for as long as the process runs. */
-export function openReader(path: string, busyMillis: number): Connection {
-  const connection = new Connection(path, busyMillis);
+export function openReader(path: string): Connection {
+  const connection = new Connection(path, readerBusyMillis);
   const memory = `PRAGMA mmap_size = ${mappedBytesMax}; PRAGMA cache_size = -${readerCacheKibibytes}`;
   connection.db.exec(`PRAGMA query_only = ON; ${memory}`);
   return connection;

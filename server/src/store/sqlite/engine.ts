@@ -30,7 +30,7 @@ import { chunkOf, chunkPathValues, findChunkPath } from '../knowledge/path.ts';
 import type { Statement } from '../statement.ts';
 import * as sql from '../statements.ts';
 import { BackgroundReader } from './background/reader.ts';
-import { Connection, openReader } from './connection.ts';
+import { Connection, openReader, readerBusyMillis } from './connection.ts';
 import { orUnavailable } from './or-unavailable.ts';
 import { findPage, openPage } from './page.ts';
 import * as embedded from './statements.ts';
@@ -38,8 +38,6 @@ import { Writer } from './writer.ts';
 import type { WriterLinks } from './writer-link.ts';
 import { WriterQueue } from './writer-queue.ts';
 
-/** Readers do not wait for the writer in WAL mode; this covers recovery after a crash. */
-const readerBusyMillis = 5_000;
 /** Size of the rows that an export reads in one tick of the event loop. */
 const batchUnits = 65_536;
 
@@ -76,7 +74,7 @@ export class SqliteEngine implements Engine {
     this.#path = path;
     this.background = new BackgroundReader(path);
     this.spoolFolder = dirname(path);
-    this.#reader = openReader(path, readerBusyMillis);
+    this.#reader = openReader(path);
     this.#writesOutbox = changes;
     if (writer !== undefined) this.#writes = new WriterQueue(writer);
   }

@@ -12,7 +12,7 @@ import type { BackgroundRequest, BackgroundResponse } from './reader.ts';
 
 if (parentPort === null) throw new Error('this is a worker thread');
 const parent = parentPort;
-const db = openReader(workerData.path, 5_000);
+const db = openReader(workerData.path);
 const read: Reader = async (statement, ...values) => orUnavailable(() => db.all(statement, ...values));
 const searchReads = new SqlSearchReads(dialect, read);
 const searches = new Map<number, AbortController>();
