@@ -37,6 +37,12 @@ describe('a transcript in the console', () => {
     }),
   );
   const idAt = (n: number): string => messages[n]?.id ?? '';
+  const short = randomUUID();
+  /** Lower than the console expects. */
+  const shortMessages = Array.from({ length: 300 }, (_, n) =>
+    message(short, start + n, { query: `Question ${n}`, answer: '' }),
+  );
+  const shortIdAt = (n: number): string => shortMessages[n]?.id ?? '';
   let service: Service;
   let browser: Browser;
   let tab: ConsoleTab;
@@ -49,6 +55,8 @@ describe('a transcript in the console', () => {
       ...rich.records,
       { record: 'conversation', id: long, app_id: ids.app, user: 'reader', name: 'A long story', created_at: start },
       ...messages,
+      { record: 'conversation', id: short, app_id: ids.app, user: 'reader', name: 'A short story', created_at: start },
+      ...shortMessages,
     ]);
     tab = await openConsole(browser, service.base, admin);
     await tab.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -100,6 +108,39 @@ describe('a transcript in the console', () => {
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText(`Question ${length - 1}`).waitFor();
     assert.deepEqual(pageErrors, []);
+  });
+
+  it('stays at a message while the messages around it are read', async () => {
+    const place = `/console#/conversations/${ids.app}/${short}`;
+    const isThere = Promise.withResolvers<void>();
+    // The newest messages are read after the window got there: then there is less room for messages that are not loaded.
+    await tab.page.route(/newer=99/, (route) => isThere.promise.then(() => route.continue()));
+    const { page } = await open(`${short}/${shortIdAt(150)}`);
+    await isAt(page, 150);
+    await page.goto(`${place}/${shortIdAt(200)}`);
+    await isAt(page, 200);
+    const before = await page.evaluate(currentMessage);
+    isThere.resolve();
+    await until(() => page.evaluate<boolean>("document.querySelector('.scroller').scrollHeight < 200_000"));
+    assert.deepEqual(await page.evaluate(currentMessage), before);
+    await page.unroute(/newer=99/);
+  });
+
+  it('goes to the message that was asked for last, although another is read later', async () => {
+    const { page } = await open(`${long}/${idAt(700)}`);
+    await isAt(page, 700);
+    const isThere = Promise.withResolvers<void>();
+    const isOf300 = new RegExp(`message_id=${idAt(300)}`);
+    await page.route(isOf300, (route) => isThere.promise.then(() => route.continue()));
+    await page.goto(`/console#/conversations/${ids.app}/${long}/${idAt(300)}`);
+    await page.goto(`/console#/conversations/${ids.app}/${long}/${idAt(50)}`);
+    await isAt(page, 50);
+    const pageOf300 = page.waitForResponse(new RegExp(`first_id=${idAt(351)}`));
+    isThere.resolve();
+    await (await pageOf300).finished();
+    await page.unroute(isOf300);
+    await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))');
+    await isAt(page, 50);
   });
 
   it('goes on in both directions from there, with every message once', async () => {

@@ -44,6 +44,8 @@ export class History {
   /** Set if there are so many new messages that they could not be connected with the loaded ones. */
   isDisconnected = false;
   isOpen = false;
+  /** Set while a page is read, and after it failed, until it is read again. */
+  isReading = false;
   /** The number of messages that are loaded, or newer and were dropped. */
   knownCount = 0;
   /** The estimated height of a message that has not been drawn yet. */

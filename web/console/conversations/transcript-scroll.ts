@@ -1,8 +1,6 @@
+import { heightOf, isEnough, rangeAround } from './drawn-range.ts';
 import type { History, Row, Start } from './transcript-history.ts';
 
-/** Pixels drawn above and below the window, and how few of them may be left before more is drawn. */
-const aheadPixelsMax = 1_600;
-const aheadPixelsMin = 900;
 /** This many pixels before the end of the loaded messages, more are read. */
 const readAheadPixels = 12_000;
 /** Empty room above for messages that are not loaded, so that loading them does not move the messages in the window. */
@@ -13,7 +11,7 @@ const driftPixelsMax = 2_000;
 
 export type Parts = { scroller: HTMLElement; above: HTMLElement; list: HTMLElement; below: HTMLElement };
 
-/** Functions of the view that a scroll needs: a new history, the number of messages, and a callback for changes. */
+/** Functions of the view that a scroll needs: a new history, the number of messages, and callbacks for changes and failures. */
 type View = { open: () => History; total: () => number; redraw: () => void; fail: (error: unknown) => void };
 
 /**
@@ -24,12 +22,15 @@ type View = { open: () => History; total: () => number; redraw: () => void; fail
  */
 export class Scroll {
   history: History;
+  /** The history that replaces it once it is read, unless the user goes elsewhere before. */
+  #next: History | undefined;
+  /** Repeats the read that failed. */
+  #repeat: (() => Promise<void>) | undefined;
   /** The range of the drawn rows. */
   from = 0;
   to = 0;
   /** Whether the window stays at the newest message. */
   isPinned = true;
-  isReading = false;
   /** The number of new messages that the user has not seen. */
   unseen = 0;
   /** Top of the first loaded row, in pixels. */
@@ -52,6 +53,10 @@ export class Scroll {
 
   get scroller(): HTMLElement | undefined {
     return this.#parts?.scroller;
+  }
+
+  get isReading(): boolean {
+    return (this.#next ?? this.history).isReading;
   }
 
   /** Goes to the newest message, which is read again if it is not loaded. */
@@ -77,6 +82,7 @@ export class Scroll {
 
   async #openAt(start: Start, isLoaded: boolean): Promise<void> {
     const goThere = () => {
+      this.#next = undefined;
       this.isPinned = start === 'newest';
       const { rows } = this.history;
       this.#target = start === 'newest' ? undefined : start === 'beginning' ? rows[0]?.message.id : start.id;
@@ -87,10 +93,9 @@ export class Scroll {
       return this.#draw();
     }
     const history = this.#view.open();
-    // A read that is under way belongs to the history that this one replaces.
-    this.isReading = false;
-    await this.#read(async () => {
-      await history.open(start);
+    this.#next = history;
+    const load = () => history.open(start);
+    await this.#read(history, load, () => {
       this.history = history;
       [this.from, this.to] = [0, 0];
       this.#base = history.hasOlder ? this.#room() : 0;
@@ -125,17 +130,19 @@ export class Scroll {
     return fresh ?? 0;
   }
 
-  /** Called after the window moved. */
-  moved(): void {
+  /** Called after the window moved; returns whether other rows are drawn, and then settled. */
+  moved(): boolean {
     const parts = this.#parts;
-    if (parts === undefined) return;
+    if (parts === undefined) return false;
     const { scrollTop, clientHeight, scrollHeight } = parts.scroller;
     const wasPinned = this.isPinned;
     if (Math.abs(scrollTop - this.#aim) > 2) this.#target = undefined;
     this.isPinned = !this.history.hasNewer && scrollTop + clientHeight >= scrollHeight - 4;
     if (this.isPinned && !this.history.isDisconnected) this.unseen = 0;
-    if (this.#choose() || wasPinned !== this.isPinned) this.#view.redraw();
+    const isRedrawn = this.#choose() || wasPinned !== this.isPinned;
+    if (isRedrawn) this.#view.redraw();
     this.#readNear();
+    return isRedrawn;
   }
 
   /** Called after rows were drawn or changed their size: measures them, and keeps the rows in the window where they are. */
@@ -159,9 +166,7 @@ export class Scroll {
   }
 
   #sum(from: number, to: number): number {
-    let sum = 0;
-    for (let i = from; i < to; i += 1) sum += (this.#rows[i] as Row).height;
-    return sum;
+    return heightOf(this.#rows, { from, to });
   }
 
   /** Start of the window. */
@@ -179,8 +184,8 @@ export class Scroll {
       if (row === undefined || element === undefined) break;
       const { height } = element.getBoundingClientRect();
       y += row.height;
-      // The row is above the window: the rows below it stay, so the rows above it move.
-      if (y <= top && !this.isPinned) this.#base -= height - row.height;
+      // The row is above the window, whose position is rounded: the rows below it stay, so the rows above it move.
+      if (y < top + 1 && !this.isPinned) this.#base -= height - row.height;
       row.height = height;
       this.history.estimate += (height - this.history.estimate) / 50;
     }
@@ -189,11 +194,13 @@ export class Scroll {
   #place(): void {
     const { scroller, above, below } = this.#parts as Parts;
     const shift = this.#shift();
+    // Before the heights change: a browser that finds the room too small moves the window to its end.
+    const top = scroller.scrollTop + shift;
     this.#base += shift;
     above.style.height = `${this.#base + this.#sum(0, this.from)}px`;
     below.style.height = `${this.#sum(this.to, this.#rows.length) + (this.history.hasNewer ? roomPixelsMax : 0)}px`;
     if (this.isPinned) scroller.scrollTop = scroller.scrollHeight;
-    else if (shift !== 0) scroller.scrollTop += shift;
+    else if (shift !== 0) scroller.scrollTop = top;
   }
 
   /** Distance that all rows must move for the space above to be right. Integers, because browsers round scroll positions. */
@@ -217,37 +224,19 @@ export class Scroll {
     const parts = this.#parts;
     if (parts === undefined) return false;
     const { from, to } = this;
-    const rows = this.#rows;
-    const top = this.#top(parts);
-    const bottom = top + parts.scroller.clientHeight;
-    const drawnTop = this.#base + this.#sum(0, from);
-    const drawnBottom = drawnTop + this.#sum(from, Math.min(to, rows.length));
-    const isEnough =
-      to > from &&
-      to <= rows.length &&
-      (from === 0 || drawnTop <= top - aheadPixelsMin) &&
-      (to === rows.length || drawnBottom >= bottom + aheadPixelsMin);
-    if (isEnough) return false;
-    let y = this.#base;
-    let first = 0;
-    while (first < rows.length - 1 && y + (rows[first] as Row).height < top - aheadPixelsMax) {
-      y += (rows[first] as Row).height;
-      first += 1;
-    }
-    let end = first;
-    while (end < rows.length && (y < bottom + aheadPixelsMax || end === first)) {
-      y += (rows[end] as Row).height;
-      end += 1;
-    }
-    this.from = first;
-    this.to = end;
-    return first !== from || end !== to;
+    const top = this.#top(parts) - this.#base;
+    const window = { top, bottom: top + parts.scroller.clientHeight };
+    if (isEnough(this.#rows, this, window)) return false;
+    const range = rangeAround(this.#rows, window);
+    this.from = range.from;
+    this.to = range.to;
+    return range.from !== from || range.to !== to;
   }
 
   /** Reads more if the window is near the end of the loaded messages. */
   #readNear(): void {
     const parts = this.#parts;
-    if (parts === undefined || this.isReading || this.#rows.length === 0) return;
+    if (parts === undefined || this.#next !== undefined || this.#rows.length === 0) return;
     const top = this.#top(parts);
     const end = this.#base + this.#sum(0, this.#rows.length);
     if (this.history.hasOlder && top - this.#base < readAheadPixels) void this.readOlder();
@@ -256,10 +245,9 @@ export class Scroll {
   }
 
   readOlder(): Promise<void> {
-    return this.#read(async () => {
-      const { history } = this;
-      const added = await history.older();
-      if (history !== this.history) return;
+    const { history } = this;
+    const load = () => history.older();
+    return this.#read(history, load, (added) => {
       this.#base -= this.#sum(0, added.length);
       this.from += added.length;
       this.to = Math.min(this.to + added.length, history.rows.length);
@@ -267,34 +255,42 @@ export class Scroll {
   }
 
   #readNewer(): Promise<void> {
-    return this.#read(async () => {
-      const { history } = this;
-      const dropped = await history.newer();
-      if (history !== this.history) return;
+    const { history } = this;
+    const load = () => history.newer();
+    return this.#read(history, load, (dropped) => {
       this.#base += dropped.reduce((sum, { height }) => sum + height, 0);
       this.from = Math.max(this.from - dropped.length, 0);
       this.to = Math.max(this.to - dropped.length, 0);
     });
   }
 
-  /** Runs one read at a time. */
-  async #read(read: () => Promise<void>): Promise<void> {
-    if (this.isReading) return;
-    this.isReading = true;
+  /** Runs one read of a history at a time. The result is dropped if the user went elsewhere meanwhile. */
+  async #read<T>(history: History, load: () => Promise<T>, show: (loaded: T) => void): Promise<void> {
+    if (history.isReading) return;
+    history.isReading = true;
     try {
-      await read();
-      this.isReading = false;
+      const loaded = await load();
+      history.isReading = false;
+      if (history !== this.history && history !== this.#next) return;
+      show(loaded);
       this.#draw();
     } catch (error) {
-      // `isReading` stays set: a failed read is repeated only when the user asks for it.
+      // If it is shown, `isReading` stays set: a failed read is repeated only when the user asks for it.
+      history.isReading = history === (this.#next ?? this.history);
+      if (!history.isReading) return;
+      this.#repeat = () => {
+        history.isReading = false;
+        return this.#read(history, load, show);
+      };
       this.#view.fail(error);
     }
   }
 
   /** Repeats a failed read. */
   retry(): void {
-    this.isReading = false;
-    if (this.#rows.length === 0) void this.toNewest();
-    else this.moved();
+    const repeat = this.#repeat;
+    this.#repeat = undefined;
+    if (repeat === undefined) this.#readNear();
+    else void repeat();
   }
 }

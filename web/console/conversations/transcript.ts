@@ -58,8 +58,8 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
     shown.current = scroll;
     const resized = new ResizeObserver((entries) => {
       // Only the messages changed: the user opened a collapsible, and wants to see that rather than the newest end.
-      if (entries.every(({ target }) => target !== scroller.current)) scroll.moved();
-      scroll.settle();
+      const isOfMessages = entries.every(({ target }) => target !== scroller.current);
+      if (!(isOfMessages && scroll.moved())) scroll.settle();
     });
     resized.observe(scroller.current);
     resized.observe(list);
@@ -79,7 +79,9 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
 
   const retry = () => {
     setFailure(undefined);
-    scroll.retry();
+    // The message that the address names does not exist: the others do.
+    if (failure?.error.status === 404) void scroll.toNewest();
+    else scroll.retry();
   };
   // Without the newest messages, the browser's own End would stop too early.
   const onKeyDown = (event: KeyboardEvent) => {
