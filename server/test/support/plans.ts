@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { readConfig } from '../../src/config.ts';
 import { databaseOf } from '../../src/store/open.ts';
+import { withStablePlan } from '../../src/store/sqlite/connection.ts';
 import { newMigratedUrl } from './harness.ts';
 
 /** Query plans, for tests that check which indexes a statement uses. */
@@ -38,7 +39,7 @@ async function createMigrated(engine: 'sqlite' | 'postgres') {
 /** The steps of SQLite's query plan. */
 export const planOf = (db: DatabaseSync, text: string): string[] =>
   db
-    .prepare(`EXPLAIN QUERY PLAN ${text}`)
+    .prepare(`EXPLAIN QUERY PLAN ${withStablePlan(text)}`)
     .all(...Array(text.split('?').length - 1).fill(null))
     .map(({ detail }) => String(detail));
 

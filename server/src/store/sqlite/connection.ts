@@ -23,8 +23,18 @@ const mappedBytesMax = 2 ** 31;
 /** For the part of the file that is not mapped: enough for the inner pages of the B-trees, so that only leaves are reread. */
 const readerCacheKibibytes = 32_768;
 
+/**
+ * The text that is prepared. SQLite plans a statement again at each execution if a parameter is its LIMIT, because the plan may
+ * depend on the value (https://sqlite.org/c3ref/prepare.html). A unary plus hides the parameter from the planner.
+ */
+export const withStablePlan = (sql: string): string => sql.replaceAll('LIMIT ?', 'LIMIT +?');
+
 /** A statement gets lists as JSON texts: see `Dialect.list`. */
 const inputs = (values: readonly Value[]) => values as SQLInputValue[];
+
+const returnArrays = (statement: StatementSync): void => statement.setReturnArrays(true);
+/** Node.js also returns the id of the last row of any table, and throws if it is no safe integer. Those of FTS5 are not. */
+const readBigInts = (statement: StatementSync): void => statement.setReadBigInts(true);
 
 /** A connection to the embedded file, with verified durability settings and prepared statements. */
 export class Connection {
@@ -34,7 +44,7 @@ export class Connection {
   readonly #statements = new Map<string, StatementSync>();
   /** Statements of `run`. */
   readonly #changing = new Map<string, StatementSync>();
-  /** Statements that return rows as arrays of values. */
+  /** Statements of `first`. */
   readonly #ordered = new Map<string, StatementSync>();
 
   /** Whether writes add outbox entries for the change feed. */
@@ -71,12 +81,17 @@ export class Connection {
     return Object.values(this.db.prepare(`PRAGMA ${text}`).get() ?? {})[0];
   }
 
-  #prepare(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.db.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
+  /** A statement of a map, which `configure` gets when it is new. */
+  #prepare(
+    sql: string,
+    statements = this.#statements,
+    configure: (statement: StatementSync) => void = () => undefined,
+  ): StatementSync {
+    const prepared = statements.get(sql);
+    if (prepared !== undefined) return prepared;
+    const statement = this.db.prepare(withStablePlan(sql));
+    configure(statement);
+    statements.set(sql, statement);
     return statement;
   }
 
@@ -90,25 +105,13 @@ export class Connection {
 
   /** The values of the first row, in the order of the columns: cheaper than an object. */
   first(sql: string, ...values: Value[]): unknown[] | undefined {
-    let statement = this.#ordered.get(sql);
-    if (statement === undefined) {
-      statement = this.db.prepare(sql);
-      statement.setReturnArrays(true);
-      this.#ordered.set(sql, statement);
-    }
+    const statement = this.#prepare(sql, this.#ordered, returnArrays);
     return statement.get(...inputs(values)) as unknown as unknown[] | undefined;
   }
 
   /** The number of rows changed. */
   run(sql: string, ...values: readonly Value[]): number {
-    let statement = this.#changing.get(sql);
-    if (statement === undefined) {
-      statement = this.db.prepare(sql);
-      // Node.js also returns the id of the last row of any table, and throws if it is no safe integer. Those of FTS5 are not.
-      statement.setReadBigInts(true);
-      this.#changing.set(sql, statement);
-    }
-    return Number(statement.run(...inputs(values)).changes);
+    return Number(this.#prepare(sql, this.#changing, readBigInts).run(...inputs(values)).changes);
   }
 
   /** All reads inside `read` see the same snapshot. */

@@ -66,9 +66,6 @@ function findConversation(hasFirst: boolean, hasUser: boolean): string {
     WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 ${hasUser ? 'AND c."user" = ?' : ''}`;
 }
 
-// The unary plus hides a bound LIMIT from the planner: SQLite would prepare the statement again for each bound value
-// (https://sqlite.org/c3ref/prepare.html).
-
 /**
  * The newest messages, or those before a position, joined into one text: returning one row per message costs twice as much.
  * Parameters: conversation_id[, created_at, sequence], count.
@@ -77,7 +74,7 @@ function joinMessages(hasFirst: boolean, page_order: PageOrder): string {
   const newest = `
     SELECT doc, created_at, sequence FROM messages
     WHERE conversation_id = ? ${hasFirst ? 'AND (created_at, sequence) < (?, ?)' : ''}
-    ORDER BY created_at DESC, sequence DESC LIMIT +?`;
+    ORDER BY created_at DESC, sequence DESC LIMIT ?`;
   const ordered = page_order === 'newest_first' ? newest : `SELECT doc FROM (${newest}) ORDER BY created_at, sequence`;
   return `
     SELECT COUNT(*) AS count, CAST(group_concat(doc, '${messageSeparator}') AS BLOB) AS docs FROM (${ordered})`;
@@ -93,7 +90,7 @@ function findPositions(hasFirst: boolean): Statement<MessagePosition> {
     SELECT id, bytes, created_at, sequence FROM (
       SELECT conversation_id, id, octet_length(doc) AS bytes, created_at, sequence FROM messages
       WHERE ${hasFirst ? '(conversation_id, created_at, sequence) < (?, ?, ?)' : 'conversation_id <= ?'}
-      ORDER BY conversation_id DESC, created_at DESC, sequence DESC LIMIT +?
+      ORDER BY conversation_id DESC, created_at DESC, sequence DESC LIMIT ?
     ) WHERE conversation_id = ?`;
 }
 
