@@ -8,6 +8,7 @@ import { measureEdits } from './goals/edits.ts';
 import { measureFactor } from './goals/factor.ts';
 import { measureImport } from './goals/imports.ts';
 import { measureIndexLag } from './goals/index-lag.ts';
+import { measureLists } from './goals/lists.ts';
 import { measureMemory } from './goals/memory.ts';
 import { measurePages } from './goals/pages.ts';
 import { measurePeers } from './goals/peers.ts';
@@ -27,6 +28,7 @@ import { rowOf, tableOf } from './support/table.ts';
 
 const measurements: readonly Measurement[] = [
   { goals: [1, 2, 3, 38, 39], measure: measurePages },
+  { goals: [40], measure: measureLists },
   { goals: [14, 15, 16, 17, 20, 21], measure: measureWorkers },
   { goals: [9, 19], measure: measureReadsDuringEdits },
   { goals: [12], measure: measureMemory },
