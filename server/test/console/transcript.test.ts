@@ -38,9 +38,13 @@ describe('a transcript in the console', () => {
   );
   const idAt = (n: number): string => messages[n]?.id ?? '';
   const short = randomUUID();
-  /** Lower than the console expects. */
+  /** Lower than the console expects. Every second answer failed: more than one page of a search. */
   const shortMessages = Array.from({ length: 300 }, (_, n) =>
-    message(short, start + n, { query: `Question ${n}`, answer: '' }),
+    message(short, start + n, {
+      query: `Question ${n}`,
+      answer: '',
+      ...(n % 2 === 0 && { status: 'error', error: 'no answer' }),
+    }),
   );
   const shortIdAt = (n: number): string => shortMessages[n]?.id ?? '';
   let service: Service;
@@ -58,6 +62,7 @@ describe('a transcript in the console', () => {
       { record: 'conversation', id: short, app_id: ids.app, user: 'reader', name: 'A short story', created_at: start },
       ...shortMessages,
     ]);
+    await service.index();
     tab = await openConsole(browser, service.base, admin);
     await tab.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   });
@@ -124,6 +129,13 @@ describe('a transcript in the console', () => {
     await until(() => page.evaluate<boolean>("document.querySelector('.scroller').scrollHeight < 200_000"));
     assert.deepEqual(await page.evaluate(currentMessage), before);
     await page.unroute(/newer=99/);
+  });
+
+  it('goes to the next bad answer, also if there are hundreds of newer ones', async () => {
+    const { page } = await open(`${short}/${shortIdAt(10)}`);
+    await isAt(page, 10);
+    await pressShortcut(page, 'n');
+    await isAt(page, 12);
   });
 
   it('goes to the message that was asked for last, although another is read later', async () => {

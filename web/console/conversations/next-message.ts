@@ -1,5 +1,5 @@
-import type { CursorPage } from '../hooks/requests.ts';
-import { pathOf, request } from '../state/api.ts';
+import { readPages } from '../hooks/requests.ts';
+import { pathOf } from '../state/api.ts';
 import { limits } from '../state/server-rules.ts';
 import type { Message, SearchHit } from '../state/types.ts';
 import type { Scroll } from './transcript-scroll.ts';
@@ -52,10 +52,12 @@ export async function findNext(
 ): Promise<string | undefined> {
   const from = messageAt(scroll, message_id);
   const query = { app_id, conversation_id, ...filters[kind], limit: limits.listRowsMax };
-  const { body } = await request<CursorPage<SearchHit>>(pathOf(['admin', 'search'], query));
-  const hits = body.data.toReversed();
+  /** Oldest first. The search has pages that only go back in time, so the next hit is on the last one. */
+  const hitsFrom = async (from: number | undefined) =>
+    (await readPages<SearchHit>(pathOf(['admin', 'search'], { ...query, from }))).toReversed();
+  const hits = await hitsFrom(from?.created_at);
   const at = hits.findLastIndex(({ message_id }) => message_id === from?.id);
   const next =
     at >= 0 ? hits[at + 1] : hits.find(({ created_at }) => from === undefined || created_at > from.created_at);
-  return (next ?? hits[0])?.message_id;
+  return (next ?? (await hitsFrom(undefined))[0])?.message_id;
 }

@@ -104,17 +104,20 @@ const none: readonly never[] = [];
 
 /** Reads a list to its end, for lists that are only useful as a whole. */
 export function useAll<T>(path: string): All<T> {
-  const { body, error, reload } = useReading(path, (signal) => readPages<T>(path, signal));
+  const { body, error, reload } = useReading(path, (signal) =>
+    readPages<T>(`${path}?limit=${limits.listRowsMax}`, signal),
+  );
   const isLoading = body === undefined && error === undefined;
   return { rows: body ?? none, hasMore: false, isLoading, error, more: reload, reload };
 }
 
-async function readPages<T>(path: string, signal: AbortSignal): Promise<T[]> {
+/** All pages of a list whose path has a limit. */
+export async function readPages<T>(path: string, signal?: AbortSignal): Promise<T[]> {
   const rows: T[] = [];
   let cursor: string | null = null;
   do {
-    const page = withCursor(`${path}?limit=${limits.listRowsMax}`, cursor);
-    const { body }: { body: CursorPage<T> } = await request(page, { signal });
+    const options = signal && { signal };
+    const { body }: { body: CursorPage<T> } = await request(withCursor(path, cursor), options);
     rows.push(...body.data);
     cursor = body.next_cursor;
   } while (cursor !== null);
