@@ -1,22 +1,22 @@
-import { appSecret, dataset_id, knowledgeSecret } from '../support/data.ts';
+import { dataset_id, knowledgeSecret } from '../support/data.ts';
 import { embeddedDatabase, shape } from '../support/embedded.ts';
-import { compareRates, get, rateOf, requestEach } from '../support/reads.ts';
+import { authorization, compareRates, get, rateOf, requestEach } from '../support/reads.ts';
 import type { Bench, Result } from '../support/result.ts';
 import { startBare, startOurs } from '../support/servers.ts';
 
-const authorized = (secret: string): string => `Authorization: Bearer ${secret}\r\n`;
+const knowledgeAuthorization = `Authorization: Bearer ${knowledgeSecret}\r\n`;
 
 const lists = [
   {
     what: 'GET /conversations, embedded engine, one user after another',
     requests: Array.from({ length: shape.conversations }, (_, n) =>
-      get(`/v1/conversations?user=user-${n}`, authorized(appSecret)),
+      get(`/v1/conversations?user=user-${n}`, authorization),
     ),
     target: { min: 0.25 },
   },
   {
     what: 'GET /datasets/{dataset_id}/documents, embedded engine',
-    requests: [get(`/v1/datasets/${dataset_id}/documents`, authorized(knowledgeSecret))],
+    requests: [get(`/v1/datasets/${dataset_id}/documents`, knowledgeAuthorization)],
     target: { min: 0.15 },
   },
 ];

@@ -138,6 +138,15 @@ describe('a transcript in the console', () => {
     await isAt(page, 12);
   });
 
+  it('goes to a message after an error, when the user tries again', async () => {
+    const { page } = await open(`${long}/${idAt(700)}`);
+    await isAt(page, 700);
+    await page.route(new RegExp(`message_id=${idAt(300)}`), (route) => route.abort(), { times: 1 });
+    await page.goto(`/console#/conversations/${ids.app}/${long}/${idAt(300)}`);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await isAt(page, 300);
+  });
+
   it('goes to the message that was asked for last, although another is read later', async () => {
     const { page } = await open(`${long}/${idAt(700)}`);
     await isAt(page, 700);

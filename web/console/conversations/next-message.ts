@@ -52,7 +52,7 @@ export async function findNext(
 ): Promise<string | undefined> {
   const from = messageAt(scroll, message_id);
   const query = { app_id, conversation_id, ...filters[kind], limit: limits.listRowsMax };
-  /** Oldest first. The search has pages that only go back in time, so the next hit is on the last one. */
+  /** Oldest first. Pages of a search only go back in time, so the next hit is on the last page. */
   const hitsFrom = async (from: number | undefined) =>
     (await readPages<SearchHit>(pathOf(['admin', 'search'], { ...query, from }))).toReversed();
   const hits = await hitsFrom(from?.created_at);

@@ -275,7 +275,7 @@ export class Scroll {
       show(loaded);
       this.#draw();
     } catch (error) {
-      // If it is shown, `isReading` stays set: a failed read is repeated only when the user asks for it.
+      // If the user still waits for it, `isReading` stays set: a failed read is repeated only when the user asks for it.
       history.isReading = history === (this.#next ?? this.history);
       if (!history.isReading) return;
       this.#repeat = () => {

@@ -79,7 +79,7 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
 
   const retry = () => {
     setFailure(undefined);
-    // The message that the address names does not exist: the others do.
+    // The message that the address names does not exist, but the conversation does.
     if (failure?.error.status === 404) void scroll.toNewest();
     else scroll.retry();
   };

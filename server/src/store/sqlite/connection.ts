@@ -81,7 +81,7 @@ export class Connection {
     return Object.values(this.db.prepare(`PRAGMA ${text}`).get() ?? {})[0];
   }
 
-  /** A statement of a map, which `configure` gets when it is new. */
+  /** Returns the statement from a map. A new one is prepared and configured first. */
   #prepare(
     sql: string,
     statements = this.#statements,
