@@ -221,9 +221,9 @@ export const limits = {
 
   /** Time spent on requests in one tick of the event loop; further requests are queued. */
   tickMillisMax: 20,
-  /** A request queued for longer is rejected, if at least `overloadRequestsMin` requests were queued or in flight before it. */
+  /** A request queued for longer is rejected, if it has also waited for at least `queueTicksMin` ticks. */
   queueMillisMax: 250,
-  overloadRequestsMin: 16,
+  queueTicksMin: 8,
   /** Total size of responses that clients have not read yet. */
   unreadBytesMax: 268_435_456,
   connectionsMax: 10_000,

@@ -56,7 +56,6 @@ describe('a log that no one reads', () => {
       const requests = Math.ceil((limits.logBufferBytesMax + 500_000) / lineBytesMin);
       let left = requests;
       const request = `GET /v1/nothing HTTP/1.1\r\nHost: test\r\nX-Request-Id: ${'r'.repeat(128)}\r\n\r\n`;
-      // Fewer than `limits.overloadRequestsMin`: on a busy machine the gate would reject some.
       await withClients(port, 10, (clients) =>
         Promise.all(
           clients.map(async (client) => {

@@ -15,8 +15,8 @@ type QueuedRequest = {
   request: IncomingMessage;
   response: ServerResponse;
   queuedAt: number;
-  /** Whether so many requests were before it that it may be rejected. */
-  isBehindMany: boolean;
+  /** The number of ticks before it was queued. */
+  tick: number;
 };
 
 /** Monitoring requests these paths, and needs them most when the service is overloaded. */
@@ -54,8 +54,8 @@ export function isRejected(request: IncomingMessage): boolean {
  * responses in time, and memory stays bounded:
  *
  * - In one tick of the event loop, requests are handled for a short time only. The others wait in a queue, and are
- *   rejected after waiting too long behind many others: if there are few, the machine or one request was slow, not the
- *   load too high. Their connections wait too, so the length of a tick does not depend on the number of
+ *   rejected after waiting too long, through several ticks: if there were few, the machine or one request was slow, not
+ *   the load too high. Their connections wait too, so the length of a tick does not depend on the number of
  *   clients. Otherwise Node would accept requests for seconds, and results from the database would have to wait.
  * - The number of requests in flight is limited.
  * - The memory of responses that wait for slow readers is limited. Beyond the limit the slowest reader is disconnected.
@@ -75,6 +75,7 @@ class Gate {
   readonly #onPrefinish: (this: WatchedResponse) => void;
   readonly #onClose: (this: WatchedResponse) => void;
   #tickStart: number | undefined;
+  #tick = 0;
   readonly #inFlight: SharedSum;
   #rejections = 0;
   /** Requests that the gate itself responded to since the last log line, and the last of them. */
@@ -103,8 +104,7 @@ class Gate {
       this.#inFlight.add(1);
       this.#pass(request, response);
     } else {
-      const isBehindMany = this.#queue.length + this.#inFlight.total >= limits.overloadRequestsMin;
-      this.#queue.push({ request, response, queuedAt: this.#now(), isBehindMany });
+      this.#queue.push({ request, response, queuedAt: this.#now(), tick: this.#tick });
     }
   };
 
@@ -126,15 +126,16 @@ class Gate {
   /** Runs after all requests that have arrived were read. Then it handles queued requests. */
   readonly #endTick = (): void => {
     this.#tickStart = undefined;
+    this.#tick += 1;
     if (this.#queue.length === 0) return;
     const start = this.#now();
     this.#tickStart = start;
     setImmediate(this.#endTick);
     let index = 0;
     for (let now = start; index < this.#queue.length && now - start < limits.tickMillisMax; now = this.#now()) {
-      const { request, response, queuedAt, isBehindMany } = this.#queue[index++] as QueuedRequest;
+      const { request, response, queuedAt, tick } = this.#queue[index++] as QueuedRequest;
       if (response.closed) continue;
-      const isLate = isBehindMany && now - queuedAt >= limits.queueMillisMax;
+      const isLate = this.#tick - tick >= limits.queueTicksMin && now - queuedAt >= limits.queueMillisMax;
       if (!isLate && this.#enter()) this.#pass(request, response);
       else this.#reject(request, response);
     }
