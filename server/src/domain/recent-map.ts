@@ -1,18 +1,18 @@
 /** A map of the entries that were set last: at least `min` of them, at most twice as many. `set` evicts older ones. */
-export class RecentMap<V> {
+export class RecentMap<K, V> {
   readonly #min: number;
-  #newer = new Map<string, V>();
-  #older = new Map<string, V>();
+  #newer = new Map<K, V>();
+  #older = new Map<K, V>();
 
   constructor(min: number) {
     this.#min = min;
   }
 
-  get(key: string): V | undefined {
+  get(key: K): V | undefined {
     return this.#newer.get(key) ?? this.#older.get(key);
   }
 
-  set(key: string, value: V): void {
+  set(key: K, value: V): void {
     if (this.#newer.size >= this.#min) {
       this.#older = this.#newer;
       this.#newer = new Map();
@@ -20,7 +20,7 @@ export class RecentMap<V> {
     this.#newer.set(key, value);
   }
 
-  delete(key: string): void {
+  delete(key: K): void {
     this.#newer.delete(key);
     this.#older.delete(key);
   }

@@ -13,7 +13,7 @@ type CachedKey = { lookup: KeyLookup; dataVersion: number | undefined; changes: 
  * until a thread of this process changes keys.
  */
 export class KeyCache {
-  readonly #entries = new RecentMap<CachedKey>(limits.cachedKeysMin);
+  readonly #entries = new RecentMap<string, CachedKey>(limits.cachedKeysMin);
   /** Counts the changes by all threads of this process. */
   readonly #changes: Int32Array<SharedArrayBuffer>;
 

@@ -18,11 +18,11 @@ const setTwice = (cache: PageCache, key: string, value: MessagePage) => {
 };
 
 describe('the page cache', () => {
-  it('caches a page that is requested again soon, and only the tag of one that is requested once', () => {
+  it('caches a page that is requested again soon, and nothing of one that is requested once', () => {
     const cache = new PageCache(1600);
     cache.set('a', page(100), 1);
     assert.equal(cache.get('a'), undefined);
-    assert.deepEqual(cache.current('a', 1), { tag: 'v.20n', docs: undefined });
+    assert.equal(cache.current('a', 1), undefined);
     cache.set('a', page(100), 1);
     assert.equal(cache.get('a')?.docs.length, 100);
     assert.equal(cache.current('a', 1)?.docs?.length, 100);
@@ -39,9 +39,9 @@ describe('the page cache', () => {
   });
 
   it('remembers as many requests as it has room for pages', () => {
-    const cache = new PageCache(4_000 * 32_768);
+    const cache = new PageCache(4_000 * 65_536);
     cache.set('a', page(100), 1);
-    for (let at = 0; at < 3_000; at += 1) cache.set(`other ${at}`, page(100), 1);
+    for (let at = 0; at < 3_999; at += 1) cache.set(`other ${at}`, page(100), 1);
     cache.set('a', page(100), 1);
     assert.ok(cache.get('a'));
   });
@@ -93,6 +93,16 @@ describe('the page cache', () => {
     for (let at = 0; at < 1000; at += 1) cache.set('same', page(100, `${at}`), at);
     assert.equal(cache.get('same')?.version, '999');
     assert.ok(cache.get('cached'));
+  });
+
+  it('caches only the tag of a page that is too large, or that the client has', () => {
+    const cache = new PageCache(1600);
+    const tag = { tag: 'v.20n', docs: undefined };
+    setTwice(cache, 'large', page(101));
+    assert.deepEqual(cache.current('large', 1), tag);
+    cache.set('unread', page(100), 1);
+    cache.set('unread', tag, 1);
+    assert.deepEqual(cache.current('unread', 1), tag);
   });
 
   it('does not cache a page that would evict too many, and drops the page that it replaces', () => {

@@ -1,4 +1,5 @@
 import { RecentMap } from '../recent-map.ts';
+import { RecentTexts } from '../recent-texts.ts';
 
 /** A rendered page, and the version of its conversation that it shows. */
 export type MessagePage = {
@@ -23,30 +24,32 @@ export type PageTag = { tag: string; docs: undefined };
 const pageShareMax = 1 / 16;
 /** Number of entries that consist of a tag only. */
 const tagsMin = 10_000;
-/** A page counts as requested again if at most as many pages were read in between as fit into the cache, within these bounds. */
-const repeatReads = { min: 2_000, max: tagsMin };
-const typicalPageBytes = 32_768;
+/** A page counts as requested again if no more pages were read in between than about fit into the cache, within these bounds. */
+const repeatReads = { min: 1_000, max: 10_000 };
+const typicalPageBytes = 65_536;
 
-type CachedPage = { page: MessagePage; dataVersion: number | undefined };
-type CachedTag = { page: PageTag; dataVersion: number | undefined; read: number };
+/** `isUsed`: whether a caller has got the page, and may still be sending it. */
+type CachedPage = { page: MessagePage; dataVersion: number | undefined; isUsed: boolean };
+type CachedTag = { page: PageTag; dataVersion: number | undefined };
 
 /**
  * Recently read pages, bounded in bytes. A stale page is never served: `current` compares the data version at which the
  * page was read, and a caller of `get` queries the store for the conversation's version. A page is cached only when it is
- * requested a second time, so that reading through a long history evicts nothing. The first time only its tag is cached.
+ * requested a second time, so that reading through a long history evicts nothing. If it is too large then, or was not read
+ * because the client has it, only its tag is cached.
  */
 export class PageCache {
   readonly #bytesMax: number;
-  readonly #repeatReadsMax: number;
   readonly #pages = new Map<string, CachedPage>();
-  readonly #tags = new RecentMap<CachedTag>(tagsMin);
+  readonly #tags = new RecentMap<string, CachedTag>(tagsMin);
+  readonly #requested: RecentTexts;
   #bytes = 0;
-  #reads = 0;
 
   /** With 0 bytes only tags are cached. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
-    this.#repeatReadsMax = Math.min(Math.max(bytesMax / typicalPageBytes, repeatReads.min), repeatReads.max);
+    const reads = Math.min(Math.max(bytesMax / typicalPageBytes, repeatReads.min), repeatReads.max);
+    this.#requested = new RecentTexts(reads);
   }
 
   /** The page, or only its tag, if the database has not changed since it was read. */
@@ -71,18 +74,16 @@ export class PageCache {
       entry.dataVersion = dataVersion;
       return;
     }
-    this.#reads += 1;
-    const cachedTag = this.#tags.get(key);
-    const isRepeat =
-      entry !== undefined || (cachedTag !== undefined && this.#reads - cachedTag.read <= this.#repeatReadsMax);
+    const isRepeat = this.#requested.add(key) || entry !== undefined;
+    if (!isRepeat) return;
     if (entry !== undefined) this.#remove(key);
-    if (page.docs === undefined || !isRepeat || page.docs.length > this.#bytesMax * pageShareMax) {
-      this.#tags.set(key, { page: { tag: page.tag, docs: undefined }, dataVersion, read: this.#reads });
+    if (page.docs === undefined || page.docs.length > this.#bytesMax * pageShareMax) {
+      this.#tags.set(key, { page: { tag: page.tag, docs: undefined }, dataVersion });
       return;
     }
     this.#tags.delete(key);
     const joined = inOneBuffer(page);
-    this.#pages.set(key, { page: joined, dataVersion });
+    this.#pages.set(key, { page: joined, dataVersion, isUsed: false });
     this.#bytes += joined.docs.length;
     for (const oldest of this.#pages.keys()) {
       if (this.#bytes <= this.#bytesMax) return;
@@ -94,12 +95,16 @@ export class PageCache {
   #use(key: string, entry: CachedPage): MessagePage {
     this.#pages.delete(key);
     this.#pages.set(key, entry);
+    entry.isUsed = true;
     return entry.page;
   }
 
   #remove(key: string): void {
-    this.#bytes -= this.#pages.get(key)?.page.docs.length ?? 0;
+    const entry = this.#pages.get(key);
+    if (entry === undefined) return;
     this.#pages.delete(key);
+    this.#bytes -= entry.page.docs.length;
+    if (!entry.isUsed) free(entry.page.docs);
   }
 }
 
@@ -113,3 +118,11 @@ function inOneBuffer(page: MessagePage): MessagePage {
 }
 
 const encoder = new TextEncoder();
+
+/**
+ * Releases memory immediately. Otherwise pages that are read once make the garbage collector scan the whole heap every few
+ * hundred requests, which costs as much as reading them.
+ */
+export function free({ buffer }: Uint8Array): void {
+  (buffer as ArrayBuffer).transfer(0);
+}

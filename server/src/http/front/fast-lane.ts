@@ -13,7 +13,9 @@ import {
   type PageRequest,
   pageRequest,
 } from '../../domain/messages/list-messages.ts';
+import { free } from '../../domain/messages/page-cache.ts';
 import { RecentMap } from '../../domain/recent-map.ts';
+import { RecentTexts } from '../../domain/recent-texts.ts';
 import { bearerDigest } from '../auth/bearer.ts';
 import { type RequestSummary, safeRequestId } from '../observe/observe.ts';
 import { readLargePage } from '../operations/large-page.ts';
@@ -63,7 +65,7 @@ type WatchedResponse = ServerResponse & { [summary]?: RequestSummary | undefined
 const prefix = `${messagesPath}?`;
 /** Characters that end a query string, or that it may not contain. */
 const unusual = /[#;\x00-\x20\x7f-\uffff]/;
-/** Number of parsed queries in the cache. */
+/** Number of parsed queries in the cache. A query is cached when its URL comes a second time. */
 const queriesMin = 2_000;
 /** Longer URLs are not cached: clients, even without a key, could fill the memory with them. */
 const cachedUrlUnitsMax = 500;
@@ -84,7 +86,8 @@ class FastLane {
   readonly #framework: Handler;
   readonly #connections: Connections;
   readonly #dependencies: Dependencies;
-  readonly #queries = new RecentMap<ParsedQuery>(queriesMin);
+  readonly #urls = new RecentTexts(queriesMin);
+  readonly #queries = new RecentMap<string, ParsedQuery>(queriesMin);
   readonly #validate = validatorCompiler({
     schema: MessageQuery,
     httpPart: 'querystring',
@@ -236,7 +239,7 @@ class FastLane {
       next: undefined,
       link: '',
     };
-    if (url.length <= cachedUrlUnitsMax) this.#queries.set(url, query);
+    if (url.length <= cachedUrlUnitsMax && this.#urls.add(url)) this.#queries.set(url, query);
     return query;
   }
 }
@@ -277,12 +280,4 @@ function sendPage(plain: PlainRequest, foundPage: Page): void {
   response.write(page.head, 'latin1');
   response.write(page.docs);
   response.end(page.tail, 'latin1');
-}
-
-/**
- * Releases memory immediately. Otherwise pages that are read once make the garbage collector scan the whole heap every few
- * hundred requests, which costs as much as reading them.
- */
-function free({ buffer }: Uint8Array): void {
-  (buffer as ArrayBuffer).transfer(0);
 }

@@ -1,4 +1,5 @@
 import { limits } from '../../contract/limits.ts';
+import { hashOf } from '../../domain/text-hash.ts';
 import type { Engine, SearchTable } from '../engine.ts';
 import type { Statement } from '../statement.ts';
 
@@ -6,12 +7,6 @@ type Token = { term: string; doc: number };
 
 /** The number and the sum of the hashes of tokens: equal for equal sets. */
 export type Digest = { count: number; sum: number };
-
-function hashOf(token: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < token.length; at += 1) hash = Math.imul(hash ^ token.charCodeAt(at), 0x01000193);
-  return hash >>> 0;
-}
 
 export function digestOf(tokens: ReadonlySet<string>): Digest {
   let sum = 0;
