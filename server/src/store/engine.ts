@@ -248,10 +248,10 @@ export type SearchDialect = {
   /** A condition: the row has tokens. */
   isIndexed: Record<SearchTable, string>;
   /**
-   * A statement for the words with a beginning, for an engine that collects all of their rows before it returns the first.
-   * Parameters: the beginning five times, a count.
+   * The words with a beginning, for an engine that collects all of their rows before it returns the first. Undefined if there are
+   * more than `max`.
    */
-  wordsWith?: Record<SearchTable, string>;
+  wordsWith?(read: Reader, table: SearchTable, start: string, max: number): Promise<string[] | undefined>;
   /** An expression: the tokens of a row as a list; null if only `tokenList` has them. */
   tokensOfEntry: string;
   /** The tables with all tokens (`term`) of all positions (`doc`), in the order of tokens. */

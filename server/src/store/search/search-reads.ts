@@ -91,20 +91,14 @@ export class SqlSearchReads implements SearchReads {
       const expanded: QueryToken[] = [];
       for (const queryToken of list) {
         const { token, isPrefix } = queryToken;
-        const words = isPrefix ? await this.#wordsWith(wordsWith[table], token) : [token];
-        const isMany = words.length > wordsMax;
-        if (isMany) isSlow = true;
-        expanded.push(...(isMany ? [queryToken] : words.map((word) => ({ token: word, isPrefix: false }))));
+        const words = isPrefix ? await wordsWith(this.#read, table, token, wordsMax) : [token];
+        if (words === undefined) isSlow = true;
+        expanded.push(...(words?.map((word) => ({ token: word, isPrefix: false })) ?? [queryToken]));
       }
       if (expanded.length === 0) return undefined;
       tokens.push(expanded);
     }
     return { query: { ...query, tokens }, isSlow };
-  }
-
-  async #wordsWith(statement: Statement<{ term: string }>, start: string): Promise<string[]> {
-    const rows = await this.#read(statement, start, start, start, start, start, wordsMax + 1);
-    return rows.map(({ term }) => term);
   }
 
   async readMessages(hits: readonly IndexHit[]): Promise<(MessageHit | undefined)[]> {

@@ -2,18 +2,9 @@ import type { PageOrder } from '../../contract/message.ts';
 import { type MessagePosition, messageSeparator } from '../../domain/store/store.ts';
 import type { Dialect, SearchDialect } from '../engine.ts';
 import type { Statement } from '../statement.ts';
+import { wordsWith } from './words.ts';
 
 /** SQL for the embedded engine only. Parameters are positional. */
-
-/** Each word is found by a seek behind the one before it: no longer word sorts before it followed by char(1). */
-const wordsWith = (list: string): string => `
-  WITH RECURSIVE words (term) AS (
-    SELECT (SELECT term FROM ${list} WHERE term >= ? LIMIT 1)
-    UNION ALL
-    SELECT (SELECT term FROM ${list} WHERE term >= words.term || char(1) LIMIT 1)
-    FROM words WHERE substr(words.term, 1, length(?)) = CAST(? AS TEXT)
-  )
-  SELECT term FROM words WHERE substr(term, 1, length(?)) = CAST(? AS TEXT) LIMIT ?`;
 
 const tokenList = { search_messages: 'search_message_tokens_list', search_chunks: 'search_chunk_tokens_list' };
 
@@ -26,10 +17,7 @@ const search: SearchDialect = {
   position: 't.rowid',
   matches: { search_messages: 'search_message_tokens MATCH ?', search_chunks: 'search_chunk_tokens MATCH ?' },
   isIndexed: { search_messages: 's.filter_terms IS NOT NULL', search_chunks: 'true' },
-  wordsWith: {
-    search_messages: wordsWith(tokenList.search_messages),
-    search_chunks: wordsWith(tokenList.search_chunks),
-  },
+  wordsWith,
   tokensOfEntry: 'NULL',
   tokenList,
   queryOf: (tokens) =>

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { createSearchTables } from '../../src/store/schema/create-search-tables.ts';
+import { wordsWith } from '../../src/store/sqlite/words.ts';
+import type { Statement } from '../../src/store/statement.ts';
+import { shortOrLong } from '../support/long.ts';
+
+type Row = { position: number; tokens: string };
+
+/** Words that share beginnings, of one to four bytes for each character. */
+const wordOf = fc.oneof(
+  fc.stringMatching(/^[ab1]{1,6}$/),
+  fc.constantFrom('a', 'ab', 'é', 'éa', '猫', '猫犬', '🙂', '🙂a', '\u{e000}p40', `x${'y'.repeat(300)}`),
+);
+/** In so many rows that its list of rows fills several pages. */
+const frequent = ['a', 'aba', '猫'];
+const rowsOfFrequent = 3_000;
+
+function createIndex(batches: readonly (readonly string[])[], hasFrequent: boolean): { db: DatabaseSync; rows: Row[] } {
+  const db = new DatabaseSync(':memory:');
+  for (const statement of createSearchTables.sqlite) db.exec(statement);
+  // Batches stay segments of their own until there are many of them.
+  const insert = db.prepare('INSERT INTO search_message_tokens (rowid, tokens) VALUES (?, ?)');
+  const rows: Row[] = [];
+  for (const batch of [...(hasFrequent ? [Array(rowsOfFrequent).fill(frequent.join(' '))] : []), ...batches]) {
+    db.exec('BEGIN');
+    for (const tokens of batch) {
+      // Positions are far apart, as times are.
+      rows.push({ position: rows.length * 1_000_003, tokens });
+      insert.run(rows.at(-1)?.position ?? 0, tokens);
+    }
+    db.exec('COMMIT');
+  }
+  return { db, rows };
+}
+
+it('words with a beginning: those that the rows of the index have, also after some were removed', async () => {
+  const tokens = fc.array(wordOf, { minLength: 1, maxLength: 12 }).map((words) => words.join(' '));
+  const batches = fc.array(fc.array(tokens, { minLength: 1, maxLength: 40 }), { minLength: 1, maxLength: 6 });
+  const starts = fc.array(fc.oneof(wordOf, fc.constantFrom('b', 'z', 'x', '1a')), { minLength: 1, maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(batches, fc.boolean(), starts, fc.integer({ min: 1, max: 5 }), async (texts, some, asked, nth) => {
+      const { db, rows } = createIndex(texts, some);
+      const remove = db.prepare(
+        `INSERT INTO search_message_tokens (search_message_tokens, rowid, tokens) VALUES ('delete', ?, ?)`,
+      );
+      const [kept, removed] = [rows.filter((_, at) => at % nth !== 1), rows.filter((_, at) => at % nth === 1)];
+      for (const { position, tokens } of removed) remove.run(position, tokens);
+      const words = new Set(kept.flatMap((row) => row.tokens.split(' ')));
+      const read = async <R extends object>(statement: Statement<R>, ...values: unknown[]) =>
+        db.prepare(statement).all(...(values as never[])) as R[];
+      for (const start of asked) {
+        const expected = [...words].filter((word) => word.startsWith(start));
+        const found = await wordsWith(read, 'search_messages', start, 100);
+        assert.deepEqual(found?.toSorted(), expected.length > 100 ? undefined : expected.toSorted(), start);
+      }
+      db.close();
+    }),
+    { numRuns: shortOrLong(20, 500) },
+  );
+});
