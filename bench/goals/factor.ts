@@ -11,32 +11,40 @@ import { type Server, script, startOurs, startServer } from '../support/servers.
 /** The conversations that are read from both servers; the embedded database has more. */
 const sharedShape: Shape = { ...shape, conversations: 500 };
 
-/** Goal 13: how many times more pages per second than the straightforward design. */
+/** Goals 13 and 41: the straightforward design of the same pages, and the limit of pages that are read for each request. */
 export async function measureFactor(bench: Bench): Promise<Result[]> {
-  const { folder, pairs, log } = bench;
-  const ours = await startOurs(folder, await embeddedDatabase(bench));
-  log('filling the tables of the straightforward design');
-  const path = join(folder, 'straightforward.db');
-  fillStraightforward(path, hash('sha256', appSecret), chat(sharedShape));
-  const theirs = await startServer(folder, [script('bare/straightforward.ts'), path]);
+  const { folder, isSelected, log } = bench;
+  const database = await embeddedDatabase(bench);
+  const ours = await startOurs(folder, database);
+  const results: Result[] = [];
+  if (isSelected(13)) {
+    log('filling the tables of the straightforward design');
+    const path = join(folder, 'straightforward.db');
+    fillStraightforward(path, hash('sha256', appSecret), chat(sharedShape));
+    const theirs = await startServer(folder, [script('bare/straightforward.ts'), path]);
+    const against = 'the straightforward design: rows joined with their parts, JSON.stringify';
+    results.push({ ...(await comparePages(ours, theirs, sharedShape, bench)), goal: 13, against });
+  }
+  if (isSelected(41)) {
+    const theirs = await startServer(folder, [script('bare/bare-pages.ts'), database.replace('sqlite:', '')]);
+    const against =
+      'bare node:http that reads each page from the same file by the same statements, and does nothing else';
+    results.push({ ...(await comparePages(ours, theirs, shape, bench)), goal: 41, against });
+  }
+  return results;
+}
+
+async function comparePages(ours: Server, theirs: Server, ofPages: Shape, { pairs, log }: Bench) {
   deepEqual(await pageOf(theirs), await pageOf(ours));
   log('the same pages from both servers');
-  const next = randomPages(sharedShape);
+  const next = randomPages(ofPages);
   const measurements = await compareRates(
     () => rateOf(ours, next),
     () => rateOf(theirs, next),
     pairs,
   );
-  return [
-    {
-      ...measurements,
-      goal: 13,
-      what: 'GET /messages, embedded engine, uncached pages',
-      against: 'the straightforward design: rows joined with their parts, JSON.stringify',
-      unit: 'requests/s',
-      target: undefined,
-    },
-  ];
+  const what = 'GET /messages, embedded engine, uncached pages';
+  return { ...measurements, what, unit: 'requests/s', target: undefined };
 }
 
 /** One page, to check that both servers return the same. */

@@ -5,7 +5,7 @@ import type { SearchedField } from '../words/search-document.ts';
 import { type PhraseComparer, phraseComparer, type SearchWords } from '../words/search-query.ts';
 
 /** Texts that are read at once. */
-const readMax = 10;
+const readMax = 25;
 
 /** Candidates from the index, and their texts. */
 export type Candidates<Entry, Hit> = {
