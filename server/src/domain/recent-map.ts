@@ -1,27 +1,33 @@
+import type { TextKey } from './text-key.ts';
+
+type Entry<V> = { text: string; value: V };
+
 /** A map of the entries that were set last: at least `min` of them, at most twice as many. `set` evicts older ones. */
-export class RecentMap<K, V> {
+export class RecentMap<V> {
   readonly #min: number;
-  #newer = new Map<K, V>();
-  #older = new Map<K, V>();
+  #newer = new Map<number, Entry<V>>();
+  #older = new Map<number, Entry<V>>();
 
   constructor(min: number) {
     this.#min = min;
   }
 
-  get(key: K): V | undefined {
-    return this.#newer.get(key) ?? this.#older.get(key);
+  get({ text, hash }: TextKey): V | undefined {
+    const entry = this.#newer.get(hash) ?? this.#older.get(hash);
+    return entry?.text === text ? entry.value : undefined;
   }
 
-  set(key: K, value: V): void {
+  /** Also evicts an entry whose key has the same hash. */
+  set({ text, hash }: TextKey, value: V): void {
     if (this.#newer.size >= this.#min) {
       this.#older = this.#newer;
       this.#newer = new Map();
     }
-    this.#newer.set(key, value);
+    this.#newer.set(hash, { text, value });
   }
 
-  delete(key: K): void {
-    this.#newer.delete(key);
-    this.#older.delete(key);
+  delete({ hash }: TextKey): void {
+    this.#newer.delete(hash);
+    this.#older.delete(hash);
   }
 }

@@ -1,6 +1,7 @@
 import { limits } from '../contract/limits.ts';
 import { RecentMap } from '../domain/recent-map.ts';
 import type { KeyLookup, StoredKey } from '../domain/store/store.ts';
+import { textKey } from '../domain/text-key.ts';
 
 /** Lifetime of an entry without a data version. A revocation by another instance must take effect within 5 seconds. */
 const millisMax = 4_000;
@@ -13,7 +14,7 @@ type CachedKey = { lookup: KeyLookup; dataVersion: number | undefined; changes: 
  * until a thread of this process changes keys.
  */
 export class KeyCache {
-  readonly #entries = new RecentMap<string, CachedKey>(limits.cachedKeysMin);
+  readonly #entries = new RecentMap<CachedKey>(limits.cachedKeysMin);
   /** Counts the changes by all threads of this process. */
   readonly #changes: Int32Array<SharedArrayBuffer>;
 
@@ -23,19 +24,20 @@ export class KeyCache {
 
   /** Requests that arrive during a query share its result. */
   find(digest: string, dataVersion: number | undefined, query: () => Promise<StoredKey | undefined>): KeyLookup {
-    const cached = this.#entries.get(digest);
+    const key = textKey(digest);
+    const cached = this.#entries.get(key);
     const changes = Atomics.load(this.#changes, 0);
     if (cached?.changes === changes && isValid(cached, dataVersion)) return cached.lookup;
     const until = performance.now() + millisMax;
     const pending = query();
     const entry: CachedKey = { lookup: pending, dataVersion, changes, until };
-    this.#entries.set(digest, entry);
+    this.#entries.set(key, entry);
     pending.then(
-      (key) => {
-        entry.lookup = key;
+      (storedKey) => {
+        entry.lookup = storedKey;
       },
       // Failures are not cached.
-      () => this.#entries.delete(digest),
+      () => this.#entries.delete(key),
     );
     return pending;
   }

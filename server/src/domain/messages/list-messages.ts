@@ -5,6 +5,7 @@ import type { App } from '../caller.ts';
 import { notFound, ServiceError } from '../errors.ts';
 import { joinTexts, type LargeList, openText } from '../large-text.ts';
 import type { Messages, OpenPage, PagePosition, PageShape, Store } from '../store/store.ts';
+import { type TextKey, textKey } from '../text-key.ts';
 import type { MessagePage, PageCache, PageTag } from './page-cache.ts';
 
 /** The parameters of a request for a page, with their defaults. */
@@ -31,7 +32,7 @@ export function requireChatApp(app: App): void {
 /** A request for a page of one app, in the form that the cache and the store use. */
 export type PageRequest = {
   /** Requests with the same key get the same page. */
-  key: string;
+  key: TextKey;
   /** The part of the page's tag after the version. */
   suffix: string;
   position: PagePosition;
@@ -47,7 +48,7 @@ export function pageRequest(app_id: string, query: PageQuery): PageRequest {
   const from = first_id === undefined ? '' : `.${first_id}`;
   const suffix = `.${limit}${page_order === 'newest_first' ? 'n' : 'o'}${from}`;
   // No stored id or user contains NUL.
-  const key = `${conversation_id}${suffix}\0${app_id}\0${user ?? ''}`;
+  const key = textKey(`${conversation_id}${suffix}\0${app_id}\0${user ?? ''}`);
   return { key, suffix, position: { app_id, conversation_id, user, first_id }, shape: { limit, page_order } };
 }
 

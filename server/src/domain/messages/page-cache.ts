@@ -1,5 +1,6 @@
+import { RecentKeys } from '../recent-keys.ts';
 import { RecentMap } from '../recent-map.ts';
-import { RecentTexts } from '../recent-texts.ts';
+import type { TextKey } from '../text-key.ts';
 
 /** A rendered page, and the version of its conversation that it shows. */
 export type MessagePage = {
@@ -28,8 +29,8 @@ const tagsMin = 10_000;
 const repeatReads = { min: 1_000, max: 10_000 };
 const typicalPageBytes = 65_536;
 
-/** `isUsed`: whether a caller has got the page, and may still be sending it. */
-type CachedPage = { page: MessagePage; dataVersion: number | undefined; isUsed: boolean };
+/** `text`: of its key; `isUsed`: whether a caller has got the page, and may still be sending it. */
+type CachedPage = { text: string; page: MessagePage; dataVersion: number | undefined; isUsed: boolean };
 type CachedTag = { page: PageTag; dataVersion: number | undefined };
 
 /**
@@ -40,50 +41,51 @@ type CachedTag = { page: PageTag; dataVersion: number | undefined };
  */
 export class PageCache {
   readonly #bytesMax: number;
-  readonly #pages = new Map<string, CachedPage>();
-  readonly #tags = new RecentMap<string, CachedTag>(tagsMin);
-  readonly #requested: RecentTexts;
+  /** By the hashes of their keys, the least recently used first. */
+  readonly #pages = new Map<number, CachedPage>();
+  readonly #tags = new RecentMap<CachedTag>(tagsMin);
+  readonly #requested: RecentKeys;
   #bytes = 0;
 
   /** With 0 bytes only tags are cached. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
     const reads = Math.min(Math.max(bytesMax / typicalPageBytes, repeatReads.min), repeatReads.max);
-    this.#requested = new RecentTexts(reads);
+    this.#requested = new RecentKeys(reads);
   }
 
   /** The page, or only its tag, if the database has not changed since it was read. */
-  current(key: string, dataVersion: number | undefined): MessagePage | PageTag | undefined {
+  current(key: TextKey, dataVersion: number | undefined): MessagePage | PageTag | undefined {
     if (dataVersion === undefined) return undefined;
-    const entry = this.#pages.get(key);
+    const entry = this.#find(key);
     if (entry !== undefined) return entry.dataVersion === dataVersion ? this.#use(key, entry) : undefined;
     const cachedTag = this.#tags.get(key);
     return cachedTag?.dataVersion === dataVersion ? cachedTag?.page : undefined;
   }
 
   /** The page in the version that was last read, which may be out of date. */
-  get(key: string): MessagePage | undefined {
-    const entry = this.#pages.get(key);
+  get(key: TextKey): MessagePage | undefined {
+    const entry = this.#find(key);
     return entry && this.#use(key, entry);
   }
 
   /** Adds a page that was read, or found unchanged, at a data version. */
-  set(key: string, page: MessagePage | PageTag, dataVersion: number | undefined): void {
-    const entry = this.#pages.get(key);
+  set(key: TextKey, page: MessagePage | PageTag, dataVersion: number | undefined): void {
+    const entry = this.#find(key);
     if (entry?.page === page) {
       entry.dataVersion = dataVersion;
       return;
     }
     const isRepeat = this.#requested.add(key) || entry !== undefined;
     if (!isRepeat) return;
-    if (entry !== undefined) this.#remove(key);
+    this.#remove(key.hash);
     if (page.docs === undefined || page.docs.length > this.#bytesMax * pageShareMax) {
       this.#tags.set(key, { page: { tag: page.tag, docs: undefined }, dataVersion });
       return;
     }
     this.#tags.delete(key);
     const joined = inOneBuffer(page);
-    this.#pages.set(key, { page: joined, dataVersion, isUsed: false });
+    this.#pages.set(key.hash, { text: key.text, page: joined, dataVersion, isUsed: false });
     this.#bytes += joined.docs.length;
     for (const oldest of this.#pages.keys()) {
       if (this.#bytes <= this.#bytesMax) return;
@@ -91,18 +93,23 @@ export class PageCache {
     }
   }
 
-  /** Keeps the map in order of use, the least recently used first. */
-  #use(key: string, entry: CachedPage): MessagePage {
-    this.#pages.delete(key);
-    this.#pages.set(key, entry);
+  #find({ text, hash }: TextKey): CachedPage | undefined {
+    const entry = this.#pages.get(hash);
+    return entry?.text === text ? entry : undefined;
+  }
+
+  /** Keeps the map in order of use. */
+  #use({ hash }: TextKey, entry: CachedPage): MessagePage {
+    this.#pages.delete(hash);
+    this.#pages.set(hash, entry);
     entry.isUsed = true;
     return entry.page;
   }
 
-  #remove(key: string): void {
-    const entry = this.#pages.get(key);
+  #remove(hash: number): void {
+    const entry = this.#pages.get(hash);
     if (entry === undefined) return;
-    this.#pages.delete(key);
+    this.#pages.delete(hash);
     this.#bytes -= entry.page.docs.length;
     if (!entry.isUsed) free(entry.page.docs);
   }

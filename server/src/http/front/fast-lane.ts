@@ -14,8 +14,9 @@ import {
   pageRequest,
 } from '../../domain/messages/list-messages.ts';
 import { free } from '../../domain/messages/page-cache.ts';
+import { RecentKeys } from '../../domain/recent-keys.ts';
 import { RecentMap } from '../../domain/recent-map.ts';
-import { RecentTexts } from '../../domain/recent-texts.ts';
+import { textKey } from '../../domain/text-key.ts';
 import { bearerDigest } from '../auth/bearer.ts';
 import { type RequestSummary, safeRequestId } from '../observe/observe.ts';
 import { readLargePage } from '../operations/large-page.ts';
@@ -86,8 +87,8 @@ class FastLane {
   readonly #framework: Handler;
   readonly #connections: Connections;
   readonly #dependencies: Dependencies;
-  readonly #urls = new RecentTexts(queriesMin);
-  readonly #queries = new RecentMap<string, ParsedQuery>(queriesMin);
+  readonly #urls = new RecentKeys(queriesMin);
+  readonly #queries = new RecentMap<ParsedQuery>(queriesMin);
   readonly #validate = validatorCompiler({
     schema: MessageQuery,
     httpPart: 'querystring',
@@ -227,7 +228,8 @@ class FastLane {
 
   #parseQuery({ method, url = '', httpVersionMinor }: IncomingMessage): ParsedQuery | undefined {
     if (method !== 'GET' || httpVersionMinor !== 1 || !url.startsWith(prefix)) return undefined;
-    const cached = this.#queries.get(url);
+    const key = url.length <= cachedUrlUnitsMax ? textKey(url) : undefined;
+    const cached = key && this.#queries.get(key);
     if (cached !== undefined) return cached;
     const text = url.slice(prefix.length);
     const parameters = unusual.test(text) ? undefined : this.#validate(parse(text)).value;
@@ -239,7 +241,7 @@ class FastLane {
       next: undefined,
       link: '',
     };
-    if (url.length <= cachedUrlUnitsMax && this.#urls.add(url)) this.#queries.set(url, query);
+    if (key !== undefined && this.#urls.add(key)) this.#queries.set(key, query);
     return query;
   }
 }

@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import { hashOf } from '../../domain/text-hash.ts';
+import { hashOf } from '../../domain/text-key.ts';
 import type { Engine, SearchTable } from '../engine.ts';
 import type { Statement } from '../statement.ts';
 
