@@ -34,7 +34,7 @@ const server = createServer((request, response) => {
     return () => {
       const length = head.length + docs.length + 2;
       response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': length });
-      response.on('close', () => free(docs));
+      response.on('close', () => response.writableFinished && free(docs));
       response.write(head, 'latin1');
       response.write(docs);
       response.end(']}', 'latin1');

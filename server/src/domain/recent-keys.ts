@@ -14,7 +14,7 @@ export class RecentKeys {
     this.#min = min;
   }
 
-  /** Adds a key. Returns whether it was remembered or, once in a million times, another one with the same hash. */
+  /** Adds a key. Returns whether it was remembered or, very rarely, another one with the same hash. */
   add({ hash }: TextKey): boolean {
     if (this.#newer.has(hash)) return true;
     if (this.#newer.size >= this.#min) {

@@ -15,8 +15,9 @@ const answerLength = 3_000;
 const p99MillisMax = 1_000;
 const recoveryMillisMax = 2_000;
 /**
- * Two workers with full caches, 150 MB each and 64 MiB of pages together (docs/run/service.md, Workers), 64 MiB of database pages
- * that the writer of the embedded engine caches, and 4,000 connections, which were measured to take up to 34 KiB each.
+ * Two workers with full caches, 190 MB and 64 MiB of pages (docs/run/service.md, Workers), 64 MiB of database pages that the writer
+ * of the embedded engine caches, and 4,000 connections, which were measured to take up to 34 KiB each. The rest is room for requests
+ * in the queue.
  */
 const memoryMebibytesMax = 576;
 

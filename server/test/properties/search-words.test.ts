@@ -36,7 +36,7 @@ function createIndex(batches: readonly (readonly string[])[], hasFrequent: boole
   return { db, rows };
 }
 
-it('words with a beginning: those that the rows of the index have, also after some were removed', async () => {
+it('words with a beginning: all that rows of the index have, and no others, except some whose rows were removed', async () => {
   const tokens = fc.array(wordOf, { minLength: 1, maxLength: 12 }).map((words) => words.join(' '));
   const batches = fc.array(fc.array(tokens, { minLength: 1, maxLength: 40 }), { minLength: 1, maxLength: 6 });
   const starts = fc.array(fc.oneof(wordOf, fc.constantFrom('b', 'z', 'x', '1a')), { minLength: 1, maxLength: 8 });
@@ -48,13 +48,19 @@ it('words with a beginning: those that the rows of the index have, also after so
       );
       const [kept, removed] = [rows.filter((_, at) => at % nth !== 1), rows.filter((_, at) => at % nth === 1)];
       for (const { position, tokens } of removed) remove.run(position, tokens);
-      const words = new Set(kept.flatMap((row) => row.tokens.split(' ')));
+      const wordsOf = (list: readonly Row[]) => new Set(list.flatMap((row) => row.tokens.split(' ')));
+      const [present, all] = [wordsOf(kept), wordsOf(rows)];
       const read = async <R extends object>(statement: Statement<R>, ...values: unknown[]) =>
         db.prepare(statement).all(...(values as never[])) as R[];
       for (const start of asked) {
-        const expected = [...words].filter((word) => word.startsWith(start));
-        const found = await wordsWith(read, 'search_messages', start, 100);
-        assert.deepEqual(found?.toSorted(), expected.length > 100 ? undefined : expected.toSorted(), start);
+        const withStart = (words: ReadonlySet<string>) => [...words].filter((word) => word.startsWith(start));
+        const found = new Set(await wordsWith(read, 'search_messages', start, all.size));
+        const missing = withStart(present).filter((word) => !found.has(word));
+        const others = [...found].filter((word) => !withStart(all).includes(word));
+        assert.deepEqual([missing, others], [[], []], start);
+        const max = withStart(present).length - 1;
+        if (max >= 0) assert.equal(await wordsWith(read, 'search_messages', start, max), undefined);
+        assert.deepEqual(await wordsWith(read, 'search_chunks', start, 1), [], 'of an empty index');
       }
       db.close();
     }),

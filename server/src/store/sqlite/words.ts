@@ -7,8 +7,11 @@ import type { Statement } from '../statement.ts';
  * source file `fts5_index.c`, and files of older versions of SQLite remain readable.
  */
 
-/** If more pages have words with a beginning, these words are too many. */
-const pagesMax = 300;
+/**
+ * How many pages are read at first, and at most. The first ones are enough for a beginning of few words, or of very many. Beyond the
+ * last, the words may be few, but each has a page of its own in each segment: then they count as too many.
+ */
+const pageCounts = [100, 2_000];
 
 /** FTS5 puts this character before each word. */
 const mark = '0';
@@ -37,7 +40,7 @@ const statements: Record<SearchTable, Statement<{ block: Uint8Array }>> = {
   search_chunks: findPages('search_chunk_tokens'),
 };
 
-/** Undefined if there are more than `max` words. */
+/** Undefined if there are more than `max` words. The rows of some may have been removed: such words find nothing. */
 export async function wordsWith(
   read: Reader,
   table: SearchTable,
@@ -46,17 +49,20 @@ export async function wordsWith(
 ): Promise<string[] | undefined> {
   const from = Buffer.from(mark + start);
   const end = Buffer.concat([from, afterAll]);
-  const pages = await read(statements[table], from, from, end, pagesMax);
-  const words = new Set<string>();
-  for (const { block } of pages) {
-    for (const word of wordsIn(Buffer.from(block.buffer, block.byteOffset, block.length))) {
-      if (word.compare(from) < 0) continue;
-      if (word.compare(end) > 0) break;
-      words.add(word.toString('utf8', mark.length));
+  for (const count of pageCounts) {
+    const pages = await read(statements[table], from, from, end, count);
+    const words = new Set<string>();
+    for (const { block } of pages) {
+      for (const word of wordsIn(Buffer.from(block.buffer, block.byteOffset, block.length))) {
+        if (word.compare(from) < 0) continue;
+        if (word.compare(end) > 0) break;
+        words.add(word.toString('utf8', mark.length));
+      }
+      if (words.size > max) return undefined;
     }
-    if (words.size > max) return undefined;
+    if (pages.length < count) return [...words];
   }
-  return pages.length === pagesMax ? undefined : [...words];
+  return undefined;
 }
 
 /**
