@@ -80,6 +80,15 @@ describe('the page cache', () => {
     assert.ok(cache.get(textKey('c')));
   });
 
+  it('does not free a page that a caller has got and may still be sending', () => {
+    const cache = new PageCache(1600);
+    setTwice(cache, 'sent', page(100));
+    const sent = cache.get(textKey('sent')) ?? assert.fail('not cached');
+    for (let at = 0; at < 16; at += 1) setTwice(cache, `more ${at}`, page(100));
+    assert.equal(cache.get(textKey('sent')), undefined, 'evicted');
+    assert.equal(sent.docs.length, 100);
+  });
+
   it('is not emptied by pages that are requested once', () => {
     const cache = new PageCache(1600);
     setTwice(cache, 'cached', page(100));
