@@ -59,11 +59,14 @@ function findConversation(hasFirst: boolean, hasUser: boolean): string {
  * Parameters: conversation_id[, created_at, sequence], count.
  */
 function joinMessages(hasFirst: boolean, page_order: PageOrder): string {
-  const newest = `
-    SELECT doc, created_at, sequence FROM messages
+  const newest = (columns: string) => `
+    SELECT ${columns} FROM messages
     WHERE conversation_id = ? ${hasFirst ? 'AND (created_at, sequence) < (?, ?)' : ''}
     ORDER BY created_at DESC, sequence DESC LIMIT ?`;
-  const ordered = page_order === 'newest_first' ? newest : `SELECT doc FROM (${newest}) ORDER BY created_at, sequence`;
+  const ordered =
+    page_order === 'newest_first'
+      ? newest('doc')
+      : `SELECT doc FROM (${newest('doc, created_at, sequence')}) ORDER BY created_at, sequence`;
   return `
     SELECT COUNT(*) AS count, CAST(group_concat(doc, '${messageSeparator}') AS BLOB) AS docs FROM (${ordered})`;
 }
