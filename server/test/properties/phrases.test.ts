@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { phraseComparer } from '../../src/domain/words/search-query.ts';
+import { phraseComparer, snippetCutter } from '../../src/domain/words/search-query.ts';
 import { type QueryToken, queryTokens, tokensOf } from '../../src/domain/words/tokens.ts';
 import { shortOrLong } from '../support/long.ts';
 
@@ -25,6 +25,9 @@ const has = (texts: readonly string[], phrase: readonly QueryToken[]): boolean =
     );
   });
 
+const tokensOfAll = (queries: readonly [string, boolean][]): QueryToken[][] =>
+  queries.map(([query, isPrefix]) => queryTokens(query, isPrefix)).filter(({ length }) => length > 0);
+
 /** A phrase with a long word, and one whose first words alone occur. */
 const examples: [string[], [string, boolean][]][] = [
   [[`${long}-a`], [[`${sameStart} a`, false]]],
@@ -37,9 +40,7 @@ it('phrases are found wherever their tokens follow each other in one text', () =
       fc.array(textOf(8), { maxLength: 3 }),
       fc.array(fc.tuple(textOf(3), fc.boolean()), { maxLength: 2 }),
       (texts, queries) => {
-        const phrases = queries
-          .map(([query, isPrefix]) => queryTokens(query, isPrefix))
-          .filter(({ length }) => length > 0);
+        const phrases = tokensOfAll(queries);
         const comparison = phraseComparer({ words: [], phrases })(texts);
         let step = comparison.next();
         while (!step.done) step = comparison.next();
@@ -50,5 +51,20 @@ it('phrases are found wherever their tokens follow each other in one text', () =
       },
     ),
     { numRuns: shortOrLong(2_000, 50_000), examples },
+  );
+});
+
+it('a snippet of an ASCII text marks the same as if a letter far behind were not ASCII', () => {
+  fc.assert(
+    fc.property(
+      textOf(12),
+      fc.array(fc.tuple(textOf(3), fc.boolean()), { minLength: 1, maxLength: 3 }),
+      (text, queries) => {
+        const cut = snippetCutter({ words: [], phrases: tokensOfAll(queries) });
+        const [plain, other] = ['q', 'ø'].map((end) => cut([`${text}${' '.repeat(1_000)}${end}`]));
+        assert.deepEqual(plain, other);
+      },
+    ),
+    { numRuns: shortOrLong(2_000, 50_000), examples: [['a a a', [['a a', false]]]] },
   );
 });

@@ -2,7 +2,7 @@ import type { FoundMessage } from '../../contract/conversation.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
 import type { SearchReads } from '../store/search-reads.ts';
 import { positionsPerSecond } from '../words/search-document.ts';
-import { parseQuery, partsOf, placedSnippetOf } from '../words/search-query.ts';
+import { parseQuery, partsOf, snippetCutter } from '../words/search-query.ts';
 import { verified } from './candidates.ts';
 import { candidateMessages, findsNothing, type MessageSearch } from './message-candidates.ts';
 
@@ -18,6 +18,7 @@ export async function searchOwnMessages(
   const words = parseQuery(search.q ?? '');
   if (findsNothing(search.q, words)) return { hits: [], next: undefined };
   const candidates = candidateMessages(reads, search, words, budget);
+  const cutSnippet = snippetCutter(words);
   const before = cursor && (cursor.second + 1) * positionsPerSecond;
   /** Hits in the second of the cursor that were on the page before, as long as the cursor's message may follow. */
   let isBefore = cursor !== undefined && cursor.message_id !== '';
@@ -45,7 +46,7 @@ export async function searchOwnMessages(
     // The message of the cursor is gone: rather repeat hits than lose one.
     if (second !== cursor?.second) isBefore = false;
     if (!isBefore && found.length >= limit) return pageTo(second);
-    const { at, ...snippet } = placedSnippetOf(candidate.shown, words);
+    const { at, ...snippet } = cutSnippet(candidate.shown);
     const field = candidate.fields?.[at] ?? 'query';
     const { created_at } = candidate.hit;
     found.push({ message_id, conversation_id, created_at, field, snippet: partsOf(snippet), second });

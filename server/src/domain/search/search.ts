@@ -4,7 +4,7 @@ import type { KnowledgeScope } from '../store/knowledge-reads.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
 import type { ChunkHit, ChunkIndexHit, IndexHit, IndexQuery, MessageHit, SearchReads } from '../store/search-reads.ts';
 import { tokensWithIds } from '../words/search-document.ts';
-import { hasTokens, parseQuery, type SearchWords, snippetOf, tokensInQuery } from '../words/search-query.ts';
+import { hasTokens, parseQuery, type SearchWords, snippetCutter, tokensInQuery } from '../words/search-query.ts';
 import {
   type AnyEntry,
   type AnyHit,
@@ -59,10 +59,12 @@ async function searchMessages(
   const words = parseQuery(search.q ?? '');
   if (findsNothing(search.q, words)) return { hits: [], next: undefined };
   const candidates = candidateMessages(reads, search, words, budget);
+  const cutSnippet = snippetCutter(words);
   return pageOf(candidates, words, range, budget, ({ entry, hit, shown }) => {
     const { conversation_id, id: message_id } = entry;
     const { app_id, created_at, user } = hit;
-    return { app_id, conversation_id, message_id, created_at, user, ...snippetOf(shown, words) };
+    const { snippet, ranges } = cutSnippet(shown);
+    return { app_id, conversation_id, message_id, created_at, user, snippet, ranges };
   });
 }
 
@@ -151,10 +153,11 @@ async function searchKnowledge(
   const words = parseQuery(q ?? '');
   if (findsNothing(q, words)) return { hits: [], next: undefined };
   const candidates = candidateChunks(reads, { tokens: tokensInQuery(words), scope }, budget);
-  return pageOf(candidates, words, range, budget, ({ hit: { text: _, bytes: __, ...names }, shown }) => ({
-    ...names,
-    ...snippetOf(shown, words),
-  }));
+  const cutSnippet = snippetCutter(words);
+  return pageOf(candidates, words, range, budget, ({ hit: { text: _, bytes: __, ...names }, shown }) => {
+    const { snippet, ranges } = cutSnippet(shown);
+    return { ...names, snippet, ranges };
+  });
 }
 
 /** Run by `SearchStore.run`. */

@@ -1,5 +1,14 @@
 import { limits } from '../../contract/limits.ts';
-import { idPartOf, idPartUnitsMin, isAscii, type QueryToken, queryTokens, type Token, tokensOf } from './tokens.ts';
+import {
+  idPartOf,
+  idPartUnitsMin,
+  isAscii,
+  isCut,
+  type QueryToken,
+  queryTokens,
+  type Token,
+  tokensOf,
+} from './tokens.ts';
 
 /** A parsed query: every word must occur, and every phrase as a sequence. */
 export type SearchWords = { words: QueryToken[]; phrases: QueryToken[][] };
@@ -49,22 +58,40 @@ export const hasTokens = (tokens: readonly string[], lists: readonly (readonly Q
   lists.every((list) => list.some((wanted) => tokens.some((token) => matches(wanted, token))));
 
 export type Range = [start: number, end: number];
-type Occurrence = { sequence: readonly QueryToken[]; range: Range };
+
+/** A word or a phrase, and the pattern that finds it in plain texts; undefined if no plain text has it. */
+type Sequence = { tokens: readonly QueryToken[]; pattern: RegExp | undefined };
+type Occurrence = { sequence: Sequence; range: Range };
+
+/**
+ * Patterns find words many times faster than splitting a text does. They read a text without letting other work run, so it is
+ * short; it never has more words than the index reads.
+ */
+const isPlain = (text: string): boolean => text.length <= 2 * limits.searchTokensMax && isAscii.test(text);
+
+function sequenceOf(tokens: readonly QueryToken[]): Sequence {
+  if (!tokens.every(({ token }) => isAscii.test(token))) return { tokens, pattern: undefined };
+  const words = tokens.map(
+    ({ token, isPrefix }) => `${token}${isPrefix || isCut(token) ? '[a-z0-9]*' : '(?![a-z0-9])'}`,
+  );
+  return { tokens, pattern: new RegExp(`(?<![a-z0-9])${words.join('[^a-z0-9]+')}`, 'gi') };
+}
 
 /** A large text is compared in parts of this many tokens, between which the caller can let other work run. */
 const tokensPerPart = 1_000;
 
-/** Occurrences of these sequences of tokens in a text, in the order of their ends; after each part, the end of that part. */
-function* occurrencesIn(text: string, sequences: readonly (readonly QueryToken[])[]): Generator<Occurrence | number> {
-  const longest = Math.max(0, ...sequences.map(({ length }) => length));
+/** Occurrences of words and phrases in any text, in the order of their ends; after each part, the end of that part. */
+function* occurrencesIn(text: string, sequences: readonly Sequence[]): Generator<Occurrence | number> {
+  const longest = Math.max(0, ...sequences.map(({ tokens }) => tokens.length));
   const recent: Token[] = [];
   let count = 0;
   for (const token of tokensOf(text).take(limits.searchTokensMax)) {
     recent.push(token);
     if (recent.length > longest) recent.shift();
     for (const sequence of sequences) {
-      const start = recent.length - sequence.length;
-      if (start < 0 || !sequence.every((wanted, index) => matches(wanted, (recent[start + index] as Token).token)))
+      const { tokens } = sequence;
+      const start = recent.length - tokens.length;
+      if (start < 0 || !tokens.every((wanted, index) => matches(wanted, (recent[start + index] as Token).token)))
         continue;
       yield { sequence, range: [(recent[start] as Token).start, token.end] };
     }
@@ -75,21 +102,19 @@ function* occurrencesIn(text: string, sequences: readonly (readonly QueryToken[]
 /** Whether all phrases occur in some texts. Yields after each part of a large text. */
 export type PhraseComparer = (texts: readonly string[]) => Generator<undefined, boolean>;
 
-/**
- * The index only knows which words occur. Most texts that have all words of a phrase do not have the phrase, and a pattern
- * rejects those in a tenth of the time.
- */
+/** The index only knows which words occur. */
 export function phraseComparer({ phrases }: SearchWords): PhraseComparer {
-  const patterns = new Map<readonly QueryToken[], RegExp | undefined>(
-    phrases.map((phrase) => [phrase, asciiPattern(phrase)]),
-  );
+  const sequences = phrases.map(sequenceOf);
   return function* (texts) {
-    const missing = new Set<readonly QueryToken[]>(phrases);
+    const missing = new Set(sequences);
     for (const text of texts) {
-      const isPlain = text.length <= patternUnitsMax && isAscii.test(text);
-      const possible = [...missing].filter((phrase) => !isPlain || patterns.get(phrase)?.test(text));
-      if (possible.length === 0) continue;
-      for (const occurrence of occurrencesIn(text, possible)) {
+      if (missing.size === 0) break;
+      if (isPlain(text)) {
+        for (const sequence of missing) if (hasPattern(text, sequence)) missing.delete(sequence);
+        yield;
+        continue;
+      }
+      for (const occurrence of occurrencesIn(text, [...missing])) {
         if (typeof occurrence === 'number') yield;
         else if (missing.delete(occurrence.sequence) && missing.size === 0) return true;
       }
@@ -98,29 +123,11 @@ export function phraseComparer({ phrases }: SearchWords): PhraseComparer {
   };
 }
 
-/** A pattern reads a text without letting other work run, so texts and patterns are short. */
-const patternUnitsMax = 65_536;
-const patternTokensMax = 3;
-
-/** Matches every ASCII text with the phrase, and a few others. Undefined if no ASCII text has it. */
-function asciiPattern(phrase: readonly QueryToken[]): RegExp | undefined {
-  if (!phrase.every(({ token }) => isAscii.test(token))) return undefined;
-  const tokens = phrase.slice(0, patternTokensMax).map(({ token }) => token);
-  // A long word is cut. The pattern begins at the start of a word, so that a text of one letter takes no quadratic time.
-  return new RegExp(`(?<![a-z0-9])${tokens.join('[a-z0-9]*[^a-z0-9]+')}`, 'i');
-}
+const hasPattern = (text: string, { pattern }: Sequence): boolean => pattern !== undefined && text.search(pattern) >= 0;
 
 /** Occurrences of words and phrases that a snippet can show: the text behind it is not compared. */
-function rangesIn(text: string, { words, phrases }: SearchWords): Range[] {
-  const ranges: Range[] = [];
-  let first = Number.POSITIVE_INFINITY;
-  for (const occurrence of occurrencesIn(text, [...words.map((word) => [word]), ...phrases])) {
-    const start = typeof occurrence === 'number' ? occurrence : occurrence.range[0];
-    if (start > first + limits.snippetUnits) break;
-    if (typeof occurrence === 'number') continue;
-    ranges.push(occurrence.range);
-    first = Math.min(first, start);
-  }
+function rangesIn(text: string, sequences: readonly Sequence[]): Range[] {
+  const ranges = isPlain(text) ? rangesOfPatterns(text, sequences) : rangesOfTokens(text, sequences);
   ranges.sort(([one], [other]) => one - other);
   const merged: Range[] = [];
   for (const [start, end] of ranges) {
@@ -131,6 +138,36 @@ function rangesIn(text: string, { words, phrases }: SearchWords): Range[] {
   return merged;
 }
 
+function rangesOfPatterns(text: string, sequences: readonly Sequence[]): Range[] {
+  const patterns = sequences.flatMap(({ pattern }) => pattern ?? []);
+  const starts = patterns.map((pattern) => text.search(pattern)).filter((start) => start >= 0);
+  const first = Math.min(...starts);
+  const ranges: Range[] = [];
+  for (const pattern of starts.length === 0 ? [] : patterns) {
+    pattern.lastIndex = first;
+    for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
+      if (found.index > first + limits.snippetUnits) break;
+      ranges.push([found.index, pattern.lastIndex]);
+      // The next occurrence of a phrase may begin inside this one.
+      pattern.lastIndex = found.index + 1;
+    }
+  }
+  return ranges;
+}
+
+function rangesOfTokens(text: string, sequences: readonly Sequence[]): Range[] {
+  const ranges: Range[] = [];
+  let first = Number.POSITIVE_INFINITY;
+  for (const occurrence of occurrencesIn(text, sequences)) {
+    const start = typeof occurrence === 'number' ? occurrence : occurrence.range[0];
+    if (start > first + limits.snippetUnits) break;
+    if (typeof occurrence === 'number') continue;
+    ranges.push(occurrence.range);
+    first = Math.min(first, start);
+  }
+  return ranges;
+}
+
 export type Snippet = { snippet: string; ranges: Range[] };
 /** `at`: which of the texts it is from. */
 export type PlacedSnippet = Snippet & { at: number };
@@ -138,23 +175,24 @@ export type PlacedSnippet = Snippet & { at: number };
 /** Characters of a snippet before the first match. */
 const leadUnits = 40;
 
-/** The part of the first text with a match around that match; else the beginning of the first text that is not empty. */
-export function placedSnippetOf(texts: readonly string[], query: SearchWords): PlacedSnippet {
-  for (const [at, text] of texts.entries()) {
-    const ranges = isEmpty(query) ? [] : rangesIn(text, query);
-    const [first] = ranges;
-    if (first !== undefined) return { ...cutOut(text, Math.max(0, first[0] - leadUnits), ranges), at };
-  }
-  const at = Math.max(
-    0,
-    texts.findIndex((text) => text.trim() !== ''),
-  );
-  return { ...cutOut(texts[at] ?? '', 0, []), at };
-}
-
-export function snippetOf(texts: readonly string[], query: SearchWords): Snippet {
-  const { snippet, ranges } = placedSnippetOf(texts, query);
-  return { snippet, ranges };
+/**
+ * Returns a function that cuts out the part of the first text with a match around that match; else the beginning of the first
+ * text that is not empty.
+ */
+export function snippetCutter({ words, phrases }: SearchWords): (texts: readonly string[]) => PlacedSnippet {
+  const sequences = [...words.map((word) => [word]), ...phrases].map(sequenceOf);
+  return (texts) => {
+    for (const [at, text] of sequences.length === 0 ? [] : texts.entries()) {
+      const ranges = rangesIn(text, sequences);
+      const [first] = ranges;
+      if (first !== undefined) return { ...cutOut(text, Math.max(0, first[0] - leadUnits), ranges), at };
+    }
+    const at = Math.max(
+      0,
+      texts.findIndex((text) => text.trim() !== ''),
+    );
+    return { ...cutOut(texts[at] ?? '', 0, []), at };
+  };
 }
 
 /** The snippet in parts that match, and parts between them. */

@@ -41,6 +41,8 @@ export const fold = (text: string): string =>
 
 /** A token is cut after this many UTF-16 units, also in a query. */
 const tokenUnitsMax = 40;
+/** Whether longer words may have this token. */
+export const isCut = (token: string): boolean => token.length === tokenUnitsMax;
 const cut = (token: string): string =>
   token.length <= tokenUnitsMax ? token : token.slice(0, tokenUnitsMax).toWellFormed().replace('\ufffd', '');
 
