@@ -2,7 +2,20 @@ import type { Static, TObject, TProperties, TSchema } from 'typebox';
 import { limits } from './limits.ts';
 import { Type } from './type.ts';
 
-export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const uuidShape = '00000000-0000-0000-0000-000000000000';
+const hyphen = uuidShape.charCodeAt(8);
+const isHexadecimal = Uint8Array.from({ length: 128 }, (_, code) => +/[0-9a-f]/i.test(String.fromCharCode(code)));
+
+/** Every page, edit and import checks many ids, and a pattern takes twice as long. */
+export function isUuid(id: string): boolean {
+  if (id.length !== uuidShape.length) return false;
+  for (let at = 0; at < uuidShape.length; at += 1) {
+    const code = id.charCodeAt(at);
+    if (uuidShape.charCodeAt(at) === hyphen ? code !== hyphen : isHexadecimal[code] !== 1) return false;
+  }
+  return true;
+}
+
 /** A decimal number. The short exponent keeps it within the range of a double. */
 export const decimalPattern = /^-?\d+(\.\d+)?([eE][+-]?\d{1,2})?$/;
 
@@ -11,7 +24,7 @@ export const decimalPattern = /^-?\d+(\.\d+)?([eE][+-]?\d{1,2})?$/;
  * stored id contains NUL, and PostgreSQL rejects it in parameters; an id with NUL becomes '', which matches no id either.
  */
 export function canonicalId(id: string): string {
-  if (uuidPattern.test(id)) return id.toLowerCase();
+  if (isUuid(id)) return id.toLowerCase();
   return id.includes('\0') ? '' : id;
 }
 

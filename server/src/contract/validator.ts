@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { TSchema } from 'typebox';
-import { decimalPattern, uuidPattern } from './primitives.ts';
+import { decimalPattern, isUuid } from './primitives.ts';
 import type { SchemaProblem } from './problem.ts';
 
 /** Checks values against a schema. */
@@ -22,7 +22,7 @@ export function compile(schema: TSchema): Validator {
 export function loadCompiler(): typeof import('typebox/schema') {
   if (typebox === undefined) {
     const format: typeof import('typebox/format') = require('typebox/format');
-    format.Set('uuid', (value) => uuidPattern.test(value));
+    format.Set('uuid', isUuid);
     format.Set('decimal', (value) => decimalPattern.test(value));
     typebox = require('typebox/schema') as typeof import('typebox/schema');
   }

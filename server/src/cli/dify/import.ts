@@ -1,5 +1,5 @@
 import { type Config, difyOwnsData } from '../../config.ts';
-import { uuidPattern } from '../../contract/primitives.ts';
+import { isUuid } from '../../contract/primitives.ts';
 import type { Difference } from '../../dify/compare.ts';
 import { importFromDify, type RunEvents, type RunResult } from '../../dify/run.ts';
 import type { ImportOptions } from '../../dify/source.ts';
@@ -89,7 +89,7 @@ function followOf(text: string): number {
 }
 
 function uuidOf(option: string, text: string): string {
-  if (!uuidPattern.test(text)) throw new Usage(`--${option} ${text}: must be a UUID`);
+  if (!isUuid(text)) throw new Usage(`--${option} ${text}: must be a UUID`);
   return text.toLowerCase();
 }
 

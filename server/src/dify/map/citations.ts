@@ -1,5 +1,5 @@
 import type { RecordMapper } from './record-mapper.ts';
-import { asInteger, asNumber, asText, derivedId, isAbsent, isObject, isUuid, type OpenObject } from './values.ts';
+import { asInteger, asNumber, asText, derivedId, isAbsent, isObject, isUuidText, type OpenObject } from './values.ts';
 
 /** The citations in the metadata of a message. In the source, each field of a citation may be null. */
 export function mapCitations(
@@ -62,4 +62,4 @@ function mapCitation(mapper: RecordMapper, resource: OpenObject, { id, created_a
   };
 }
 
-const idOr = (id: unknown, parts: readonly string[]): string => (isUuid(id) ? id : derivedId(...parts));
+const idOr = (id: unknown, parts: readonly string[]): string => (isUuidText(id) ? id : derivedId(...parts));

@@ -1,7 +1,7 @@
 import { parseJson } from './json.ts';
 import { withoutSlash } from './links.ts';
 import type { RecordMapper } from './record-mapper.ts';
-import { isAbsent, isObject, isUuid, type OpenObject } from './values.ts';
+import { isAbsent, isObject, isUuidText, type OpenObject } from './values.ts';
 
 /** A row of `message_files`, with its row of `upload_files`, if the upload belongs to the same workspace. */
 export type FileRow = {
@@ -31,7 +31,7 @@ export type ToolFile = {
 export function toolFileId({ transfer_method, upload_file_id, url }: FileRow): string | undefined {
   if (transfer_method !== 'tool_file') return undefined;
   const id = upload_file_id ?? lastSegment(url ?? '').split('.')[0];
-  return isUuid(id) ? id.toLowerCase() : undefined;
+  return isUuidText(id) ? id.toLowerCase() : undefined;
 }
 
 /** Undefined if the file cannot be imported: then it is listed. */
@@ -120,8 +120,8 @@ const referenceStart = 'dify-file-ref:';
 /** The id of the upload or tool file in a reference: the id itself, or an object with it, in Base64. Null if it has none. */
 function referredId(reference: unknown): string | null {
   if (typeof reference !== 'string') return null;
-  if (!reference.startsWith(referenceStart)) return isUuid(reference) ? reference : null;
+  if (!reference.startsWith(referenceStart)) return isUuidText(reference) ? reference : null;
   const parsed = parseJson(Buffer.from(reference.slice(referenceStart.length), 'base64url').toString(), String);
   const id = 'value' in parsed && isObject(parsed.value) ? parsed.value.record_id : null;
-  return isUuid(id) ? id : null;
+  return isUuidText(id) ? id : null;
 }

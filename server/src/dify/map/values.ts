@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { uuidPattern } from '../../contract/primitives.ts';
+import { isUuid } from '../../contract/primitives.ts';
 
 export type OpenObject = Record<string, unknown>;
 
@@ -10,7 +10,7 @@ export const isObject = (value: unknown): value is OpenObject =>
 export const isAbsent = (value: unknown): value is null | undefined | '' =>
   value === null || value === undefined || value === '';
 
-export const isUuid = (value: unknown): value is string => typeof value === 'string' && uuidPattern.test(value);
+export const isUuidText = (value: unknown): value is string => typeof value === 'string' && isUuid(value);
 
 /** Any fixed UUID: it makes the derived ids differ from those of others. */
 const namespace = Buffer.from('6f1d3c52a2c14f0bb7b1c0d6a5e84d27', 'hex');

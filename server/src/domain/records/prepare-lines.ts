@@ -28,7 +28,7 @@ export function prepareLines(lines: Lines, now: number): PreparedLines {
     for (const { number, bytes } of splitLines(lines)) {
       if (bytes.length > limits.recordBytesMax) throw new BadRecord({ number, source }, undefined, tooLong);
       if (!isUtf8(bytes)) throw new BadRecord({ number, source }, undefined, 'not UTF-8');
-      const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+      const text = bytes.toString();
       const json = number === 1 ? withoutByteOrderMark(text) : text;
       if (!blank.test(json)) records.push(prepareRecord({ number, source }, json, now, texts));
     }

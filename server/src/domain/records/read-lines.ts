@@ -32,17 +32,22 @@ export async function* readLines({ name: source, bytes }: RecordSource): AsyncGe
 }
 
 /** The lines one by one, without their line ends. */
-export function* splitLines({ number, bytes }: Lines): Generator<{ number: number; bytes: Uint8Array }> {
-  for (let start = 0; start < bytes.length; number += 1) {
-    const next = bytes.indexOf(lineEnd, start);
-    const end = next === -1 ? bytes.length : next;
-    yield { number, bytes: bytes.subarray(start, end) };
+export function* splitLines({ number, bytes }: Lines): Generator<{ number: number; bytes: Buffer }> {
+  const buffer = bufferOf(bytes);
+  for (let start = 0; start < buffer.length; number += 1) {
+    const next = buffer.indexOf(lineEnd, start);
+    const end = next === -1 ? buffer.length : next;
+    yield { number, bytes: buffer.subarray(start, end) };
     start = end + 1;
   }
 }
 
 function countLines(bytes: Uint8Array): number {
+  const buffer = bufferOf(bytes);
   let count = 0;
-  for (let index = bytes.indexOf(lineEnd); index !== -1; index = bytes.indexOf(lineEnd, index + 1)) count += 1;
+  for (let index = buffer.indexOf(lineEnd); index !== -1; index = buffer.indexOf(lineEnd, index + 1)) count += 1;
   return count;
 }
+
+/** A Buffer is searched several times faster than a Uint8Array, which is what another thread receives. */
+const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -1,4 +1,4 @@
-import { canonicalId, uuidPattern } from '../../contract/primitives.ts';
+import { canonicalId, isUuid } from '../../contract/primitives.ts';
 import { Tombstones } from '../../domain/erasure/tombstones.ts';
 import type { Store } from '../../domain/store/store.ts';
 
@@ -13,7 +13,7 @@ export async function namesErased({ erasure }: Store, url = ''): Promise<boolean
   const [conversation, first, last] = [idIn('conversation_id'), idIn('first_id'), idIn('last_id')];
   // A list of conversations begins after a conversation, a page of messages before a message.
   const named = conversation === '' ? [last, first] : [conversation];
-  const inPath = path.split('/').filter((part) => uuidPattern.test(part));
+  const inPath = path.split('/').filter(isUuid);
   const conversations = [...named.filter((id) => id !== ''), ...inPath.map(canonicalId)];
   const tombstones = new Tombstones(await erasure.findTombstones(conversations));
   const message = { record: 'message', id: first, conversation_id: conversation };

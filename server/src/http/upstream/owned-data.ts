@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { ChildChunkPath } from '../../contract/child-chunk.ts';
 import { limits } from '../../contract/limits.ts';
-import { canonicalId, uuidPattern } from '../../contract/primitives.ts';
+import { canonicalId, isUuid } from '../../contract/primitives.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { notFound, ServiceError } from '../../domain/errors.ts';
 import { locationOf } from '../../domain/knowledge/path.ts';
@@ -235,8 +235,8 @@ export class OwnedData {
     const start = performance.now();
     const { owner, metrics } = this.#options;
     const object = { ...given, id: canonicalId(given.id), conversation_id: canonicalId(given.conversation_id) };
-    const isKnown = uuidPattern.test(object.id);
-    if (!uuidPattern.test(object.conversation_id)) object.conversation_id = '';
+    const isKnown = isUuid(object.id);
+    if (!isUuid(object.conversation_id)) object.conversation_id = '';
     const stored = isKnown && owner.store(object).catch(() => false);
     const isStored = await Promise.race([stored, sleep(owner.heldMillisMax, false, { ref: false })]);
     if (!isStored) {
