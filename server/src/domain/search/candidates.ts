@@ -38,8 +38,8 @@ function* verify<Entry, Hit>(
 }
 
 /**
- * Candidates before a position that exist and contain the phrases, newest first. If there are too many of them, or the budget is
- * spent, the list ends with the position at which the client continues.
+ * Candidates before a position that exist and contain the phrases, newest first. If the budget is spent, or too many candidates were
+ * compared and at least one was found, the list ends with the position at which the client continues.
  */
 export async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
   candidates: Candidates<Entry, Hit>,
@@ -51,7 +51,8 @@ export async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
   const hasPhrases = words.phrases.length > 0;
   let batch = hasPhrases ? limits.listRowsMax : limit;
   let to = before;
-  for (let count = 0; count < limits.searchCandidatesMax; ) {
+  let hasFound = false;
+  for (let count = 0; count < limits.searchCandidatesMax || !hasFound; ) {
     const slow = hasPhrases ? limits.searchCandidatesMax : batch;
     const { hits: entries, isLast, end } = await candidates.find(to, { usual: batch, slow });
     for (let at = 0; at < entries.length; at += readMax) {
@@ -67,7 +68,9 @@ export async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
         const text = hit.text ?? (await candidates.readText(entry));
         if (text === undefined) continue;
         const texts = await budget.run(verify(candidates, entry, hit, text, comparePhrases), hit.text === null);
-        if (texts !== undefined) yield { entry, hit, ...texts };
+        if (texts === undefined) continue;
+        hasFound = true;
+        yield { entry, hit, ...texts };
       }
     }
     if (end !== undefined) return yield { spentAt: end };
