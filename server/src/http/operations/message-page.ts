@@ -40,10 +40,10 @@ export function sendPage(reply: FastifyReply, page: Page, path: string): Fastify
   return reply.send(Buffer.concat([Buffer.from(page.head), page.docs, Buffer.from(page.tail)]));
 }
 
-/** A signal that aborts when the client disconnects, or has already disconnected. */
+/** A signal that aborts when the client disconnects before it has the whole response, or has already disconnected. */
 export function onDisconnect(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   if (response.closed) controller.abort();
-  else response.once('close', () => controller.abort());
+  else response.once('close', () => response.writableFinished || controller.abort());
   return controller.signal;
 }
