@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import type { IndexDifference } from '../../src/domain/store/search-reads.ts';
 import { execute } from '../experiments/support/schema-databases.ts';
@@ -153,6 +154,35 @@ onEveryEngine('reindex --check', (engine) => {
       await slowReader.return?.();
       await resetting;
     });
+
+  it('finds no difference after many chunks were edited, added and deleted in any order', async () => {
+    const { one, admin, records } = makeTwoTenants();
+    const service = await startService(engine);
+    try {
+      const chunkIds = Array.from({ length: 260 }, () => randomUUID());
+      const numbers = [...chunkIds.keys()];
+      const chunk = (at: number, content: string, deleted = false) => ({
+        ...{ record: 'child_chunk', id: chunkIds[at], segment_id: one.ids.segment, position: at, content, deleted },
+      });
+      await service.load([...records, ...numbers.slice(0, 230).map((at) => chunk(at, `petrel number${at}`))]);
+      await service.index();
+      const edited = numbers.toReversed().filter((at) => at % 3 !== 0);
+      await service.load(edited.map((at) => chunk(at, `fulmar number${at}`, at % 5 === 0)));
+      await service.index();
+      const found: IndexDifference[] = [];
+      const { strayWords } = await service.store.search.check((difference) => found.push(difference));
+      assert.deepEqual([found, strayWords], [[], 0]);
+      const hits = async (q: string) => {
+        const path = `/admin/search?${new URLSearchParams({ in: 'knowledge', limit: '100', q })}`;
+        return (await service.request('GET', path, { key: admin })).body.data.length;
+      };
+      const isNow = (at: number) => at % 5 !== 0 && `${at}`.startsWith('7');
+      assert.equal(await hits('petrel'), numbers.slice(0, 230).filter((at) => at % 3 === 0).length);
+      assert.equal(await hits('fulmar number7'), edited.filter(isNow).length);
+    } finally {
+      await service.close();
+    }
+  });
 
   it('compares in slices of any size', async () => {
     const { one, records } = makeTwoTenants();

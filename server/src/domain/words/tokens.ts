@@ -102,9 +102,19 @@ export function indexTokens(texts: Iterable<string>): Set<string> {
   const tokenCounts = new Map<string, number>();
   let count = 0;
   let units = 0;
+  const isFull = () => count > limits.searchTokensMax || units > limits.searchTokenUnitsMax;
   for (const text of texts) {
-    const words = isAscii.test(text) ? text.toLowerCase().match(asciiWord) : text.match(word);
-    for (const found of words ?? []) {
+    if (isAscii.test(text)) {
+      for (const found of text.toLowerCase().match(asciiWord) ?? []) {
+        count += 1;
+        if (isFull()) return tokens;
+        const token = cut(found);
+        if (!tokens.has(token)) units += token.length;
+        tokens.add(token);
+      }
+      continue;
+    }
+    for (const found of text.match(word) ?? []) {
       const known = tokenCounts.get(found);
       if (known !== undefined) {
         count += known;
@@ -113,7 +123,7 @@ export function indexTokens(texts: Iterable<string>): Set<string> {
       const before = count;
       for (const token of tokensIn(found)) {
         count += 1;
-        if (count > limits.searchTokensMax || units > limits.searchTokenUnitsMax) return tokens;
+        if (isFull()) return tokens;
         if (!tokens.has(token)) units += token.length;
         tokens.add(token);
       }

@@ -54,6 +54,7 @@ const writeChunk = `
   INSERT INTO search_chunks (position, dataset_id, kind, id, tokens)
   VALUES (?, ?, ?, ?, array_to_tsvector(CAST(? AS text[])))
   ON CONFLICT (dataset_id, kind, id) DO UPDATE SET tokens = excluded.tokens`;
+const removeChunk = 'DELETE FROM search_chunks WHERE dataset_id = ? AND kind = ? AND id = ?';
 
 const messageKeyOf = ({ conversation_id, id }: MessageKey): string => `${conversation_id} ${id}`;
 const conversationsOf = (messages: readonly MessageKey[]): string[] => [
@@ -117,14 +118,14 @@ export const indexTables = ({ findMax, groupsOf, deletesFirst = false }: Options
     yield* execute(deletesFirst ? insertEntries : writeEntries, ...listsOf(rows));
   },
 
-  *putChunk({ kind, dataset_id, id }, content, nextPosition) {
-    if (content === undefined) {
-      const remove = 'DELETE FROM search_chunks WHERE dataset_id = ? AND kind = ? AND id = ?';
-      yield* execute(remove, dataset_id, kind, id);
-      return;
+  *putChunks(chunks, nextPosition) {
+    for (const { kind, dataset_id, id, content } of chunks) {
+      if (content === undefined) yield* execute(removeChunk, dataset_id, kind, id);
+      else {
+        const tokens = tokensWithIds([content], [id]);
+        yield* execute(writeChunk, yield* nextPosition(), dataset_id, kind, id, tokens);
+      }
     }
-    const tokens = tokensWithIds([content], [id]);
-    yield* execute(writeChunk, yield* nextPosition(), dataset_id, kind, id, tokens);
   },
 });
 

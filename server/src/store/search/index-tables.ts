@@ -4,6 +4,8 @@ import type { Write } from '../statement.ts';
 
 export type MessageKey = { conversation_id: string; id: string };
 export type ChunkChange = Extract<IndexChange, { kind: ChunkKind }>;
+/** `content` is undefined if the chunk is gone. */
+export type FoundChunk = ChunkChange & { content: string | undefined };
 
 /** A message that has to be indexed, or removed from the index. */
 export type FoundMessage = MessageKey & {
@@ -28,8 +30,8 @@ export type IndexTables = {
   /** Removes entries that are not to be written again, or that must be removed first. */
   remove(messages: readonly FoundMessage[]): Write<void>;
   add(messages: readonly PlacedMessage[]): Write<void>;
-  /** `content` is undefined if the chunk is gone. `nextPosition`: for a new entry. */
-  putChunk(chunk: ChunkChange, content: string | undefined, nextPosition: () => Write<number>): Write<void>;
+  /** Each chunk is in the list once, as in the change feed. `nextPosition`: for a new entry. */
+  putChunks(chunks: readonly FoundChunk[], nextPosition: () => Write<number>): Write<void>;
   /**
    * To be run before messages are erased, all of these conversations or one, on an engine that needs their texts to remove
    * their tokens.

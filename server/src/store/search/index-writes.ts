@@ -1,10 +1,13 @@
 import { limits } from '../../contract/limits.ts';
-import type { AppliedChanges, ChunkKind } from '../../domain/store/search-reads.ts';
+import type { AppliedChanges, ChunkKind, IndexChange } from '../../domain/store/search-reads.ts';
 import { firstPosition, positionAfter, positionsPerSecond } from '../../domain/words/search-document.ts';
 import type { Dialect, WriteContext, WriteInput } from '../engine.ts';
 import { begin, execute, first, query, type Statement, type Write } from '../statement.ts';
-import type { ChunkChange, FoundMessage, IndexTables, MessageKey } from './index-tables.ts';
+import type { ChunkChange, FoundChunk, FoundMessage, IndexTables, MessageKey } from './index-tables.ts';
 import * as sql from './statements.ts';
+
+/** Changes of chunks that are written together. */
+const chunksMax = 100;
 
 const findConversation: Statement<{ user: string | null; deleted: number }> =
   'SELECT "user", deleted FROM conversations WHERE conversation_id = ?';
@@ -55,24 +58,43 @@ export function* applyToIndex(
     count += part.length;
   }
   yield* putMessages(messages, dialect, index);
-  const applied = changes.slice(0, count);
-  const ids = applied.flatMap((change) => (change.kind === 'conversation' ? change.id : []));
+  // Messages are indexed by now, however long it took.
+  const isLate = () => performance.now() > end + millis;
+  const cursor = yield* putOthers(changes.slice(0, count), from, isLate, dialect, index);
+  yield* execute(sql.moveCursor, cursor);
+  return { cursor, millis: performance.now() - start };
+}
+
+/** Chunks, and the messages of changed conversations. Returns the cursor behind the changes that are done. */
+function* putOthers(
+  changes: readonly IndexChange[],
+  from: string,
+  isLate: () => boolean,
+  dialect: Dialect,
+  index: IndexTables,
+): Write<string> {
+  const ids = changes.flatMap((change) => (change.kind === 'conversation' ? change.id : []));
   const rows = ids.length === 0 ? [] : yield* query(findOutdatedConversations(dialect), dialect.list(ids));
   const outdated = new Set(rows.map(({ conversation_id }) => conversation_id));
   const nextPosition = newChunkPositions();
   let cursor = from;
-  for (const change of applied) {
-    const isChunk = change.kind === 'segment' || change.kind === 'child_chunk';
-    const isOutdated = change.kind === 'conversation' && outdated.has(change.id);
-    // Messages are indexed by now, however long it took.
-    if ((isChunk || isOutdated) && cursor !== from && performance.now() > end + millis) break;
-    if (isChunk) yield* putChunk(change, index, nextPosition);
-    // Its messages are many: the rest follows with the next transaction.
-    if (isOutdated && !(yield* updateConversation(change.id, dialect, index))) break;
-    cursor = change.cursor;
+  for (let at = 0; at < changes.length; at += chunksMax) {
+    const part = changes.slice(at, at + chunksMax);
+    const chunks = part.filter(
+      (change): change is ChunkChange => change.kind === 'segment' || change.kind === 'child_chunk',
+    );
+    if (chunks.length > 0 && cursor !== from && isLate()) return cursor;
+    yield* putChunks(chunks, index, nextPosition);
+    for (const change of part) {
+      if (change.kind === 'conversation' && outdated.has(change.id)) {
+        if (cursor !== from && isLate()) return cursor;
+        // Its messages are many: the rest follows with the next transaction.
+        if (!(yield* updateConversation(change.id, dialect, index))) return cursor;
+      }
+      cursor = change.cursor;
+    }
   }
-  yield* execute(sql.moveCursor, cursor);
-  return { cursor, millis: performance.now() - start };
+  return cursor;
 }
 
 /** Returns the next free position of a chunk. Only the first call asks the database, all shards of a distributed one. */
@@ -172,7 +194,15 @@ function* nextPosition(created_at: number, lastUsed: number | null, used: Readon
   }
 }
 
-function* putChunk(change: ChunkChange, index: IndexTables, nextPosition: () => Write<number>): Write<void> {
-  const row = yield* first(chunkTables[change.kind], change.dataset_id, change.id);
-  yield* index.putChunk(change, row === undefined || row.deleted === 1 ? undefined : row.content, nextPosition);
+function* putChunks(
+  changes: readonly ChunkChange[],
+  index: IndexTables,
+  nextPosition: () => Write<number>,
+): Write<void> {
+  const chunks: FoundChunk[] = [];
+  for (const change of changes) {
+    const row = yield* first(chunkTables[change.kind], change.dataset_id, change.id);
+    chunks.push({ ...change, content: row?.deleted === 0 ? row.content : undefined });
+  }
+  yield* index.putChunks(chunks, nextPosition);
 }

@@ -1,7 +1,7 @@
 import type { Message } from '../../contract/message.ts';
 import { indexedMessage, tokensWithIds, wordsOf } from '../../domain/words/search-document.ts';
 import { tokenRules } from '../../domain/words/tokens.ts';
-import type { FoundMessage, IndexTables } from '../search/index-tables.ts';
+import type { FoundChunk, FoundMessage, IndexTables } from '../search/index-tables.ts';
 import { emptyIndex } from '../search/index-writes.ts';
 import * as sql from '../search/statements.ts';
 import { execute, first, query, type Statement, type Write } from '../statement.ts';
@@ -50,6 +50,9 @@ const deleteEntry = 'DELETE FROM search_messages WHERE position = ?';
 const clearFilterTerms = 'UPDATE search_messages SET filter_terms = NULL WHERE position = ?';
 const findChunk: Statement<{ position: number }> =
   'SELECT position FROM search_chunks WHERE dataset_id = ? AND kind = ? AND id = ?';
+const addChunk = 'INSERT INTO search_chunks (position, dataset_id, kind, id) VALUES (?, ?, ?, ?)';
+const addChunkTokens = 'INSERT INTO search_chunk_tokens (rowid, tokens) VALUES (?, ?)';
+const removeChunkTokens = 'DELETE FROM search_chunk_tokens WHERE rowid = ?';
 
 type FoundEntry = FoundMessage & { filter_terms: string | null };
 
@@ -109,20 +112,24 @@ export const index: IndexTables = {
     }
   },
 
-  *putChunk({ kind, dataset_id, id }, content, nextPosition) {
-    const entry = yield* first(findChunk, dataset_id, kind, id);
-    if (entry !== undefined) yield* execute('DELETE FROM search_chunk_tokens WHERE rowid = ?', entry.position);
-    if (content === undefined) {
-      if (entry !== undefined) yield* execute('DELETE FROM search_chunks WHERE position = ?', entry.position);
-      return;
+  *putChunks(chunks, nextPosition) {
+    const placed: (FoundChunk & { position: number; isNew: boolean })[] = [];
+    for (const chunk of chunks) {
+      const entry = yield* first(findChunk, chunk.dataset_id, chunk.kind, chunk.id);
+      const isNew = entry === undefined;
+      if (isNew && chunk.content === undefined) continue;
+      placed.push({ ...chunk, position: entry?.position ?? (yield* nextPosition()), isNew });
     }
-    const position = entry?.position ?? (yield* nextPosition());
-    if (entry === undefined) {
-      const add = 'INSERT INTO search_chunks (position, dataset_id, kind, id) VALUES (?, ?, ?, ?)';
-      yield* execute(add, position, dataset_id, kind, id);
+    // FTS5 writes to the file at each position that is before the last one.
+    placed.sort((one, other) => one.position - other.position);
+    for (const { kind, dataset_id, id, content, position, isNew } of placed) {
+      if (!isNew) yield* execute(removeChunkTokens, position);
+      if (content === undefined) yield* execute('DELETE FROM search_chunks WHERE position = ?', position);
+      else {
+        if (isNew) yield* execute(addChunk, position, dataset_id, kind, id);
+        yield* execute(addChunkTokens, position, tokensWithIds([content], [id]).join(' '));
+      }
     }
-    const tokens = tokensWithIds([content], [id]).join(' ');
-    yield* execute('INSERT INTO search_chunk_tokens (rowid, tokens) VALUES (?, ?)', position, tokens);
   },
 
   *removeTokens(conversation_ids, message_id) {
