@@ -6,8 +6,8 @@ import { begin, execute, first, query, type Statement, type Write } from '../sta
 import type { ChunkChange, FoundChunk, FoundMessage, IndexTables, MessageKey } from './index-tables.ts';
 import * as sql from './statements.ts';
 
-/** Changes of chunks that are written together. */
-const chunksMax = 100;
+/** Chunks that are written together, and about as many UTF-16 units of their texts: it takes a few milliseconds. */
+const groupMax = { chunks: 100, units: 50_000 };
 
 const findConversation: Statement<{ user: string | null; deleted: number }> =
   'SELECT "user", deleted FROM conversations WHERE conversation_id = ?';
@@ -78,21 +78,27 @@ function* putOthers(
   const outdated = new Set(rows.map(({ conversation_id }) => conversation_id));
   const nextPosition = newChunkPositions();
   let cursor = from;
-  for (let at = 0; at < changes.length; at += chunksMax) {
-    const part = changes.slice(at, at + chunksMax);
-    const chunks = part.filter(
-      (change): change is ChunkChange => change.kind === 'segment' || change.kind === 'child_chunk',
-    );
-    if (chunks.length > 0 && cursor !== from && isLate()) return cursor;
-    yield* putChunks(chunks, index, nextPosition);
-    for (const change of part) {
-      if (change.kind === 'conversation' && outdated.has(change.id)) {
-        if (cursor !== from && isLate()) return cursor;
-        // Its messages are many: the rest follows with the next transaction.
-        if (!(yield* updateConversation(change.id, dialect, index))) return cursor;
-      }
-      cursor = change.cursor;
+  let group: FoundChunk[] = [];
+  let units = 0;
+  for (const [at, change] of changes.entries()) {
+    if (isChunk(change)) {
+      if (group.length === 0 && cursor !== from && isLate()) return cursor;
+      const chunk = yield* findChunk(change);
+      group.push(chunk);
+      units += chunk.content?.length ?? 0;
+      const isFull = group.length === groupMax.chunks || units >= groupMax.units;
+      const next = changes[at + 1];
+      if (!isFull && next !== undefined && isChunk(next)) continue;
+      yield* index.putChunks(group, nextPosition);
+      group = [];
+      units = 0;
     }
+    if (change.kind === 'conversation' && outdated.has(change.id)) {
+      if (cursor !== from && isLate()) return cursor;
+      // Its messages are many: the rest follows with the next transaction.
+      if (!(yield* updateConversation(change.id, dialect, index))) return cursor;
+    }
+    cursor = change.cursor;
   }
   return cursor;
 }
@@ -194,15 +200,10 @@ function* nextPosition(created_at: number, lastUsed: number | null, used: Readon
   }
 }
 
-function* putChunks(
-  changes: readonly ChunkChange[],
-  index: IndexTables,
-  nextPosition: () => Write<number>,
-): Write<void> {
-  const chunks: FoundChunk[] = [];
-  for (const change of changes) {
-    const row = yield* first(chunkTables[change.kind], change.dataset_id, change.id);
-    chunks.push({ ...change, content: row?.deleted === 0 ? row.content : undefined });
-  }
-  yield* index.putChunks(chunks, nextPosition);
+const isChunk = (change: IndexChange): change is ChunkChange =>
+  change.kind === 'segment' || change.kind === 'child_chunk';
+
+function* findChunk(change: ChunkChange): Write<FoundChunk> {
+  const row = yield* first(chunkTables[change.kind], change.dataset_id, change.id);
+  return { ...change, content: row?.deleted === 0 ? row.content : undefined };
 }
