@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
+import { limits } from '../../src/contract/limits.ts';
 import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { itLong } from '../support/long.ts';
 
 const file = (filename: string) => ({
   id: randomUUID(),
@@ -161,6 +163,20 @@ onEveryEngine('the search', (engine) => {
     assert.deepEqual(await found(before), [oldest.id]);
     const { body: all } = await get('/admin/search/counts', before);
     assert.deepEqual([all.all, all.is_partial], [1, false]);
+  });
+
+  itLong('200: a page ends after many messages that have the words of a phrase, but not the phrase', async () => {
+    const { conversation } = one.ids;
+    const phrase = message(conversation, 10_000, { query: 'numbat termite' });
+    const others = Array.from({ length: limits.searchMissesMax + 100 }, (_, at) =>
+      message(conversation, 10_001 + at, { query: 'termite, numbat' }),
+    );
+    await service.load([phrase, ...others]);
+    await service.index();
+    const q = '"numbat termite"';
+    const page = await search({ q });
+    assert.deepEqual(page.data, []);
+    assert.deepEqual(await found({ q, cursor: page.next_cursor }), [phrase.id]);
   });
 
   it('200: a phrase that ends with the beginning of many words is found page by page', async () => {

@@ -38,8 +38,8 @@ function* verify<Entry, Hit>(
 }
 
 /**
- * Candidates before a position that exist and contain the phrases, newest first. If the budget is spent, or too many candidates were
- * compared and at least one was found, the list ends with the position at which the client continues.
+ * Candidates before a position that exist and contain the phrases, newest first. If there are too many of them, more if none has the
+ * phrases, or the budget is spent, the list ends with the position at which the client continues.
  */
 export async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
   candidates: Candidates<Entry, Hit>,
@@ -52,7 +52,7 @@ export async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
   let batch = hasPhrases ? limits.listRowsMax : limit;
   let to = before;
   let hasFound = false;
-  for (let count = 0; count < limits.searchCandidatesMax || !hasFound; ) {
+  for (let count = 0; count < (hasFound ? limits.searchCandidatesMax : limits.searchMissesMax); ) {
     const slow = hasPhrases ? limits.searchCandidatesMax : batch;
     const { hits: entries, isLast, end } = await candidates.find(to, { usual: batch, slow });
     for (let at = 0; at < entries.length; at += readMax) {
