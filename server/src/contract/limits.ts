@@ -151,8 +151,9 @@ export const limits = {
   searchTokenUnitsMax: 300_000,
   /** Counts of search results stop here. */
   searchCountMax: 1_000,
-  /** Candidates of one search whose texts are compared with a phrase: if one of them has it, and if none has it. */
+  /** Candidates of one search whose texts are compared with a phrase. */
   searchCandidatesMax: 2_000,
+  /** The same while none of them has the phrase. */
   searchMissesMax: 10_000,
   /** Texts that one search reads, and how long it takes at most. The client continues where it has ended. */
   searchBytesMax: 67_108_864,

@@ -18,7 +18,8 @@ export type Candidates<Entry, Hit> = {
 };
 /** `fields`: of a message, which field each shown text is. */
 type CandidateTexts = { shown: string[]; names: string[]; fields?: readonly SearchedField[] };
-export type CandidateRange = { before: number | undefined; limit: number };
+/** `missesMax`: how many candidates are compared if none has the phrases. */
+export type CandidateRange = { before: number | undefined; limit: number; missesMax?: number };
 export type AnyEntry = { position: number };
 export type AnyHit = { text: string | null; bytes: number };
 export type Verified<Entry, Hit> = { entry: Entry; hit: Hit } & CandidateTexts;
@@ -44,7 +45,7 @@ function* verify<Entry, Hit>(
 export async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
   candidates: Candidates<Entry, Hit>,
   words: SearchWords,
-  { before = Number.MAX_SAFE_INTEGER, limit }: CandidateRange,
+  { before = Number.MAX_SAFE_INTEGER, limit, missesMax = limits.searchMissesMax }: CandidateRange,
   budget: ReadBudget,
 ): AsyncGenerator<Verified<Entry, Hit> | { spentAt: number }> {
   const comparePhrases = phraseComparer(words);
@@ -52,7 +53,7 @@ export async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
   let batch = hasPhrases ? limits.listRowsMax : limit;
   let to = before;
   let hasFound = false;
-  for (let count = 0; count < (hasFound ? limits.searchCandidatesMax : limits.searchMissesMax); ) {
+  for (let count = 0; count < (hasFound ? limits.searchCandidatesMax : missesMax); ) {
     const slow = hasPhrases ? limits.searchCandidatesMax : batch;
     const { hits: entries, isLast, end } = await candidates.find(to, { usual: batch, slow });
     for (let at = 0; at < entries.length; at += readMax) {

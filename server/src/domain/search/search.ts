@@ -112,7 +112,9 @@ async function countMessages(
     );
     if (!isPossible) continue;
     const candidates = candidateMessages(reads, { ...search, ...filter, has }, words, budget);
-    const { count, isPartial } = await countUpTo(max, candidates, words, budget);
+    // Each of the other counts would compare as many texts again.
+    const missesMax = name === 'all' ? limits.searchMissesMax : limits.searchCandidatesMax;
+    const { count, isPartial } = await countUpTo(max, candidates, words, missesMax, budget);
     counts[name] = count;
     counts.is_partial ||= isPartial;
     if (counts.all > 0 || isPartial) continue;
@@ -129,6 +131,7 @@ async function countUpTo(
   max: number,
   candidates: Candidates<IndexHit, MessageHit>,
   words: SearchWords,
+  missesMax: number,
   budget: ReadBudget,
 ): Promise<Count> {
   if (words.phrases.length === 0) {
@@ -136,7 +139,7 @@ async function countUpTo(
     return { count: hits.length, isPartial: end !== undefined };
   }
   let count = 0;
-  for await (const candidate of verified(candidates, words, { before: undefined, limit: max }, budget)) {
+  for await (const candidate of verified(candidates, words, { before: undefined, limit: max, missesMax }, budget)) {
     if ('spentAt' in candidate) return { count, isPartial: true };
     count += 1;
     if (count === max) break;

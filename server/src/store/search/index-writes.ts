@@ -6,7 +6,7 @@ import { begin, execute, first, query, type Statement, type Write } from '../sta
 import type { ChunkChange, FoundChunk, FoundMessage, IndexTables, MessageKey } from './index-tables.ts';
 import * as sql from './statements.ts';
 
-/** Chunks that are written together, and about as many UTF-16 units of their texts: it takes a few milliseconds. */
+/** How many chunks are indexed together, and about how many UTF-16 units of text: a few milliseconds of work. */
 const groupMax = { chunks: 100, units: 50_000 };
 
 const findConversation: Statement<{ user: string | null; deleted: number }> =
