@@ -45,7 +45,7 @@ export async function withStore<T>(
   await database.migrate(epochSeconds());
   const store = await database.open();
   try {
-    if (!config.changes) await switchFeed(store, false);
+    if (!config.changes) await switchFeed(store, false, (text) => void process.stderr.write(`${text}\n`));
     return await use(store);
   } finally {
     await store.close();

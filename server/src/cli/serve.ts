@@ -50,7 +50,7 @@ Options:
     });
     logger.info({ database: database.location }, 'opened');
     try {
-      await switchFeed(store, config.changes);
+      await switchFeed(store, config.changes, (text) => logger.warn(text));
       await keepPeriod(store, config);
       const isNew = values.starter && database.engine === 'sqlite' && (await store.isEmpty());
       const shared = createSharedState(workers, output.dropped);

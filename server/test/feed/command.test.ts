@@ -155,6 +155,22 @@ onOneEngine('backscroll changes', (engine) => {
     assert.equal((await entries('--after', cursor)).length, 1, 'a restart alone starts no epoch');
   });
 
+  it('a command with CHANGES=off says once that it has turned the feed off for a running service', async (t) => {
+    const { options } = await newDatabase(t);
+    const serving = await serve(t, options);
+    const off = { ...options, env: { ...options.env, CHANGES: 'off' } };
+    const outputs = [await call(['keys', 'list'], off), await call(['keys', 'list'], off)];
+    const warning = 'CHANGES=off has turned off the change feed and the search of all processes of this database\n';
+    assert.deepEqual(
+      outputs.map(({ code, stderr }) => [code, stderr]),
+      [
+        [0, warning],
+        [0, ''],
+      ],
+    );
+    assert.equal((await sendRequest(serving.base, '/admin/changes', admin)).status, 404);
+  });
+
   if (engine === 'sqlite') {
     it('the restore of an older backup makes cursors invalid', async (t) => {
       const { url, succeed, options } = await newDatabase(t);

@@ -20,12 +20,14 @@ const offEpoch = 'off';
 
 /**
  * To be called before the first write, if the feed is off, and when the service starts. Changes were missed while the
- * feed was off, so it begins again with a new epoch.
+ * feed was off, so it begins again with a new epoch. `warn` gets what the operator of other processes has to know.
  */
-export async function switchFeed(store: Store, isOn: boolean): Promise<void> {
+export async function switchFeed(store: Store, isOn: boolean, warn: (text: string) => void): Promise<void> {
   const isOff = (await store.changes.head()).epoch === offEpoch;
   if (isOn && isOff) await store.changes.startEpoch();
-  if (!isOn && !isOff) await store.changes.startEpoch(offEpoch);
+  if (isOn || isOff) return;
+  await store.changes.startEpoch(offEpoch);
+  warn('CHANGES=off has turned off the change feed and the search of all processes of this database');
 }
 
 /** Makes all cursors invalid. */
