@@ -211,5 +211,9 @@ onEveryEngine('the change feed', (engine) => {
     const events = (await stream('text/event-stream', { 'last-event-id': after })).text;
     const expected = lines.map((line) => `id: ${JSON.parse(line).cursor}\ndata: ${line}\n\n`).join('');
     assert.equal(events.replaceAll(':\n\n', ''), expected);
+    const reconnected = { accept: 'Text/Event-Stream', 'last-event-id': after };
+    const missed = (await service.request('GET', '/admin/changes?after=now', { key: admin, headers: reconnected }))
+      .text;
+    assert.equal(missed.replaceAll(':\n\n', ''), expected);
   });
 });

@@ -64,8 +64,9 @@ onEveryEngine('followers of the change feed', (engine) => {
       const writers = Array.from({ length: 4 }, async () => {
         for (let write = 0; write < shortOrLong(10, 25); write += 1) await actions[randomInt(actions.length)]?.();
       });
-      await Promise.all(writers);
-      isWriting = false;
+      await Promise.all(writers).finally(() => {
+        isWriting = false;
+      });
       await Promise.all(following);
       const exported = (await service.request('GET', '/admin/records', { key: admin })).text;
       for (const follower of followers) {

@@ -27,10 +27,13 @@ const heartbeatMillis = 15_000;
 
 type Encoding = { type: string; entry: (entry: Page['entries'][number]) => string; heartbeat: string };
 
-const encodings: readonly Encoding[] = [
-  { type: 'application/x-ndjson', entry: ({ json }) => `${json}\n`, heartbeat: '\n' },
-  { type: 'text/event-stream', entry: ({ cursor, json }) => `id: ${cursor}\ndata: ${json}\n\n`, heartbeat: ':\n\n' },
-];
+const lines: Encoding = { type: 'application/x-ndjson', entry: ({ json }) => `${json}\n`, heartbeat: '\n' };
+const events: Encoding = {
+  type: 'text/event-stream',
+  entry: ({ cursor, json }) => `id: ${cursor}\ndata: ${json}\n\n`,
+  heartbeat: ':\n\n',
+};
+const encodings = [lines, events];
 
 /** One of three encodings of the same entries. */
 const streamed = {
@@ -43,7 +46,15 @@ const streamed = {
 
 /** The encoding that the client accepts, if it names one; else the response is one JSON object. */
 const encodingOf = ({ headers }: FastifyRequest): Encoding | undefined =>
-  encodings.find(({ type }) => headers.accept?.split(',').some((range) => range.split(';')[0]?.trim() === type));
+  encodings.find(({ type }) =>
+    headers.accept?.split(',').some((range) => range.split(';')[0]?.trim().toLowerCase() === type),
+  );
+
+/** A reader of events that connects again requests the same URL as before, so this comes before `after`. */
+function lastEventOf({ headers }: FastifyRequest, encoding: Encoding | undefined): string | undefined {
+  const id = encoding === events ? headers['last-event-id'] : undefined;
+  return typeof id === 'string' && id !== '' ? id : undefined;
+}
 
 /** The feed of changed records. */
 export const adminChangeRoutes: Routes = (app, dependencies) => {
@@ -68,7 +79,6 @@ export const adminChangeRoutes: Routes = (app, dependencies) => {
     onRequest: bearer.requireAdmin(['admin', 'feed']),
     handler: async (request, reply) => {
       const { after, limit = limits.changesDefault, wait = 0, include = 'record' } = request.query;
-      const lastEvent = request.headers['last-event-id'];
       const encoding = encodingOf(request);
       const signal = onDisconnect(reply.raw);
       const scopeFor = (caller: Caller | null) => scopeOf(caller, request.query);
@@ -76,10 +86,7 @@ export const adminChangeRoutes: Routes = (app, dependencies) => {
         ...{ scope: scopeFor(request.caller), limit, include, signal },
         ...(encoding === undefined ? pageBytes : streamBytes),
       };
-      const start = await startOf(
-        store,
-        after ?? (typeof lastEvent === 'string' && lastEvent !== '' ? lastEvent : undefined),
-      );
+      const start = await startOf(store, lastEventOf(request, encoding) ?? after);
       const pages = follow(dependencies, request, reply, start, changes, {
         waitMillis: wait * 1000,
         heartbeatMillis: encoding === undefined ? undefined : heartbeatMillis,
