@@ -15,17 +15,18 @@ import type { PostgresPool } from './pool.ts';
 import { bytesColumn, freeRowBytes } from './row-bytes.ts';
 import * as postgres from './statements.ts';
 
-/** A row for each message, newest first, or one row without a message. */
-export type PageRow = {
-  version: string;
-  first_message_exists: boolean;
+/** `first_message` is null if the message with `first_id` does not exist. */
+type ConversationColumns = { version: string; first_message: string | null };
+
+/** A row for each message, newest first, or one row without a message. `large_bytes`: the length of a text that was not read. */
+export type PageRow = ConversationColumns & {
   id: string | null;
-  bytes: number;
+  large_bytes: string | null;
   [bytesColumn]: Buffer | null;
 };
 
 /** The columns of the message are null if there is none. */
-type PositionRow = Pick<PageRow, 'version' | 'first_message_exists'> & MessagePosition;
+type PositionRow = ConversationColumns & MessagePosition;
 
 /** Without and with a first message, each without and with a user. */
 const statementsOf = <R extends object>(columns: string): Statement<R>[] =>
@@ -63,19 +64,20 @@ export async function readPage(
   const read = (columns: 'smallTexts' | 'allTexts') =>
     readRows((...statement) => pool.query(...statement), statements[columns], position, shape, cachedVersion);
   let rows = await read('smallTexts');
-  if (rows.some((row) => row.id !== null && row[bytesColumn] === null) && bytesOf(rows, shape) <= limits.pageBytesMax) {
-    rows = await read('allTexts');
-  }
+  if (isIncomplete(rows) && bytesOf(rows, shape) <= limits.pageBytesMax) rows = await read('allTexts');
   const [first] = rows;
   if (first === undefined) return undefined;
-  const { version, first_message_exists } = first;
+  const { version } = first;
+  const first_message_exists = first.first_message !== null;
   if (version === cachedVersion) return { version, first_message_exists, messages: undefined };
   const messages = bytesOf(rows, shape) > limits.pageBytesMax ? 'too_large' : joinMessages(rows, shape);
   return { version, first_message_exists, messages };
 }
 
+export const isIncomplete = (rows: readonly PageRow[]): boolean => rows.some((row) => row.large_bytes !== null);
+
 export const bytesOf = (rows: readonly PageRow[], { limit }: PageShape): number =>
-  rows.slice(0, limit).reduce((sum, { bytes }) => sum + bytes + 1, 0);
+  rows.slice(0, limit).reduce((sum, row) => sum + (row[bytesColumn]?.length ?? Number(row.large_bytes)) + 1, 0);
 
 export function joinMessages(rows: readonly PageRow[], { limit, page_order }: PageShape): Messages {
   const page = rows.slice(0, limit);
@@ -108,8 +110,14 @@ export async function openPage(
     const rows = await readRows(read, statements.positions, position, shape, undefined);
     const [first] = rows;
     if (first === undefined) return undefined;
-    const { version, first_message_exists, id } = first;
-    page = { version, first_message_exists, ...pageOfRows(id === null ? [] : rows, shape), readDocs, close };
+    const { version, first_message, id } = first;
+    page = {
+      version,
+      first_message_exists: first_message !== null,
+      ...pageOfRows(id === null ? [] : rows, shape),
+      readDocs,
+      close,
+    };
     return page;
   } finally {
     if (page === undefined) close();

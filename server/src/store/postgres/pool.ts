@@ -7,6 +7,7 @@ import { Breaker } from './breaker.ts';
 import { cancel, newProbe, readerOn, waitFor } from './connections.ts';
 import { codeOf, connectionsBusy, isLost, isRetryable, isSilence, isTimeout, publicError, readOnly } from './errors.ts';
 import { type HostClient, Hosts } from './hosts.ts';
+import { hasBytes } from './row-bytes.ts';
 
 export type PoolOptions = {
   address: PostgresAddress;
@@ -66,7 +67,7 @@ export class PostgresPool {
   readonly #hosts: Hosts;
   readonly #breaker: Breaker;
   readonly #sockets = new Set<Socket>();
-  readonly #translated = new Map<string, { text: string; name: string }>();
+  readonly #translated = new Map<string, { text: string; name: string; binary: boolean }>();
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -254,9 +255,9 @@ export class PostgresPool {
   }
 
   async #run(client: pg.PoolClient, sql: string, values: readonly Value[], millis: number): Promise<pg.QueryResult> {
-    const { text, name } = this.#toDialect(sql);
+    const { text, name, binary } = this.#toDialect(sql);
     const isNamed = name !== undefined && this.#options.prepared && values.length > 0 && !values.some(isLongList);
-    const query = { text, values: values as Value[], query_timeout: millis, ...(isNamed && { name }) };
+    const query = { text, values: values as Value[], query_timeout: millis, ...(isNamed && { name }), binary };
     try {
       if (this.#breaker.hasSilentNodes) await this.#requireNodes(client, text, values);
       return await client.query(query);
@@ -274,11 +275,11 @@ export class PostgresPool {
   }
 
   /** `?` becomes `$1`, `$2`, …; each statement has one name, unless it is too long. */
-  #toDialect(sql: string): { text: string; name?: string } {
-    if (sql.length > namedTextMax) return { text: numbered(sql) };
+  #toDialect(sql: string): { text: string; name?: string; binary: boolean } {
+    if (sql.length > namedTextMax) return { text: numbered(sql), binary: hasBytes(sql) };
     let translated = this.#translated.get(sql);
     if (translated === undefined) {
-      translated = { text: numbered(sql), name: `s${this.#translated.size}` };
+      translated = { text: numbered(sql), name: `s${this.#translated.size}`, binary: hasBytes(sql) };
       this.#translated.set(sql, translated);
     }
     return translated;

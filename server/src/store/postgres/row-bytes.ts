@@ -2,8 +2,12 @@ import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type pg from 'pg';
 
-/** A column of this name is returned as bytes, a part of what was received. All other columns are texts. */
+/**
+ * A column of this name is returned as bytes, a part of what was received. All other columns of such a statement are texts, too:
+ * its rows are requested in the binary format, in which a text has the same bytes, but the server need not search for its end.
+ */
 export const bytesColumn = 'raw_doc';
+export const hasBytes = (statement: string): boolean => statement.includes(bytesColumn);
 
 /** The parts of a driver's connection that are used: it emits an event for each message that it receives. */
 type Connection = EventEmitter & { attachListeners(stream: EventEmitter): void };
@@ -23,8 +27,10 @@ export function readRowBytes(client: pg.Client): void {
     const others = new EventEmitter();
     attachDriver.call(connection, others);
     let bytesAt = -1;
-    connection.on('rowDescription', ({ fields }: { fields: { name: string }[] }) => {
+    // Before the driver's listener, which would copy each value of a binary row.
+    connection.prependListener('rowDescription', ({ fields }: { fields: { name: string; format: string }[] }) => {
       bytesAt = fields.findIndex(({ name }) => name === bytesColumn);
+      if (bytesAt >= 0) for (const field of fields) field.format = 'text';
     });
     const splitter = new MessageSplitter(
       (bytes) => others.emit('data', bytes),

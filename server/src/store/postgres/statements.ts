@@ -7,13 +7,15 @@ import type { ConversationVersion } from './version-checks.ts';
 
 /** SQL for PostgreSQL only. Every statement names the distribution column of its tables. */
 
+const isLarge = `octet_length(m.doc) > ${limits.joinedDocBytesMax}`;
+
 /** The columns to read for each message of a page. PostgreSQL gets the length of a text without loading the text. */
 export const pageColumns = {
-  /** Without large texts: the page may be too large for memory. */
-  smallTexts: `m.id, octet_length(m.doc) AS bytes,
-      CASE WHEN octet_length(m.doc) <= ${limits.joinedDocBytesMax} THEN m.doc END AS ${bytesColumn}`,
+  /** Without large texts, of which only the lengths are read: the page may be too large for memory. */
+  smallTexts: `m.id, CASE WHEN ${isLarge} THEN CAST(octet_length(m.doc) AS TEXT) END AS large_bytes,
+      CASE WHEN NOT ${isLarge} THEN m.doc END AS ${bytesColumn}`,
   /** For a page that fits into memory. */
-  allTexts: `m.id, octet_length(m.doc) AS bytes, m.doc AS ${bytesColumn}`,
+  allTexts: `m.id, CAST(NULL AS TEXT) AS large_bytes, m.doc AS ${bytesColumn}`,
   /** For a page that does not fit into memory. */
   positions: 'm.id, octet_length(m.doc) AS bytes, m.created_at, m.sequence',
 };
@@ -32,7 +34,7 @@ export function pageStatement(hasFirst: boolean, hasUser: boolean, columns: stri
   const user = hasUser ? next() : '';
   const count = next();
   return `
-    SELECT c.version, ${hasFirst ? 'f.id IS NOT NULL' : 'true'} AS first_message_exists, ${columns}
+    SELECT c.version, ${hasFirst ? "CASE WHEN f.id IS NOT NULL THEN 'y' END" : "'y'"} AS first_message, ${columns}
     FROM conversations c
     ${hasFirst ? `LEFT JOIN messages f ON f.conversation_id = ${conversation} AND f.id = ${first}` : ''}
     LEFT JOIN LATERAL (

@@ -1,8 +1,7 @@
 import { limits } from '../../../contract/limits.ts';
 import type { CachedVersion, FoundPage, PagePosition, PageShape } from '../../../domain/store/store.ts';
-import { bytesOf, joinMessages, type PageRow, readPage as readPageAtOnce } from '../page.ts';
+import { bytesOf, isIncomplete, joinMessages, type PageRow, readPage as readPageAtOnce } from '../page.ts';
 import type { PostgresPool } from '../pool.ts';
-import { bytesColumn } from '../row-bytes.ts';
 import * as citus from './statements.ts';
 
 type Position = { created_at: number; sequence: number };
@@ -60,6 +59,5 @@ async function readRows(
   const read = (columns: keyof typeof statements): Promise<PageRow[]> =>
     pool.query(statements[columns], conversation_id, ...range, shape.limit + 1);
   const rows = await read('smallTexts');
-  const isIncomplete = rows.some((row) => row[bytesColumn] === null) && bytesOf(rows, shape) <= limits.pageBytesMax;
-  return isIncomplete ? read('allTexts') : rows;
+  return isIncomplete(rows) && bytesOf(rows, shape) <= limits.pageBytesMax ? read('allTexts') : rows;
 }
