@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { phraseComparer, snippetCutter } from '../../src/domain/words/search-query.ts';
-import { type QueryToken, queryTokens, tokensOf } from '../../src/domain/words/tokens.ts';
+import {
+  hasTokens,
+  parseQuery,
+  phraseComparer,
+  snippetCutter,
+  tokensInQuery,
+} from '../../src/domain/words/search-query.ts';
+import { indexTokens, type QueryToken, queryTokens, tokensOf } from '../../src/domain/words/tokens.ts';
 import { shortOrLong } from '../support/long.ts';
 
 /** They are cut to the same token. */
 const [long, sameStart] = ['1', '2'].map((end) => `${'x'.repeat(40)}${end}`) as [string, string];
 const words = ['a', 'ab', 'B', 'user', '17', '170', 'é', '猫', 'ａ', long, sameStart];
-const separators = [' ', '-', '_', ', ', '\n', '\\n', '', ' – '];
+const separators = [' ', '-', '_', ', ', '\n', '\\n', '', ' – ', '’', '@', '。', '🙂', '--', '\u{301}'];
 const textOf = (wordsMax: number) =>
   fc
     .array(fc.tuple(fc.constantFrom(...words), fc.constantFrom(...separators)), { maxLength: wordsMax })
@@ -66,5 +72,25 @@ it('a snippet of an ASCII text marks the same as if a letter far behind were not
       },
     ),
     { numRuns: shortOrLong(2_000, 50_000), examples: [['a a a', [['a a', false]]]] },
+  );
+});
+
+it('the index has the tokens of each part of a text, joined or not, that is searched for as it is', () => {
+  fc.assert(
+    fc.property(textOf(8), (text) => {
+      const tokens = indexTokens([text]);
+      for (const part of text.split(/\s+/)) {
+        const wanted = tokensInQuery(parseQuery(part));
+        assert.ok(hasTokens([...tokens], wanted), `${part}: ${JSON.stringify(wanted)}`);
+      }
+      const words = new Set([...tokensOf(text)].map(({ token }) => token));
+      const joined = [...tokens].filter((token) => !words.delete(token));
+      assert.equal(words.size, 0);
+      for (const token of joined) {
+        const [left, right, ...others] = token.split('\u{e001}').map((word) => ({ token: word, isPrefix: false }));
+        assert.ok(left && right && others.length === 0 && has([text], [left, right]), token);
+      }
+    }),
+    { numRuns: shortOrLong(2_000, 50_000), examples: [['user-17 a_b猫-a'], ["it's a-b, a@b.17"]] },
   );
 });

@@ -179,6 +179,44 @@ onEveryEngine('the search', (engine) => {
     assert.deepEqual(await found({ q, cursor: page.next_cursor }), [phrase.id]);
   });
 
+  it('200: words that are joined as in a name are found where they are joined, or if they are nowhere, in sequence', async () => {
+    const texts = [
+      'heron-17',
+      'heron 17',
+      'Heron_170',
+      'heron, 17',
+      '(heron.17)',
+      '17-heron',
+      'osprey 17',
+      '17 osprey',
+    ];
+    const more = ['crane-fly', 'crane fly', 'ask ibis@example.com now', 'ibis example com', 'heron-17-b'];
+    const sent = [...texts, ...more].map((query, at) => message(one.ids.conversation, 5_000 + at, { query }));
+    await service.load(sent);
+    await service.index();
+    const textsOf = async (q: string) => {
+      const ids = await found({ q });
+      return ids.map((id) => sent.find((one) => one.id === id)?.query);
+    };
+    assert.deepEqual(await textsOf('heron-17'), ['heron-17-b', '(heron.17)', 'Heron_170', 'heron-17']);
+    assert.deepEqual(await textsOf('"heron-17"'), ['heron-17-b', '(heron.17)', 'heron-17']);
+    assert.deepEqual(await textsOf('heron-17-b'), ['heron-17-b']);
+    assert.deepEqual(await textsOf('"heron 17"'), ['heron-17-b', '(heron.17)', 'heron, 17', 'heron 17', 'heron-17']);
+    assert.deepEqual(await textsOf('osprey-17'), ['osprey 17']);
+    assert.deepEqual(await textsOf('crane-fly'), ['crane fly', 'crane-fly']);
+    assert.deepEqual(await textsOf('ibis@example.com'), ['ask ibis@example.com now']);
+    assert.deepEqual(await marked('ibis@example'), ['ibis@example']);
+    const pages = [];
+    for (let cursor = ''; cursor !== null && pages.length < 9; ) {
+      const page = await search({ q: 'heron-17', limit: 1, ...(cursor !== '' && { cursor }) });
+      pages.push(page.data.length);
+      cursor = page.next_cursor;
+    }
+    assert.deepEqual(pages, [1, 1, 1, 1]);
+    const { body } = await get('/admin/search/counts', { q: 'heron-17' });
+    assert.equal(body.all, 4);
+  });
+
   it('200: a phrase that ends with the beginning of many words is found page by page', async () => {
     const { conversation } = one.ids;
     const phrases = Array.from({ length: 130 }, (_, at) =>

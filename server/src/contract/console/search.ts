@@ -53,7 +53,8 @@ const filters = {
       maxLength: limits.searchUnitsMax,
       description:
         'Words that must all occur, the last one as the beginning of a word; `"…"` is a phrase. Case and accents are ignored. ' +
-        'Parts of user names and IDs match too. Absent: everything.',
+        'Parts of user names and IDs match too. `user-17` finds texts that join these words, or if there are none, texts that ' +
+        'have them in sequence. Absent: everything.',
     }),
   ),
   in: Type.Optional(

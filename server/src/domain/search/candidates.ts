@@ -2,7 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
 import type { HitCount, IndexPart } from '../store/search-reads.ts';
 import type { SearchedField } from '../words/search-document.ts';
-import { type PhraseComparer, phraseComparer, type SearchWords } from '../words/search-query.ts';
+import { type PhraseComparer, phraseComparer, type SearchWords, withoutJoins } from '../words/search-query.ts';
 
 /** Texts that are read at once. */
 const readMax = 25;
@@ -24,6 +24,8 @@ export type AnyEntry = { position: number };
 export type AnyHit = { text: string | null; bytes: number };
 export type Verified<Entry, Hit> = { entry: Entry; hit: Hit } & CandidateTexts;
 
+export type CandidatesOf<Entry, Hit> = (words: SearchWords) => Candidates<Entry, Hit>;
+
 /** The texts that show a candidate; undefined if it does not have the phrases. Yields between parts of the work. */
 function* verify<Entry, Hit>(
   candidates: Candidates<Entry, Hit>,
@@ -38,23 +40,54 @@ function* verify<Entry, Hit>(
   return (yield* comparePhrases([...texts.shown, ...texts.names])) ? texts : undefined;
 }
 
+type Found<Entry, Hit> = Verified<Entry, Hit> | { spentAt: number };
+
 /**
  * Candidates before a position that exist and contain the phrases, newest first. If there are too many of them, more if none has the
  * phrases, or the budget is spent, the list ends with the position at which the client continues.
+ *
+ * Words that are joined in the query, as in `user-17`, need not be joined in the texts if no text joins them.
  */
 export async function* verified<Entry extends AnyEntry, Hit extends AnyHit>(
+  candidatesOf: CandidatesOf<Entry, Hit>,
+  words: SearchWords,
+  range: CandidateRange,
+  budget: ReadBudget,
+): AsyncGenerator<Found<Entry, Hit>> {
+  const verifiedIn = (part: CandidateRange) => verifiedWith(candidatesOf(words), words, part, budget);
+  let hasFound = false;
+  for await (const found of verifiedIn(range)) {
+    hasFound = true;
+    yield found;
+  }
+  const wider = withoutJoins(words);
+  if (hasFound || wider === undefined) return;
+  const isFirstPage = range.before === undefined;
+  if (!isFirstPage && (await hasAny(verifiedIn({ before: undefined, limit: 1 })))) return;
+  yield* verifiedWith(candidatesOf(wider), wider, range, budget);
+}
+
+async function hasAny(list: AsyncGenerator): Promise<boolean> {
+  const { done } = await list.next();
+  await list.return(undefined);
+  return !done;
+}
+
+async function* verifiedWith<Entry extends AnyEntry, Hit extends AnyHit>(
   candidates: Candidates<Entry, Hit>,
   words: SearchWords,
   { before = Number.MAX_SAFE_INTEGER, limit, missesMax = limits.searchMissesMax }: CandidateRange,
   budget: ReadBudget,
-): AsyncGenerator<Verified<Entry, Hit> | { spentAt: number }> {
+): AsyncGenerator<Found<Entry, Hit>> {
   const comparePhrases = phraseComparer(words);
   const hasPhrases = words.phrases.length > 0;
+  // Texts that join the words have them in sequence, too, unless the words are several pairs.
+  const mayBeFar = hasPhrases && withoutJoins(words) === undefined;
   let batch = hasPhrases ? limits.listRowsMax : limit;
   let to = before;
   let hasFound = false;
   for (let count = 0; count < (hasFound ? limits.searchCandidatesMax : missesMax); ) {
-    const slow = hasPhrases ? limits.searchCandidatesMax : batch;
+    const slow = mayBeFar ? limits.searchCandidatesMax : batch;
     const { hits: entries, isLast, end } = await candidates.find(to, { usual: batch, slow });
     for (let at = 0; at < entries.length; at += readMax) {
       const part = entries.slice(at, at + readMax);

@@ -28,9 +28,9 @@ export async function suggestQuery(
     if (at < 0 || token.length < unitsMin) continue;
     const beginning = { token: token.slice(0, sharedUnits), isPrefix: true };
     const wider = { ...words, words: words.words.with(at, beginning) };
-    const candidates = candidateMessages(reads, search, wider, budget);
+    const candidatesOf = (part: SearchWords) => candidateMessages(reads, search, part, budget);
     const counts = new Map<string, number>();
-    for await (const candidate of verified(candidates, wider, { before: undefined, limit: messagesMax }, budget)) {
+    for await (const candidate of verified(candidatesOf, wider, { before: undefined, limit: messagesMax }, budget)) {
       if ('spentAt' in candidate) break;
       for (const found of new Set(candidate.shown.flatMap((text) => [...tokensOf(text)].map((one) => one.token))))
         if (isNear(token, found)) counts.set(found, (counts.get(found) ?? 0) + 1);

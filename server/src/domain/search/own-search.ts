@@ -2,7 +2,7 @@ import type { FoundMessage } from '../../contract/conversation.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
 import type { SearchReads } from '../store/search-reads.ts';
 import { positionsPerSecond } from '../words/search-document.ts';
-import { parseQuery, partsOf, snippetCutter } from '../words/search-query.ts';
+import { parseQuery, partsOf, type SearchWords, snippetCutter } from '../words/search-query.ts';
 import { verified } from './candidates.ts';
 import { candidateMessages, findsNothing, type MessageSearch } from './message-candidates.ts';
 
@@ -17,7 +17,7 @@ export async function searchOwnMessages(
 ): Promise<{ hits: FoundMessage[]; next: OwnCursor | undefined }> {
   const words = parseQuery(search.q ?? '');
   if (findsNothing(search.q, words)) return { hits: [], next: undefined };
-  const candidates = candidateMessages(reads, search, words, budget);
+  const candidatesOf = (part: SearchWords) => candidateMessages(reads, search, part, budget);
   const cutSnippet = snippetCutter(words);
   const before = cursor && (cursor.second + 1) * positionsPerSecond;
   /** Hits in the second of the cursor that were on the page before, as long as the cursor's message may follow. */
@@ -29,7 +29,7 @@ export async function searchOwnMessages(
     const next = second === undefined ? undefined : { second: lastSecond ?? second, conversation_id, message_id };
     return { hits: hits.map(({ second: _, ...hit }) => hit), next };
   };
-  for await (const candidate of verified(candidates, words, { before, limit: limit + 1 }, budget)) {
+  for await (const candidate of verified(candidatesOf, words, { before, limit: limit + 1 }, budget)) {
     if ('spentAt' in candidate) {
       // Rounded, since the end of a part of the index depends on the messages of others.
       const hour = Math.ceil(candidate.spentAt / positionsPerSecond / 3600) * 3600;

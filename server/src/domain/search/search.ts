@@ -10,6 +10,7 @@ import {
   type AnyHit,
   type CandidateRange,
   type Candidates,
+  type CandidatesOf,
   type Verified,
   verified,
 } from './candidates.ts';
@@ -33,7 +34,7 @@ function candidateChunks(reads: SearchReads, query: IndexQuery, budget: ReadBudg
 
 /** One page of verified candidates. A page may be short although more follow. */
 async function pageOf<Entry extends AnyEntry, Hit extends AnyHit, Found>(
-  candidates: Candidates<Entry, Hit>,
+  candidatesOf: CandidatesOf<Entry, Hit>,
   words: SearchWords,
   { before, limit }: CandidateRange,
   budget: ReadBudget,
@@ -41,7 +42,7 @@ async function pageOf<Entry extends AnyEntry, Hit extends AnyHit, Found>(
 ): Promise<FoundPart<Found>> {
   const hits: Found[] = [];
   let last: number | undefined;
-  for await (const candidate of verified(candidates, words, { before, limit: limit + 1 }, budget)) {
+  for await (const candidate of verified(candidatesOf, words, { before, limit: limit + 1 }, budget)) {
     if (hits.length === limit) return { hits, next: last };
     if ('spentAt' in candidate) return { hits, next: candidate.spentAt };
     last = candidate.entry.position;
@@ -58,9 +59,9 @@ async function searchMessages(
 ): Promise<FoundPart<SearchHit>> {
   const words = parseQuery(search.q ?? '');
   if (findsNothing(search.q, words)) return { hits: [], next: undefined };
-  const candidates = candidateMessages(reads, search, words, budget);
+  const candidatesOf = (part: SearchWords) => candidateMessages(reads, search, part, budget);
   const cutSnippet = snippetCutter(words);
-  return pageOf(candidates, words, range, budget, ({ entry, hit, shown }) => {
+  return pageOf(candidatesOf, words, range, budget, ({ entry, hit, shown }) => {
     const { conversation_id, id: message_id } = entry;
     const { app_id, created_at, user } = hit;
     const { snippet, ranges } = cutSnippet(shown);
@@ -111,10 +112,10 @@ async function countMessages(
       (field) => filter[field] === undefined || (search[field] ?? filter[field]) === filter[field],
     );
     if (!isPossible) continue;
-    const candidates = candidateMessages(reads, { ...search, ...filter, has }, words, budget);
+    const candidatesOf = (part: SearchWords) => candidateMessages(reads, { ...search, ...filter, has }, part, budget);
     // Each of the other counts would compare as many texts again.
     const missesMax = name === 'all' ? limits.searchMissesMax : limits.searchCandidatesMax;
-    const { count, isPartial } = await countUpTo(max, candidates, words, missesMax, budget);
+    const { count, isPartial } = await countUpTo(max, candidatesOf, words, missesMax, budget);
     counts[name] = count;
     counts.is_partial ||= isPartial;
     if (counts.all > 0 || isPartial) continue;
@@ -129,17 +130,17 @@ type Count = { count: number; isPartial: boolean };
 
 async function countUpTo(
   max: number,
-  candidates: Candidates<IndexHit, MessageHit>,
+  candidatesOf: CandidatesOf<IndexHit, MessageHit>,
   words: SearchWords,
   missesMax: number,
   budget: ReadBudget,
 ): Promise<Count> {
   if (words.phrases.length === 0) {
-    const { hits, end } = await candidates.find(Number.MAX_SAFE_INTEGER, { usual: max, slow: max });
+    const { hits, end } = await candidatesOf(words).find(Number.MAX_SAFE_INTEGER, { usual: max, slow: max });
     return { count: hits.length, isPartial: end !== undefined };
   }
   let count = 0;
-  for await (const candidate of verified(candidates, words, { before: undefined, limit: max, missesMax }, budget)) {
+  for await (const candidate of verified(candidatesOf, words, { before: undefined, limit: max, missesMax }, budget)) {
     if ('spentAt' in candidate) return { count, isPartial: true };
     count += 1;
     if (count === max) break;
@@ -155,9 +156,9 @@ async function searchKnowledge(
 ): Promise<FoundPart<KnowledgeHit>> {
   const words = parseQuery(q ?? '');
   if (findsNothing(q, words)) return { hits: [], next: undefined };
-  const candidates = candidateChunks(reads, { tokens: tokensInQuery(words), scope }, budget);
+  const candidatesOf = (part: SearchWords) => candidateChunks(reads, { tokens: tokensInQuery(part), scope }, budget);
   const cutSnippet = snippetCutter(words);
-  return pageOf(candidates, words, range, budget, ({ hit: { text: _, bytes: __, ...names }, shown }) => {
+  return pageOf(candidatesOf, words, range, budget, ({ hit: { text: _, bytes: __, ...names }, shown }) => {
     const { snippet, ranges } = cutSnippet(shown);
     return { ...names, snippet, ranges };
   });

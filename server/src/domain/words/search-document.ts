@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Message } from '../../contract/message.ts';
-import { filterTerm, idPartOf, indexTokens } from './tokens.ts';
+import { filterTerm, indexTokens, partsOfId } from './tokens.ts';
 
 /** Indexed texts of messages, segments and child chunks. */
 
@@ -99,7 +99,7 @@ export const wordsOf = (message: Message): string => tokensWithIds(textsOf(messa
 
 export const tokensWithIds = (texts: readonly string[], ids: readonly string[]): string[] => [
   ...indexTokens(texts),
-  ...[...indexTokens(ids)].map(idPartOf),
+  ...new Set(ids.flatMap(partsOfId)),
 ];
 
 function waitsUntil({ extra_contents }: Message): number | null {

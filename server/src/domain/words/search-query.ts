@@ -4,6 +4,7 @@ import {
   idPartUnitsMin,
   isAscii,
   isCut,
+  joinedToken,
   type QueryToken,
   queryTokens,
   type Token,
@@ -44,9 +45,23 @@ export const tokensInQuery = ({ words, phrases }: SearchWords): QueryToken[][] =
     const isOfId = sequence.every(
       (part, at) => isHexadecimal.test(part.token) && (isLong(part) || (part.isPrefix && at > 0)),
     );
-    if (!isOfId) return sequence.map((token) => [token]);
+    if (!isOfId) return wordsOrJoined(sequence).map((token) => [token]);
     return sequence.filter(isLong).map((part) => [part, { ...part, token: idPartOf(part.token) }]);
   });
+
+/** Words that are joined to another one are found by what they are joined to. */
+const wordsOrJoined = (sequence: readonly QueryToken[]): QueryToken[] =>
+  sequence.flatMap(({ token, isPrefix, isJoined }, at) => {
+    const next = sequence[at + 1];
+    if (isJoined && next !== undefined) return { token: joinedToken(token, next.token), isPrefix: next.isPrefix };
+    return sequence[at - 1]?.isJoined ? [] : { token, isPrefix };
+  });
+
+/** The query without the condition that its words are joined; undefined if it has none. */
+export function withoutJoins({ words, phrases }: SearchWords): SearchWords | undefined {
+  if (!phrases.some((phrase) => phrase.some(({ isJoined }) => isJoined))) return undefined;
+  return { words, phrases: phrases.map((phrase) => phrase.map(({ token, isPrefix }) => ({ token, isPrefix }))) };
+}
 
 const isHexadecimal = /^[0-9a-f]+$/;
 

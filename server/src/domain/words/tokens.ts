@@ -6,13 +6,16 @@ import { limits } from '../../contract/limits.ts';
  * A word is a sequence of letters, digits and their marks, as `Intl.Segmenter` has it, but split at punctuation: `user-8812`
  * and `user_8812` are two words. Case and accents are folded. Scripts without spaces are indexed by pairs of characters: the
  * boundaries that a segmenter finds there depend on the context, so those of a query and of a text would differ.
+ *
+ * Two words that are joined, as in `user-8812` or `ann@example.com`, are indexed as one token, too. Without it, such a name
+ * would have to be searched among all texts that have its words somewhere.
  */
 
 /** `start` and `end` are the place of the token in the text, in UTF-16 units. */
 export type Token = { token: string; start: number; end: number };
 
 /** Changes with the rules and with the version of Unicode: then the index has to be built again. */
-export const tokenRules = `3 ${process.versions.unicode}`;
+export const tokenRules = `4 ${process.versions.unicode}`;
 
 /** A token that is not part of a text starts with this character, which no word contains. */
 export const filterTerm = (name: string): string => `\u{e000}${name}`;
@@ -78,12 +81,45 @@ function* pairsOf(run: string, offset: number | undefined, whole: { start: numbe
   }
 }
 
-/** The tokens of a query's word or phrase. `isPrefix`: longer tokens with this start match too. */
-export type QueryToken = { token: string; isPrefix: boolean };
+/** They join the words of prose, too, unless one of the words has a digit. */
+const proseJoiner = /[-'\u2010\u2011\u2019]/;
+const digit = /\p{N}/u;
+
+/** Whether two words are indexed as one token, too. `joiner`: the character between them, which is no space. */
+function isJoined(left: string, joiner: string, right: string): boolean {
+  if (proseJoiner.test(joiner) && !digit.test(left) && !digit.test(right)) return false;
+  return !isPair(left) && !isPair(right);
+}
+
+/** No word contains this character. */
+export const joinedToken = (left: string, right: string): string => `${left}\u{e001}${right}`;
+
+const tokenOf = ({ token }: Token): string => token;
+
+/** The words of an id, as tokens of their own kind. */
+export const partsOfId = (id: string): string[] => {
+  const words = isAscii.test(id) ? id.toLowerCase().match(asciiWord)?.map(cut) : Array.from(tokensOf(id), tokenOf);
+  return (words ?? []).map(idPartOf);
+};
+
+/**
+ * The tokens of a query's word or phrase. `isPrefix`: longer tokens with this start match too. `isJoined`: to the next one, and
+ * only texts with both as a joined token are searched.
+ */
+export type QueryToken = { token: string; isPrefix: boolean; isJoined?: boolean };
 
 /** The end of a text may be in the middle of a run of pairs, so its last character is no token of its own. */
 export function queryTokens(text: string, isPrefix: boolean): QueryToken[] {
-  const tokens = [...tokensOf(text)].map(({ token }) => ({ token, isPrefix: false }));
+  const found = [...tokensOf(text)];
+  const tokens = found.map(({ token, end }, at): QueryToken => {
+    const next = found[at + 1];
+    const joiner = next?.start === end + 1 ? text.slice(end, next.start).trim() : '';
+    return {
+      token,
+      isPrefix: false,
+      isJoined: next !== undefined && joiner !== '' && isJoined(token, joiner, next.token),
+    };
+  });
   const last = tokens.at(-1);
   if (last === undefined) return [];
   const before = tokens.at(-2)?.token ?? '';
@@ -93,45 +129,52 @@ export function queryTokens(text: string, isPrefix: boolean): QueryToken[] {
   return tokens;
 }
 
+/** Words, with the character behind them if it joins them to the next one. */
+const asciiWordAndJoiner = /[a-z0-9]+(?:[^a-z0-9\s](?=[a-z0-9]))?/g;
+const wordAndJoiner = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*(?:[^\p{L}\p{N}\p{M}\s\u{10000}-\u{10ffff}](?=[\p{L}\p{N}]))?/gu;
+
+type Word = { tokens: readonly string[]; joiner: string };
+
+function wordOf(found: string): Word {
+  const [text = ''] = found.match(word) ?? [];
+  const tokens = isAscii.test(text) ? [cut(text.toLowerCase())] : Array.from(tokensOfWord(text, 0), tokenOf);
+  return { tokens, joiner: found.slice(text.length) };
+}
+
 /**
- * The distinct tokens of a record's texts, up to the limits of a `tsvector`. They are those of `tokensOf`, but faster: a word
- * that occurs again is only counted.
+ * The distinct tokens of a record's texts, up to the limits of a `tsvector`. They are those of `tokensOf` and the joined ones, but
+ * faster: a word that occurs again is only counted.
  */
 export function indexTokens(texts: Iterable<string>): Set<string> {
   const tokens = new Set<string>();
-  const tokenCounts = new Map<string, number>();
+  const words = new Map<string, Word>();
   let count = 0;
   let units = 0;
   const isFull = () => count > limits.searchTokensMax || units > limits.searchTokenUnitsMax;
+  const add = (token: string) => {
+    if (!tokens.has(token)) units += token.length;
+    tokens.add(token);
+  };
   for (const text of texts) {
-    if (isAscii.test(text)) {
-      for (const found of text.toLowerCase().match(asciiWord) ?? []) {
-        count += 1;
-        if (isFull()) return tokens;
-        const token = cut(found);
-        if (!tokens.has(token)) units += token.length;
-        tokens.add(token);
+    const pattern = isAscii.test(text) ? asciiWordAndJoiner : wordAndJoiner;
+    let left: Word | undefined;
+    for (const found of (pattern === asciiWordAndJoiner ? text.toLowerCase() : text).match(pattern) ?? []) {
+      let right = words.get(found);
+      if (right === undefined) {
+        right = wordOf(found);
+        words.set(found, right);
+        for (const token of right.tokens) {
+          count += 1;
+          if (isFull()) return tokens;
+          add(token);
+        }
+      } else count += right.tokens.length;
+      const [from, to] = [left?.tokens.at(-1), right.tokens[0]];
+      if (left !== undefined && from !== undefined && to !== undefined && isJoined(from, left.joiner, to)) {
+        add(joinedToken(from, to));
       }
-      continue;
-    }
-    for (const found of text.match(word) ?? []) {
-      const known = tokenCounts.get(found);
-      if (known !== undefined) {
-        count += known;
-        continue;
-      }
-      const before = count;
-      for (const token of tokensIn(found)) {
-        count += 1;
-        if (isFull()) return tokens;
-        if (!tokens.has(token)) units += token.length;
-        tokens.add(token);
-      }
-      tokenCounts.set(found, count - before);
+      left = right.joiner === '' ? undefined : right;
     }
   }
   return tokens;
 }
-
-const tokensIn = (found: string): string[] =>
-  isAscii.test(found) ? [cut(found.toLowerCase())] : [...tokensOfWord(found, 0)].map(({ token }) => token);
