@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Migration, type SchemaStatus, statusAt } from '../schema/schema.ts';
+import type { Statement } from '../statement.ts';
 import { distribute, findCluster, patience, remainingTables } from './citus/distribute.ts';
 import type { PostgresPool, Transaction } from './pool.ts';
 import { leaseTable, takeLease } from './statements.ts';
@@ -21,6 +22,9 @@ const versionsTable = `
     name TEXT COLLATE "C" NOT NULL,
     applied_at BIGINT NOT NULL
   )`;
+
+const findCompression: Statement<{ has_lz4: boolean }> = `
+  SELECT 'lz4' = ANY(enumvals) AS has_lz4 FROM pg_settings WHERE name = 'default_toast_compression'`;
 
 export async function postgresSchemaStatus(pool: PostgresPool): Promise<SchemaStatus> {
   const [table] = await pool.query(`SELECT to_regclass('schema_migrations') AS found`);
@@ -94,7 +98,7 @@ async function takeMigrationLease(pool: PostgresPool, holder: string, seconds: n
 }
 
 async function apply(transaction: Transaction, migration: Migration): Promise<void> {
-  const { version, name, statements } = migration;
+  const { version, name, statements, withLz4 = [] } = migration;
   // Already done if this is a retry after a COMMIT whose response was lost.
   if ((await currentVersion(transaction)) >= version) return;
   const now = Math.floor(Date.now() / 1000);
@@ -106,4 +110,6 @@ async function apply(transaction: Transaction, migration: Migration): Promise<vo
     now,
   );
   for (const statement of statements) await transaction.query(statement);
+  const [compression] = await transaction.query(findCompression);
+  if (compression?.has_lz4 === true) for (const statement of withLz4) await transaction.query(statement);
 }
