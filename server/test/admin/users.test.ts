@@ -113,6 +113,17 @@ onEveryEngine('users of all apps', (engine) => {
     assert.equal(await listed('zoe'), undefined);
   });
 
+  it('200: the times of a user whose other conversation is erased before a change of this one is counted', async () => {
+    const listed = async () => (await walk('q=nora', 5))[0];
+    const [kept, erased] = [conversation(one.ids.app, 'nora', 100), conversation(one.ids.app, 'nora', 900)];
+    await service.load([kept, erased]);
+    assert.deepEqual([(await listed()).first_at, (await listed()).last_at], [100, 900]);
+    await service.load([{ ...kept, hold: true }]);
+    await purge(service.store, { conversation_id: erased.id }, { key_id: null, now: 1 });
+    const { first_at, last_at, conversations } = await listed();
+    assert.deepEqual([first_at, last_at, conversations], [100, 100, 1]);
+  });
+
   it('200: a search through very many users continues with its cursor', async () => {
     // More than are counted together.
     const count = 2 * limits.countedTogetherMax + 1;

@@ -153,13 +153,13 @@ function* applyChanges(changes: readonly CountChange[], dialect: Dialect): Write
   const written: Scalar[][] = [];
   for (const [user, user_key] of keys) {
     const apps = users.get(user);
-    if (apps !== undefined) written.push(...(yield* writtenRows(user_key, apps)));
+    if (apps !== undefined) written.push(...(yield* writtenRows(user_key, apps, dialect)));
   }
   yield* writeRows(writeTotals, written);
 }
 
 /** The rows of a user to write; those of apps without conversations are deleted. */
-function* writtenRows(user_key: string, apps: UserApps): Write<Scalar[][]> {
+function* writtenRows(user_key: string, apps: UserApps, dialect: Dialect): Write<Scalar[][]> {
   const written: Scalar[][] = [];
   for (const app_id of apps.changed) {
     const totals = apps.totalsIn(app_id);
@@ -168,9 +168,9 @@ function* writtenRows(user_key: string, apps: UserApps): Write<Scalar[][]> {
       continue;
     }
     if (apps.unbounded.has(app_id)) {
-      const bounds = yield* first(...findBounds(totals));
-      totals.first_at = bounds?.first_at ?? Number.MAX_SAFE_INTEGER;
-      totals.last_at = bounds?.last_at ?? Number.MIN_SAFE_INTEGER;
+      const bounds = yield* first(...findBounds(totals, dialect));
+      totals.first_at = bounds?.first_at ?? totals.first_at;
+      totals.last_at = bounds?.last_at ?? totals.last_at;
     }
     written.push(totalsValues(user_key, totals, [app_id]));
   }
@@ -185,13 +185,15 @@ type Bounds = { first_at: number | null; last_at: number | null };
 const deleteTotals = 'DELETE FROM user_totals WHERE user_key = ? AND app_id = ?';
 
 /**
- * Reads all conversations of the user in the app. It is rare that the first or the last one is changed or erased. Those that have
- * changed since they were counted are left out: their times come with their next count. Null if there are no others.
+ * Reads all conversations of the user in the app. It is rare that the first or the last one is changed or erased. The times are
+ * those that were counted: if a conversation has changed since, its next count replaces them. Null if another count gives all of
+ * them to another user.
  */
-function findBounds({ app_id, user }: UserTotals): readonly [Statement<Bounds>, ...Scalar[]] {
+function findBounds({ app_id, user }: UserTotals, { jsonField }: Dialect): readonly [Statement<Bounds>, ...Scalar[]] {
   const [ofUser, ...values] = isUser('"user"', user);
+  const time = (name: string) => `CAST(${jsonField('counted', name)} AS BIGINT)`;
   const text = `
-    SELECT MIN(created_at) AS first_at, MAX(updated_at) AS last_at FROM conversations
-    WHERE app_id = ? AND deleted IN (0, 1) AND ${ofUser} AND counted_version = version`;
-  return [text, app_id, ...(values as string[])];
+    SELECT MIN(${time('first_at')}) AS first_at, MAX(${time('last_at')}) AS last_at FROM conversations
+    WHERE app_id = ? AND deleted IN (0, 1) AND ${ofUser} AND ${jsonField('counted', 'user')} = ?`;
+  return [text, app_id, ...(values as string[]), user];
 }
