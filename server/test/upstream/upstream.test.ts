@@ -55,6 +55,7 @@ describe('an upstream', () => {
       ['PUT', '/v1/messages?a=%20b&a=2'],
       ['DELETE', '/v1/files/upload'],
       ['OPTIONS', '/v1/anything'],
+      ['GET', '/v1/a%/%zz?b=%'],
     ] as const;
     for (const [method, path] of cases) {
       const { status, body, headers } = await send(method, path);
@@ -159,6 +160,22 @@ describe('an upstream', () => {
     const headers = headersOf(request);
     assert.deepEqual([headers.traceparent, headers.tracestate], [traceparent, 'vendor=1']);
     await until(() => service.logs.some((line) => line.includes('"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"')));
+  });
+
+  it('returns headers with the same bytes, also beyond ASCII', async () => {
+    const name = `"Gr${Buffer.from('öße').toString('latin1')}\xe9.pdf"`;
+    for (const framing of ['Content-Length: 2\r\n\r\nok', 'Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n']) {
+      const head = `HTTP/1.1 200 OK\r\nContent-Disposition: attachment; filename=${name}\r\n`;
+      upstream.script = (socket) => void socket.write(head + framing, 'latin1');
+      const socket = connect(service.port, '127.0.0.1');
+      let received = '';
+      socket.on('data', (bytes) => (received += bytes.toString('latin1')));
+      socket.write(`GET /v1/files/x/preview HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${one.keys.app}\r\n`);
+      socket.write('Connection: close\r\n\r\n');
+      await once(socket, 'close');
+      assert.ok(received.startsWith('HTTP/1.1 200 OK\r\n') && received.includes('ok'), received);
+      assert.ok(received.includes(`filename=${name}\r\n`), received);
+    }
   });
 
   it('returns the same bytes, whatever the framing', async () => {

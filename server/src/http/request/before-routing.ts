@@ -49,3 +49,7 @@ function decodable(url: string): string {
 }
 
 export const routedUrl = ({ url = '/' }: IncomingMessage): string => decodable(originForm(url));
+
+/** The path and query as received. The framework replaces the URL of a request by the one that is routed. */
+export const receivedUrl = ({ url = '/', originalUrl = url }: IncomingMessage & { originalUrl?: string }): string =>
+  originForm(originalUrl);

@@ -139,7 +139,7 @@ export class Exchange {
     const pieces = holdBack?.(incoming, this.#chunksOf(incoming));
     if (pieces !== undefined) return void this.#sendPieces(incoming, pieces);
     if (isKept) return this.#end();
-    response.flushHeaders();
+    sendHead(response);
     response.on('drain', () => incoming.resume());
     incoming.on('data', (chunk: Buffer) => {
       this.#timer?.refresh();
@@ -162,7 +162,7 @@ export class Exchange {
     const { response } = this.#passed;
     this.#isReading = true;
     // The head of an event stream is sent at once: the first event may take long.
-    if (isEventStream(headers) && !response.closed) response.flushHeaders();
+    if (isEventStream(headers) && !response.closed) sendHead(response);
     try {
       for await (const piece of pieces) {
         if (!response.closed && !response.write(piece)) await drained(response);
@@ -203,6 +203,9 @@ export class Exchange {
 
 export const isEventStream = (headers: IncomingMessage['headers']): boolean =>
   headers['content-type']?.startsWith('text/event-stream') === true;
+
+/** The bytes of its headers as they were received; `flushHeaders` would encode them as UTF-8. */
+const sendHead = (response: ServerResponse): unknown => response.write('', 'latin1');
 
 const isUnavailable = ({ code }: ServiceError): boolean => code === 'bad_gateway' || code === 'gateway_timeout';
 

@@ -2,6 +2,7 @@ import type { RequestOptions } from 'node:http';
 import { limits } from '../../contract/limits.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { receivedUrl } from '../request/before-routing.ts';
 import type { ErrorSender } from '../request/errors.ts';
 import type { SharedSum } from '../workers/shared-sum.ts';
 import { Exchange, type PassedRequest, tooLarge } from './exchange.ts';
@@ -50,7 +51,7 @@ export class Upstream {
       port,
       agent: this.#agent,
       method: request.method,
-      path: upstreamPath(request.url ?? '', prefix, pathname.replace(/\/$/, '')),
+      path: upstreamPath(receivedUrl(request), prefix, pathname.replace(/\/$/, '')),
       headers: requestHeaders(request, host, id, { caller, isEncoded }),
       maxHeaderSize: limits.headerBytesMax,
     };
