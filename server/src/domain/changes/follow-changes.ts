@@ -7,14 +7,13 @@ export type FollowOptions = {
   watch: ChangeWatch;
   /** It ends when there was no entry for so long. */
   waitMillis: number;
-  /** While it waits, `mayContinue` is called this often. */
+  /** `mayContinue` is called this often, also while the reader waits. */
   checkMillis: number;
   /** While it waits, it returns an empty page this often, the first one at once. Default: never. */
   heartbeatMillis?: number | undefined;
   clock: () => number;
   /** Called before every wait. */
   beforeWait?: () => void;
-  /** Called after every page and every wait. */
   mayContinue?: () => Promise<boolean>;
 };
 
@@ -30,9 +29,15 @@ export async function* followChanges(
 ): AsyncGenerator<ChangePage, undefined> {
   let place = start;
   let idleSince = performance.now();
-  let sentAt: number | undefined;
-  // The clock of the machine may be set back.
-  const isQuiet = (millis: number) => sentAt === undefined || Math.abs(clock() - sentAt) >= millis;
+  let checkedAt = clock();
+  let sentAt = Number.NEGATIVE_INFINITY;
+  /** How long until something is due again. The clock of the machine may be set back. */
+  const dueIn = (millis: number, last: number) => millis - Math.abs(clock() - last);
+  const hasEnded = async (): Promise<boolean> => {
+    if (dueIn(checkMillis, checkedAt) > 0) return false;
+    checkedAt = clock();
+    return (await mayContinue?.()) === false;
+  };
   for (;;) {
     const page = await readChanges(store, place, selection);
     place = page.next;
@@ -40,7 +45,7 @@ export async function* followChanges(
       idleSince = performance.now();
       sentAt = clock();
       yield page;
-      if (watch.isClosed || (await mayContinue?.()) === false) return;
+      if (watch.isClosed || (await hasEnded())) return;
       continue;
     }
     do {
@@ -50,12 +55,14 @@ export async function* followChanges(
         return;
       }
       beforeWait?.();
-      if (heartbeatMillis !== undefined && isQuiet(heartbeatMillis)) {
+      if (heartbeatMillis !== undefined && dueIn(heartbeatMillis, sentAt) <= 0) {
         sentAt = clock();
         yield page;
       }
-      await watch.wait(Math.min(left, checkMillis));
-      if ((await mayContinue?.()) === false) return;
+      const heartbeatIn = heartbeatMillis === undefined ? left : dueIn(heartbeatMillis, sentAt);
+      // A reader that is woken again and again by changes that it may not see is checked, too.
+      await watch.wait(Math.max(1, Math.min(left, dueIn(checkMillis, checkedAt), heartbeatIn)));
+      if (await hasEnded()) return;
     } while (!(await store.changes.hasNews(place)));
   }
 }
