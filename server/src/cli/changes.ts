@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { changeKinds } from '../contract/change.ts';
+import { type ChangeKind, changeKinds } from '../contract/change.ts';
 import { limits } from '../contract/limits.ts';
 import { ChangeWatch } from '../domain/changes/change-watch.ts';
 import { startEpoch, startOf } from '../domain/changes/changes.ts';
@@ -9,7 +9,7 @@ import { parseKinds } from '../domain/records/parse-kinds.ts';
 import { indexLag, requireSearch, SearchIndexer } from '../domain/search/search-indexer.ts';
 import type { IndexDifference } from '../domain/store/search-reads.ts';
 import type { Store } from '../domain/store/store.ts';
-import { type Command, parse, print, showLine, Usage, withStore } from './command.ts';
+import { type Command, parse, print, requireOptions, showLine, Usage, withStore } from './command.ts';
 
 export const changesCommand: Command = {
   help: `Usage: backscroll changes [--after CURSOR] [--follow] [--kinds KINDS]
@@ -44,7 +44,8 @@ Options:
       return 0;
     }
     const { after, kinds, follow = false } = values as { after?: string; kinds?: string; follow?: boolean };
-    await withStore(config, 'existing', (store) => printChanges(store, after, kinds, follow));
+    const selected = requireOptions(() => parseKinds(kinds, changeKinds));
+    await withStore(config, 'existing', (store) => printChanges(store, after, selected, follow));
     return 0;
   },
 };
@@ -52,14 +53,14 @@ Options:
 async function printChanges(
   store: Store,
   after: string | undefined,
-  kinds: string | undefined,
+  kinds: readonly ChangeKind[] | undefined,
   follow: boolean,
 ): Promise<void> {
   const scope = {
     workspace_id: undefined,
     app_id: undefined,
     dataset_ids: undefined,
-    kinds: parseKinds(kinds, changeKinds),
+    kinds,
   };
   const selection = {
     ...{ scope, limit: limits.changesMax, include: 'record' as const },

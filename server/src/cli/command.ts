@@ -1,6 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { Config } from '../config.ts';
 import { switchFeed } from '../domain/changes/changes.ts';
+import { ServiceError } from '../domain/errors.ts';
 import type { BackupKind } from '../domain/store/monitoring.ts';
 import type { Store } from '../domain/store/store.ts';
 import { type Database, databaseOf } from '../store/open.ts';
@@ -96,6 +97,16 @@ const isDay = (text: string): boolean => {
 };
 
 /** The seconds of a time such as `2026-01-31` (UTC), `2026-01-31T12:00:00Z` or `1769817600`. */
+/** Throws Usage if the parameters of an operation, which have the names of the options, are not valid. */
+export function requireOptions<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'invalid_param') throw new Usage(`--${error.message}`);
+    throw error;
+  }
+}
+
 export function timeOption(option: string, text: string): number {
   if (/^\d{1,12}$/.test(text)) return Number(text);
   const [, day = ''] = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d))?$/.exec(text) ?? [];

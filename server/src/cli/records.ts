@@ -7,7 +7,7 @@ import { importRecords } from '../domain/import/import-records.ts';
 import { exportCsv, exportRecords } from '../domain/records/export-records.ts';
 import { parseKinds } from '../domain/records/parse-kinds.ts';
 import type { RecordSource } from '../domain/records/read-lines.ts';
-import { selectionOf } from '../domain/store/selection.ts';
+import { isRestricted, restrictedKinds, selectionOf } from '../domain/store/selection.ts';
 import type { ImportProgress } from '../domain/store/store.ts';
 import { validateInThreads } from '../service/validation-pool.ts';
 import { databaseOf } from '../store/open.ts';
@@ -19,6 +19,7 @@ import {
   noteBackup,
   parse,
   print,
+  requireOptions,
   showLine,
   timeOption,
   Usage,
@@ -90,7 +91,8 @@ workspaces, so that it can be imported. It then never has keys. Deleted conversa
       from: from === undefined ? undefined : timeOption('--from', from),
       to: to === undefined ? undefined : timeOption('--to', to),
     });
-    const recordSelection = { ...selection, kinds: parseKinds(kinds, recordKinds) };
+    const recordSelection = { ...selection, kinds: requireOptions(() => parseKinds(kinds, recordKinds)) };
+    if (isRestricted(selection)) requireOptions(() => restrictedKinds(recordSelection));
     const [file] = positionals;
     await withStore(config, 'existing', async (store) => {
       const lines = await (format === 'csv' ? exportCsv(store, selection) : exportRecords(store, recordSelection));

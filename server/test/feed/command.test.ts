@@ -48,7 +48,7 @@ onOneEngine('backscroll changes', (engine) => {
     assert.deepEqual(await ids('--kinds', 'message,app'), new Set([added.id]));
     assert.deepEqual(await entries('--after', 'now'), []);
     for (const [args, code, expected] of [
-      [['--kinds', 'api_key'], 1, /kinds must be/],
+      [['--kinds', 'api_key'], 2, /kinds must be/],
       [['--after', 'x'], 1, /after must be a cursor/],
       [['--new-epoch', '--follow'], 2, /--new-epoch allows no other option/],
     ] as const) {
