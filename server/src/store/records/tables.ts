@@ -52,7 +52,7 @@ const displayStatus = internal('display_status', 'text', (record) => displayStat
 const inDataset = ['dataset_id', 'id'];
 /** As `updatedAt` in store/messages/conversation-columns.ts, for a conversation without messages. */
 const newUpdatedAt = internal('updated_at', 'bigint', ({ created_at, renamed_at, updated_at }) =>
-  Math.max(created_at as number, (renamed_at ?? 0) as number, (updated_at ?? 0) as number),
+  Math.max(...[created_at, renamed_at ?? created_at, updated_at ?? created_at].map(Number)),
 );
 
 /** The table of each kind of record, in the order of an export: parents before children. */
