@@ -217,6 +217,20 @@ onEveryEngine('the search', (engine) => {
     assert.equal(body.all, 4);
   });
 
+  it('200: a text that joins few words in very many ways is indexed up to the limits, and what follows it, too', async () => {
+    const words = Array.from({ length: 200 }, (_, at) => `${at}`.padStart(40, 'dodo'));
+    const pairs = words.flatMap((left) => words.map((right) => `${left}_${right}`));
+    // Each word comes first with and without a joiner, so that the rest has only words that are known.
+    const known = words.map((word) => `${word}_${words[0]}`);
+    const [large, next] = [[...known, ...words, ...pairs].join(' '), 'after the dodo'].map((query, at) =>
+      message(one.ids.conversation, 6_000 + at, { query }),
+    );
+    await service.load([large, next].map((record) => record as object));
+    await service.index();
+    assert.deepEqual(await found({ q: 'dodo' }), [next?.id, large?.id]);
+    assert.deepEqual(await found({ q: `${words[0]}_${words[1]}` }), [large?.id]);
+  });
+
   it('200: a phrase that ends with the beginning of many words is found page by page', async () => {
     const { conversation } = one.ids;
     const phrases = Array.from({ length: 130 }, (_, at) =>

@@ -168,7 +168,10 @@ export function indexTokens(texts: Iterable<string>): Set<string> {
           if (isFull()) return tokens;
           add(token);
         }
-      } else count += right.tokens.length;
+      } else {
+        count += right.tokens.length;
+        if (isFull()) return tokens;
+      }
       const [from, to] = [left?.tokens.at(-1), right.tokens[0]];
       if (left !== undefined && from !== undefined && to !== undefined && isJoined(from, left.joiner, to)) {
         add(joinedToken(from, to));
