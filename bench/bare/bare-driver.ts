@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { pageStatement } from '../../server/src/store/postgres/statements.ts';
+import { pageStatement } from '../../server/src/store/postgres/server/statements.ts';
 import { app_id, conversationId, messageId } from '../support/data.ts';
 import { shape } from '../support/embedded.ts';
 import { pageMessages, randomCursor } from '../support/reads.ts';

@@ -54,16 +54,33 @@ function modulesIn(folder: string): Modules {
   );
 }
 
-function requireNoCycle(modules: Modules): void {
+/** The edges of one cycle. */
+function findCycle(graph: ReadonlyMap<string, { files: readonly string[] }>): string[] {
   const done = new Set<string>();
-  const visit = (path: string, trail: string[]): void => {
-    if (trail.includes(path)) assert.fail(`cycle: ${[...trail.slice(trail.indexOf(path)), path].join(' -> ')}`);
-    if (done.has(path)) return;
-    for (const file of modules.get(path)?.files ?? []) visit(file, [...trail, path]);
+  const visit = (path: string, trail: string[]): string[] => {
+    if (trail.includes(path)) {
+      const cycle = [...trail.slice(trail.indexOf(path)), path];
+      return cycle.slice(1).map((to, at) => `${cycle[at]} -> ${to}`);
+    }
+    if (done.has(path)) return [];
     done.add(path);
+    for (const file of graph.get(path)?.files ?? []) {
+      const cycle = visit(file, [...trail, path]);
+      if (cycle.length > 0) return cycle;
+    }
+    return [];
   };
-  for (const path of modules.keys()) visit(path, []);
+  for (const path of graph.keys()) {
+    const cycle = visit(path, []);
+    if (cycle.length > 0) return cycle;
+  }
+  return [];
 }
+
+const requireNoCycle = (modules: Modules): void => assert.deepEqual(findCycle(modules), []);
+
+/** A file directly in the folder of a layer by itself; a deeper file as its folder, without the folders inside it. */
+const roomOf = (path: string): string => (path.split('/').length < 3 ? path : posix.dirname(path));
 
 /** Files that no root imports, directly or indirectly. */
 function unreachable(modules: Modules, roots: readonly string[]): string[] {
@@ -120,7 +137,6 @@ describe('the source', () => {
     const separate = [
       ['store/sqlite/', 'store/postgres/'],
       ['store/postgres/', 'store/sqlite/'],
-      ['http/front/', 'http/admin/'],
     ] as const;
     for (const folder of separate.flat())
       assert.ok(
@@ -175,10 +191,28 @@ describe('the source', () => {
 
   it('has no import cycle', () => requireNoCycle(modules));
 
+  it('has no folders of a layer that import each other, directly or around', () => {
+    const rooms = new Map<string, { files: string[] }>();
+    const imports = new Map<string, string>();
+    for (const [path, { files }] of modules)
+      for (const file of files) {
+        const [from, to] = [roomOf(path), roomOf(file)];
+        rooms.set(from, rooms.get(from) ?? { files: [] });
+        if (from === to || layerOf(path) !== layerOf(file)) continue;
+        rooms.get(from)?.files.push(to);
+        imports.set(`${from} -> ${to}`, `${path} -> ${file}`);
+      }
+    assert.ok(rooms.size > 80);
+    assert.deepEqual(
+      findCycle(rooms).map((edge) => imports.get(edge)),
+      [],
+    );
+  });
+
   it('has no unused file', () => {
     // Threads are started by file name.
     const threads = [
-      ...['writer-thread.ts', 'backup-thread.ts', 'background/thread.ts'].map((name) => `store/sqlite/${name}`),
+      ...['writer-thread.ts', 'backup-thread.ts', 'background-thread.ts'].map((name) => `store/sqlite/${name}`),
       ...['validation', 'worker', 'follow'].map((name) => `service/${name}-thread.ts`),
     ];
     assert.deepEqual(unreachable(modules, ['cli/main.ts', ...threads]), []);
@@ -190,7 +224,7 @@ describe('the source', () => {
     const decides =
       /\.message\)?\s*(?:===|!==)|\bmessage\b\)?\.(?:match|replace|startsWith|endsWith|includes|search)\(|\.(?:test|exec)\([^;\n]*\bmessage(?:Of)?\b/;
     // The driver of PostgreSQL, and Citus, have no codes for these.
-    const others = ['dify/connection.ts', 'store/postgres/errors.ts', 'store/postgres/hosts.ts'];
+    const others = ['dify/connection.ts', 'store/postgres/pool/errors.ts', 'store/postgres/pool/hosts.ts'];
     const found = [...modules].filter(([path, { text }]) => !others.includes(path) && decides.test(text));
     assert.deepEqual(
       found.map(([path]) => path),

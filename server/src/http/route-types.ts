@@ -7,13 +7,13 @@ import type { PageCache } from '../domain/messages/page-cache.ts';
 import type { LineValidator } from '../domain/records/prepare-lines.ts';
 import type { Store } from '../domain/store/store.ts';
 import type { Bearer } from './auth/bearer.ts';
-import type { SlowReaders } from './front/slow-readers.ts';
 import type { Metrics } from './observe/metrics.ts';
 import type { Observer } from './observe/observe.ts';
 import type { ErrorSender } from './request/errors.ts';
 import type { OwnedData } from './upstream/owned-data.ts';
 import type { Upstream } from './upstream/upstream.ts';
 import type { SharedSum } from './workers/shared-sum.ts';
+import type { SlowReaders } from './workers/slow-readers.ts';
 
 export type App = FastifyInstance<
   RawServerDefault,

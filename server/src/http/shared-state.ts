@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { SlowReaders } from './front/slow-readers.ts';
 import { Failures } from './observe/failures.ts';
 import { SeriesTable } from './observe/series-table.ts';
 import { Traffic } from './observe/traffic.ts';
 import type { SharedState } from './workers/context.ts';
 import { SharedSum } from './workers/shared-sum.ts';
+import { SlowReaders } from './workers/slow-readers.ts';
 import { WindowCounter } from './workers/window-counter.ts';
 
 /**

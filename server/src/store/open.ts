@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parsePostgresUrl } from '../database-url.ts';
 import type { Store } from '../domain/store/store.ts';
-import { explainDiskError, sqliteCode } from './disk-errors.ts';
-import { slotCounts } from './large-responses.ts';
-import type { PostgresPool } from './postgres/pool.ts';
+import { explainDiskError, sqliteCode } from './base/disk-errors.ts';
+import { slotCounts } from './base/large-responses.ts';
+import type { PostgresPool } from './postgres/pool/pool.ts';
 import type { Migration, SchemaStatus } from './schema/schema.ts';
 import { SqlStore } from './sql-store.ts';
 import { backupSqlite } from './sqlite/backup.ts';
@@ -105,7 +105,7 @@ function postgresAt(options: DatabaseOptions): Database {
   if (typeof address === 'string') throw new Error(`DATABASE_URL: ${address}`);
   const { location } = address;
   const newPool = async (connections = options.database_pool) => {
-    const { PostgresPool } = await import('./postgres/pool.ts');
+    const { PostgresPool } = await import('./postgres/pool/pool.ts');
     return new PostgresPool({
       address,
       connections,

@@ -26,26 +26,26 @@ import type {
 } from '../domain/store/store.ts';
 import * as audit from './accounting/audit.ts';
 import { SqlMonitoring } from './accounting/monitoring.ts';
+import type { Engine, OpenScan } from './base/engine.ts';
+import { type SlotMemory, Slots } from './base/large-responses.ts';
 import { SqlChangeReads } from './changes/reads.ts';
 import { SqlActivityReads } from './console/activity-reads.ts';
 import { parseKey, SqlAdminReads } from './console/admin-reads.ts';
 import { SqlSessions } from './console/sessions.ts';
 import { SqlUsers } from './console/user-reads.ts';
-import type { Engine, OpenScan } from './engine.ts';
 import { SqlErasure } from './erasure/sql-erasure.ts';
-import { KeyCache } from './key-cache.ts';
+import { SqlDoubts } from './import/doubts.ts';
+import { SqlImportSources } from './import/import-sources.ts';
+import { SeenIds } from './import/seen-ids.ts';
+import { Spool } from './import/spool.ts';
+import { KeyCache } from './keys/key-cache.ts';
 import { chunkOf, chunkPathValues, findChunkPath } from './knowledge/path.ts';
 import { SqlKnowledgeReads } from './knowledge/reads.ts';
-import { type SlotMemory, Slots } from './large-responses.ts';
 import { SqlAppStore } from './messages/app-store.ts';
-import { SqlDoubts } from './records/doubts.ts';
-import { SqlExports } from './records/exports.ts';
-import { SqlImportSources } from './records/import-sources.ts';
-import { lookupStatement } from './records/lookups.ts';
-import { SeenIds } from './records/seen-ids.ts';
-import { Spool } from './records/spool.ts';
 import { SqlSearchStore } from './search/search-store.ts';
 import * as sql from './statements.ts';
+import { SqlExports } from './tables/exports.ts';
+import { lookupStatement } from './tables/lookups.ts';
 
 /** For scans without a client. */
 const unaborted = new AbortController().signal;

@@ -1,6 +1,6 @@
 import type { StoredKey } from '../domain/store/store.ts';
+import type { Statement } from './base/statement.ts';
 import { type KeyRow, selectKeys } from './console/admin-statements.ts';
-import type { Statement } from './statement.ts';
 
 /** The SQL of the service, in the subset that both engines understand. Parameters are positional. */
 

@@ -1,9 +1,10 @@
 import { trimAudit } from './accounting/audit.ts';
 import { changeMonitoring } from './accounting/monitoring.ts';
 import { countUsers } from './accounting/user-writes.ts';
+import type { WriteContext, WriteInput, WriteName, WriteResult } from './base/engine.ts';
+import type { Write } from './base/statement.ts';
 import { sequenceChanges, startEpoch } from './changes/sequencing.ts';
 import { changeSession } from './console/session-statements.ts';
-import type { WriteContext, WriteInput, WriteName, WriteResult } from './engine.ts';
 import {
   deleteMessage,
   emptyLog,
@@ -12,15 +13,14 @@ import {
   removeServiceValue,
   writeServiceValue,
 } from './erasure/writes.ts';
+import { applyRecords } from './import/apply-records.ts';
+import { changeDoubts } from './import/doubts.ts';
+import { changeImportSource, takeLease } from './import/import-sources.ts';
 import { createKey, noteKeyUse, revokeKey, updateKey } from './keys/writes.ts';
 import { createChildChunk, deleteChildChunk, updateChildChunk } from './knowledge/chunk-writes.ts';
 import { changeConversation, rateMessage } from './messages/writes.ts';
-import { applyRecords } from './records/apply-records.ts';
-import { changeDoubts } from './records/doubts.ts';
-import { changeImportSource, takeLease } from './records/import-sources.ts';
 import { applyToIndex, resetIndex } from './search/index-writes.ts';
 import { takeIndexLease } from './search/statements.ts';
-import type { Write } from './statement.ts';
 
 export type WriteOf<N extends WriteName> = (input: WriteInput<N>, context: WriteContext) => Write<WriteResult<N>>;
 

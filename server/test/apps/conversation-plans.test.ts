@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import { type ConversationOrder, conversationOrders } from '../../src/contract/conversation.ts';
-import type { Value } from '../../src/store/engine.ts';
+import type { Value } from '../../src/store/base/engine.ts';
 import * as apps from '../../src/store/messages/statements.ts';
 import { shortOrLong } from '../support/harness.ts';
 import {

@@ -7,12 +7,12 @@ import { pino } from 'pino';
 import { limits } from '../../src/contract/limits.ts';
 import { Connections } from '../../src/http/front/connections.ts';
 import { type GateOptions, gate } from '../../src/http/front/gate.ts';
-import { SlowReaders } from '../../src/http/front/slow-readers.ts';
 import { rejectInvalidHttp } from '../../src/http/front/socket-responses.ts';
 import { Metrics } from '../../src/http/observe/metrics.ts';
 import { createSharedState } from '../../src/http/shared-state.ts';
 import { contextOf } from '../../src/http/workers/context.ts';
 import { SharedSum } from '../../src/http/workers/shared-sum.ts';
+import { SlowReaders } from '../../src/http/workers/slow-readers.ts';
 import { makeTwoTenants, message, onOneEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 

@@ -4,10 +4,10 @@ import type { ServerResponse } from 'node:http';
 import { it, mock } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import type { LargeText } from '../../src/domain/large-text.ts';
-import { SlowReaders } from '../../src/http/front/slow-readers.ts';
-import { readLargePage } from '../../src/http/operations/large-page.ts';
+import { readLargePage } from '../../src/http/response/large-page.ts';
 import { createSharedState } from '../../src/http/shared-state.ts';
 import { contextOf } from '../../src/http/workers/context.ts';
+import { SlowReaders } from '../../src/http/workers/slow-readers.ts';
 
 const chunk = new Uint8Array(limits.largePageWriteBytes);
 const windowBytes = (limits.slowReaderBytesPerSecond * limits.slowReaderMillis) / 1000;

@@ -4,10 +4,10 @@ import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import type { KnowledgeLocation } from '../../src/domain/store/knowledge-path.ts';
 import type { OffsetQuery } from '../../src/domain/store/knowledge-reads.ts';
-import type { Dialect, ScanSnapshot } from '../../src/store/engine.ts';
+import type { Dialect, ScanSnapshot } from '../../src/store/base/engine.ts';
 import { findLastChunk } from '../../src/store/knowledge/chunk-writes.ts';
 import { SqlKnowledgeReads } from '../../src/store/knowledge/reads.ts';
-import { dialect as postgres } from '../../src/store/postgres/statements.ts';
+import { dialect as postgres } from '../../src/store/postgres/server/statements.ts';
 import { dialect } from '../../src/store/sqlite/statements.ts';
 import { shortOrLong } from '../support/long.ts';
 import {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { type PostgresAddress, parsePostgresUrl } from '../../src/database-url.ts';
-import { PostgresPool } from '../../src/store/postgres/pool.ts';
+import { PostgresPool } from '../../src/store/postgres/pool/pool.ts';
 import { freePort } from '../support/cli-helpers.ts';
 import { FaultyPostgres, onDatabase } from '../support/faulty-postgres.ts';
 import { newMigratedUrl } from '../support/harness.ts';

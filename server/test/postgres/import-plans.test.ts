@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { type PostgresAddress, parsePostgresUrl } from '../../src/database-url.ts';
-import { findMessages } from '../../src/store/postgres/messages.ts';
-import { PostgresPool } from '../../src/store/postgres/pool.ts';
+import { PostgresPool } from '../../src/store/postgres/pool/pool.ts';
+import { findMessages } from '../../src/store/postgres/server/messages.ts';
 import { newDatabaseUrl } from '../support/harness.ts';
 import { describePlan, explain, openPostgres, rowsRead } from '../support/plans.ts';
 

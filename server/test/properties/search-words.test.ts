@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
 import fc from 'fast-check';
+import type { Statement } from '../../src/store/base/statement.ts';
 import { createSearchTables } from '../../src/store/schema/create-search-tables.ts';
 import { wordsWith } from '../../src/store/sqlite/words.ts';
-import type { Statement } from '../../src/store/statement.ts';
 import { shortOrLong } from '../support/long.ts';
 
 type Row = { position: number; tokens: string };

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import type { IndexQuery } from '../../src/domain/store/search-reads.ts';
-import { dialect as postgres } from '../../src/store/postgres/statements.ts';
+import { dialect as postgres } from '../../src/store/postgres/server/statements.ts';
 import { findEntries, findTimeAfter } from '../../src/store/search/statements.ts';
 import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
 import { describePlan, isWasteful, openPostgres, openSqlite, type Plan, planOf, rowsRead } from '../support/plans.ts';

@@ -7,18 +7,18 @@ import type { ListRange } from '../../src/domain/store/admin-reads.ts';
 import type { Selection } from '../../src/domain/store/selection.ts';
 import { conversationSums } from '../../src/store/accounting/usage-statements.ts';
 import { findUncounted } from '../../src/store/accounting/user-writes.ts';
+import type { Dialect, Reader, Value } from '../../src/store/base/engine.ts';
+import { split } from '../../src/store/base/selection.ts';
 import * as activity from '../../src/store/console/activity-statements.ts';
 import { listPage } from '../../src/store/console/admin-statements.ts';
 import * as overview from '../../src/store/console/overview-statements.ts';
 import * as summary from '../../src/store/console/summary-statements.ts';
 import { usersIn } from '../../src/store/console/user-reads.ts';
-import type { Dialect, Reader, Value } from '../../src/store/engine.ts';
 import * as erasure from '../../src/store/erasure/statements.ts';
-import * as postgres from '../../src/store/postgres/statements.ts';
-import { readSelected } from '../../src/store/records/selected-rows.ts';
-import { split } from '../../src/store/selection.ts';
+import * as postgres from '../../src/store/postgres/server/statements.ts';
 import { updateActivity } from '../../src/store/sqlite/messages.ts';
 import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
+import { readSelected } from '../../src/store/tables/selected-rows.ts';
 import {
   describePlan,
   explain,

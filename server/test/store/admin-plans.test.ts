@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import { findEntries } from '../../src/store/accounting/audit.ts';
+import type { Dialect, Engine, Reader } from '../../src/store/base/engine.ts';
 import { SqlAdminReads } from '../../src/store/console/admin-reads.ts';
 import {
   findApp,
@@ -14,8 +15,7 @@ import {
   lists,
 } from '../../src/store/console/admin-statements.ts';
 import { findSession, sessionStatement } from '../../src/store/console/session-statements.ts';
-import type { Dialect, Engine, Reader } from '../../src/store/engine.ts';
-import { dialect as postgres } from '../../src/store/postgres/statements.ts';
+import { dialect as postgres } from '../../src/store/postgres/server/statements.ts';
 import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
 import {
   describePlan,

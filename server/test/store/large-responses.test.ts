@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it, mock } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
-import { Slots, slotCounts } from '../../src/store/large-responses.ts';
+import { Slots, slotCounts } from '../../src/store/base/large-responses.ts';
 
 const page = { version: 'v', close: () => undefined };
 const openPage = async () => page;

@@ -12,14 +12,14 @@ import * as erasure from '../../src/store/erasure/statements.ts';
 import { setLastUse, setRevoked } from '../../src/store/keys/writes.ts';
 import { findLastRevision, replaceChunk } from '../../src/store/knowledge/chunk-writes.ts';
 import { chunkPathValues, findChunkPath } from '../../src/store/knowledge/path.ts';
-import { editChunk, pageStatement } from '../../src/store/postgres/statements.ts';
-import { exportSteps } from '../../src/store/records/export.ts';
-import { lookupStatement } from '../../src/store/records/lookups.ts';
-import * as recordStatements from '../../src/store/records/statements.ts';
+import { editChunk, pageStatement } from '../../src/store/postgres/server/statements.ts';
 import * as messages from '../../src/store/sqlite/messages.ts';
 import * as embedded from '../../src/store/sqlite/statements.ts';
 import { groupStates } from '../../src/store/sqlite/writer-link.ts';
 import * as sql from '../../src/store/statements.ts';
+import { exportSteps } from '../../src/store/tables/export.ts';
+import { lookupStatement } from '../../src/store/tables/lookups.ts';
+import * as recordStatements from '../../src/store/tables/statements.ts';
 import {
   makeTwoTenants,
   message,

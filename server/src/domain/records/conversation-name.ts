@@ -9,7 +9,7 @@ export const derivedName = {
 
 const surrogate = /[\ud800-\udfff]/;
 
-/** Null for an empty query. The store has the same rule in SQL: `derivedNameOf` in store/messages/conversation-columns.ts. */
+/** Null for an empty query. The store has the same rule in SQL: `derivedNameOf` in store/tables/conversation-columns.ts. */
 export function deriveName(query: string): string | null {
   // No text has more code points than UTF-16 units.
   if (query.length <= derivedName.charsMax) return query || null;

@@ -4,7 +4,7 @@ import { badRecord, type PreparedRecord } from './prepared-record.ts';
 
 /**
  * Identity and parent kind of each kind of record. Its fields are in contract/record.ts, its table is
- * in store/records/tables.ts and store/schema/.
+ * in store/tables/tables.ts and store/schema/.
  */
 export type KindRules = {
   /** One or two fields that identify a record in the installation. Kinds identified by `id` alone can be referred to. */

@@ -1,6 +1,7 @@
 import type { Message } from '../../contract/message.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
 import type { IndexHit, IndexQuery, MessageHit, SearchReads } from '../store/search-reads.ts';
+import type { MessageSearch } from '../store/searches.ts';
 import {
   endPosition,
   fieldsOf,
@@ -12,26 +13,6 @@ import {
 import { isEmpty, type SearchWords, tokensInQuery } from '../words/search-query.ts';
 import type { QueryToken } from '../words/tokens.ts';
 import type { Candidates } from './candidates.ts';
-
-/** Conditions of a message search. Ids are canonical, `now` and times are in seconds. */
-export type MessageSearch = {
-  q?: string | undefined;
-  app_id?: string | undefined;
-  conversation_id?: string | undefined;
-  user?: string | undefined;
-  rating?: 'like' | 'dislike' | undefined;
-  status?: 'normal' | 'error' | undefined;
-  has?: readonly Has[] | undefined;
-  from?: number | undefined;
-  to?: number | undefined;
-  min_cost?: number | undefined;
-  min_latency?: number | undefined;
-  segment_id?: string | undefined;
-  model_provider?: string | undefined;
-  model?: string | undefined;
-  now: number;
-};
-type Has = keyof typeof filterTerms.has | 'bad_answer';
 
 const anyOf = (tokens: readonly string[]): QueryToken[] => tokens.map((token) => ({ token, isPrefix: false }));
 

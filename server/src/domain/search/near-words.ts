@@ -1,9 +1,10 @@
 import type { ReadBudget } from '../store/read-budget.ts';
 import type { SearchReads } from '../store/search-reads.ts';
+import type { MessageSearch } from '../store/searches.ts';
 import type { SearchWords } from '../words/search-query.ts';
 import { tokensOf } from '../words/tokens.ts';
 import { verified } from './candidates.ts';
-import { candidateMessages, type MessageSearch } from './message-candidates.ts';
+import { candidateMessages } from './message-candidates.ts';
 
 /** Shorter words are near to too many others. */
 const unitsMin = 4;

@@ -1,10 +1,11 @@
 import type { FoundMessage } from '../../contract/conversation.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
 import type { SearchReads } from '../store/search-reads.ts';
+import type { SearchInput, SearchResult } from '../store/searches.ts';
 import { positionsPerSecond } from '../words/search-document.ts';
 import { parseQuery, partsOf, type SearchWords, snippetCutter } from '../words/search-query.ts';
 import { verified } from './candidates.ts';
-import { candidateMessages, findsNothing, type MessageSearch } from './message-candidates.ts';
+import { candidateMessages, findsNothing } from './message-candidates.ts';
 
 /**
  * Messages of one user of an app. A position of the index would tell how many messages others have, so its cursor is a
@@ -12,9 +13,9 @@ import { candidateMessages, findsNothing, type MessageSearch } from './message-c
  */
 export async function searchOwnMessages(
   reads: SearchReads,
-  { search, cursor, limit }: { search: OwnSearch; cursor: OwnCursor | undefined; limit: number },
+  { search, cursor, limit }: SearchInput<'searchOwnMessages'>,
   budget: ReadBudget,
-): Promise<{ hits: FoundMessage[]; next: OwnCursor | undefined }> {
+): Promise<SearchResult<'searchOwnMessages'>> {
   const words = parseQuery(search.q ?? '');
   if (findsNothing(search.q, words)) return { hits: [], next: undefined };
   const candidatesOf = (part: SearchWords) => candidateMessages(reads, search, part, budget);
@@ -53,6 +54,3 @@ export async function searchOwnMessages(
   }
   return found.length > limit ? pageTo(0) : pageTo(undefined);
 }
-
-type OwnSearch = MessageSearch & { app_id: string; user: string };
-export type OwnCursor = { second: number; conversation_id: string; message_id: string };

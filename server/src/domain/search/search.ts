@@ -1,8 +1,15 @@
-import type { KnowledgeHit, SearchCounts, SearchHit } from '../../contract/console/search.ts';
+import type { KnowledgeHit, SearchHit } from '../../contract/console/search.ts';
 import { limits } from '../../contract/limits.ts';
-import type { KnowledgeScope } from '../store/knowledge-reads.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
 import type { ChunkHit, ChunkIndexHit, IndexHit, IndexQuery, MessageHit, SearchReads } from '../store/search-reads.ts';
+import type {
+  FoundPart,
+  MessageCounts,
+  MessageSearch,
+  SearchInput,
+  SearchName,
+  SearchResult,
+} from '../store/searches.ts';
 import { tokensWithIds } from '../words/search-document.ts';
 import { hasTokens, parseQuery, type SearchWords, snippetCutter, tokensInQuery } from '../words/search-query.ts';
 import {
@@ -14,12 +21,9 @@ import {
   type Verified,
   verified,
 } from './candidates.ts';
-import { candidateMessages, findsNothing, type MessageSearch } from './message-candidates.ts';
+import { candidateMessages, findsNothing } from './message-candidates.ts';
 import { suggestQuery } from './near-words.ts';
 import { searchOwnMessages } from './own-search.ts';
-
-/** `next` is the position after which the next page starts; undefined if this is the last one. */
-export type FoundPart<Hit> = { hits: Hit[]; next: number | undefined };
 
 function candidateChunks(reads: SearchReads, query: IndexQuery, budget: ReadBudget) {
   return {
@@ -54,7 +58,7 @@ async function pageOf<Entry extends AnyEntry, Hit extends AnyHit, Found>(
 /** Messages before a position, newest first. */
 async function searchMessages(
   reads: SearchReads,
-  { search, ...range }: CandidateRange & { search: MessageSearch },
+  { search, ...range }: SearchInput<'searchMessages'>,
   budget: ReadBudget,
 ): Promise<FoundPart<SearchHit>> {
   const words = parseQuery(search.q ?? '');
@@ -69,7 +73,6 @@ async function searchMessages(
   });
 }
 
-type MessageCounts = { -readonly [Name in Exclude<keyof SearchCounts, 'is_building'>]: SearchCounts[Name] };
 const countedFilters: Record<
   Exclude<keyof MessageCounts, 'max' | 'is_partial' | 'suggestion'>,
   Partial<MessageSearch>
@@ -86,7 +89,7 @@ const countedFilters: Record<
 /** Numbers of messages that one more filter would find, for each filter. Counts stop at `limits.searchCountMax`. */
 async function countMessages(
   reads: SearchReads,
-  { search }: { search: MessageSearch },
+  { search }: SearchInput<'countMessages'>,
   budget: ReadBudget,
 ): Promise<MessageCounts> {
   const words = parseQuery(search.q ?? '');
@@ -151,7 +154,7 @@ async function countUpTo(
 /** Segments and child chunks, the newest in the index first: all, or those that a knowledge key allows. */
 async function searchKnowledge(
   reads: SearchReads,
-  { q, scope, ...range }: CandidateRange & { q: string | undefined; scope?: KnowledgeScope | undefined },
+  { q, scope, ...range }: SearchInput<'searchKnowledge'>,
   budget: ReadBudget,
 ): Promise<FoundPart<KnowledgeHit>> {
   const words = parseQuery(q ?? '');
@@ -165,7 +168,6 @@ async function searchKnowledge(
 }
 
 /** Run by `SearchStore.run`. */
-export const searches = { searchMessages, countMessages, searchKnowledge, searchOwnMessages };
-export type SearchName = keyof typeof searches;
-export type SearchInput<N extends SearchName> = Parameters<(typeof searches)[N]>[1];
-export type SearchResult<N extends SearchName> = Awaited<ReturnType<(typeof searches)[N]>>;
+export const searches: {
+  [N in SearchName]: (reads: SearchReads, input: SearchInput<N>, budget: ReadBudget) => Promise<SearchResult<N>>;
+} = { searchMessages, countMessages, searchKnowledge, searchOwnMessages };

@@ -1,5 +1,5 @@
-import type { SearchInput, SearchName, SearchResult } from '../search/search.ts';
 import type { AppliedChanges, IndexChange, IndexCheck, IndexDifference, IndexState } from './search-reads.ts';
+import type { SearchInput, SearchName, SearchResult } from './searches.ts';
 
 /** The index of messages and of knowledge bases. */
 export interface SearchStore {

@@ -15,8 +15,8 @@ import { parseKinds } from '../../domain/records/parse-kinds.ts';
 import type { ChangeScope, ChangeSelection } from '../../domain/store/change-reads.ts';
 import { leaveGate } from '../front/gate.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
-import { sendLargePage } from '../operations/large-page.ts';
-import { onDisconnect } from '../operations/message-page.ts';
+import { sendLargePage } from '../response/large-page.ts';
+import { onDisconnect } from '../response/message-page.ts';
 import type { Dependencies, Routes } from '../route-types.ts';
 
 const url = '/admin/changes';

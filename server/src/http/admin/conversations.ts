@@ -18,8 +18,8 @@ import { listMessages, pageRequest } from '../../domain/messages/list-messages.t
 import { selectionOf } from '../../domain/store/selection.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';
-import { onDisconnect, pageQuery, sendPage } from '../operations/message-page.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';
+import { onDisconnect, pageQuery, sendPage } from '../response/message-page.ts';
 import type { Routes } from '../route-types.ts';
 import { type CursorPage, Paging } from './paging.ts';
 import { adminGet, adminList } from './routes.ts';

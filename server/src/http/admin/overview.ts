@@ -3,7 +3,7 @@ import { Overview, OverviewQuery } from '../../contract/console/activity.ts';
 import { periodOf, readOverview } from '../../domain/activity/overview.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
-import { onDisconnect } from '../operations/message-page.ts';
+import { onDisconnect } from '../response/message-page.ts';
 import type { Routes } from '../route-types.ts';
 import { requireApp } from './workspaces.ts';
 

@@ -10,14 +10,13 @@ import {
 } from '../../contract/console/search.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { invalidParam, notFound } from '../../domain/errors.ts';
-import type { MessageSearch } from '../../domain/search/message-candidates.ts';
-import type { FoundPart } from '../../domain/search/search.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
 import type { ListRange } from '../../domain/store/admin-reads.ts';
 import type { KnowledgeScope } from '../../domain/store/knowledge-reads.ts';
+import type { FoundPart, MessageSearch } from '../../domain/store/searches.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
-import { onDisconnect } from '../operations/message-page.ts';
+import { onDisconnect } from '../response/message-page.ts';
 import type { Dependencies, Routes } from '../route-types.ts';
 import { type CursorPage, Paging } from './paging.ts';
 

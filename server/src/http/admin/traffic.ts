@@ -2,8 +2,8 @@ import { Failures, Traffic } from '../../contract/console/traffic.ts';
 import { limits } from '../../contract/limits.ts';
 import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
 import { followLag } from '../../domain/store/import-sources.ts';
-import { inTime } from '../operations/health.ts';
 import type { Routes } from '../route-types.ts';
+import { inTime } from '../v1/health.ts';
 import { adminGet } from './routes.ts';
 
 /** Requests of this instance in the last hour. */

@@ -19,7 +19,9 @@ import { RecentMap } from '../../domain/recent-map.ts';
 import { textKey } from '../../domain/text-key.ts';
 import { bearerDigest } from '../auth/bearer.ts';
 import { type RequestSummary, safeRequestId } from '../observe/observe.ts';
-import { readLargePage } from '../operations/large-page.ts';
+import { matchesTag, parseIfNoneMatch } from '../request/etag.ts';
+import { validatorCompiler } from '../request/query.ts';
+import { readLargePage } from '../response/large-page.ts';
 import {
   isLarge,
   isTag,
@@ -28,9 +30,7 @@ import {
   pageHeaders,
   pageLink,
   pageQuery,
-} from '../operations/message-page.ts';
-import { matchesTag, parseIfNoneMatch } from '../request/etag.ts';
-import { validatorCompiler } from '../request/query.ts';
+} from '../response/message-page.ts';
 import type { Dependencies, Handler } from '../route-types.ts';
 import { isMissingError } from '../upstream/owned-data.ts';
 import type { Connections } from './connections.ts';

@@ -8,8 +8,8 @@ import { hasBody } from '../request/body.ts';
 import { writeOverloaded } from '../request/errors.ts';
 import type { Handler } from '../route-types.ts';
 import type { SharedSum } from '../workers/shared-sum.ts';
+import type { SlowReaders } from '../workers/slow-readers.ts';
 import { readLaneHeaders } from './lane-headers.ts';
-import type { SlowReaders } from './slow-readers.ts';
 
 type QueuedRequest = {
   request: IncomingMessage;

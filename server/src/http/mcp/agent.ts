@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import { limits } from '../../contract/limits.ts';
-import { onDisconnect } from '../operations/message-page.ts';
 import { statusOf } from '../request/errors.ts';
 import { requireValid } from '../request/query.ts';
+import { onDisconnect } from '../response/message-page.ts';
 import type { Dependencies } from '../route-types.ts';
 import { type AgentCaller, notice, quote, type Tool, type ToolCall, type ToolResult } from './tool.ts';
 import { toolsFor } from './tools.ts';

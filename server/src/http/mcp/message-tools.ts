@@ -11,7 +11,7 @@ import { listAllConversations } from '../admin/conversations.ts';
 import type { CursorPage } from '../admin/paging.ts';
 import { searchMessages } from '../admin/search.ts';
 import { requireApp } from '../admin/workspaces.ts';
-import { isLarge, isTag, pageQuery } from '../operations/message-page.ts';
+import { isLarge, isTag, pageQuery } from '../response/message-page.ts';
 import { tooLargeForTool } from './json-body.ts';
 import { defineTool, type ToolCall } from './tool.ts';
 

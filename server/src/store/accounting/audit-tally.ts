@@ -2,7 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import { identityOf } from '../../domain/records/record-kinds.ts';
 import type { AuditEntry, Author } from '../../domain/store/audit.ts';
-import type { SpooledRecord } from '../records/spooled-record.ts';
+import type { SpooledRecord } from '../base/spooled-record.ts';
 import { newEntryId } from './entry-id.ts';
 
 /** Counts the records that an import writes, by kind, and collects the ids of the first ones. */

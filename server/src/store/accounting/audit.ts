@@ -2,7 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import type { ConversationChange, MessageRating } from '../../domain/store/app-store.ts';
 import { type AuditEntry, type AuditQuery, firstEntryId } from '../../domain/store/audit.ts';
 import type { Eraser, MessageLocation } from '../../domain/store/erasure.ts';
-import { type Bound, execute, insertInto, type Scalar, type Value, type Write } from '../statement.ts';
+import { type Bound, execute, insertInto, type Scalar, type Value, type Write } from '../base/statement.ts';
 import { newEntryId } from './entry-id.ts';
 
 /** The audit log: its entries, and its SQL, which both engines share. */

@@ -1,6 +1,6 @@
 import type { BackupKind, KeyErrors, Monitoring, NodeState } from '../../domain/store/monitoring.ts';
-import type { Engine, MonitoringChange } from '../engine.ts';
-import { execute, insertInto, type RowStatements, type Statement, type Write, writeRows } from '../statement.ts';
+import type { Engine, MonitoringChange } from '../base/engine.ts';
+import { execute, insertInto, type RowStatements, type Statement, type Write, writeRows } from '../base/statement.ts';
 
 /** The SQL about what operators watch, which both engines share. */
 

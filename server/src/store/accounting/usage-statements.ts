@@ -1,4 +1,4 @@
-import type { Statement } from '../statement.ts';
+import type { Statement } from '../base/statement.ts';
 
 /** The columns that are sums, with their types on PostgreSQL. */
 export const sumTypes = {

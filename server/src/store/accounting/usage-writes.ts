@@ -1,4 +1,4 @@
-import { insertInto, type Write, writeRows } from '../statement.ts';
+import { insertInto, type Write, writeRows } from '../base/statement.ts';
 import { sumColumns, sumTypes } from './usage-statements.ts';
 import type { UsageOfDay } from './usage-tally.ts';
 

@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
-import type { Dialect, WriteContext } from '../engine.ts';
-import { isUser } from '../selection.ts';
+import type { Dialect, WriteContext } from '../base/engine.ts';
+import { isUser } from '../base/selection.ts';
 import {
   begin,
   execute,
@@ -12,7 +12,7 @@ import {
   type Statement,
   type Write,
   writeRows,
-} from '../statement.ts';
+} from '../base/statement.ts';
 import { type ConversationSums, conversationSums } from './usage-statements.ts';
 import {
   type CountChange,

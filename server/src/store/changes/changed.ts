@@ -2,8 +2,8 @@ import type { AuditEntry } from '../../domain/store/audit.ts';
 import { addToEntries, entryValues, writeEntries } from '../accounting/audit.ts';
 import type { UsageOfDay } from '../accounting/usage-tally.ts';
 import { addUsage } from '../accounting/usage-writes.ts';
-import { type Write, writeOutbox, writeRows } from '../statement.ts';
-import type { OutboxEntry } from './outbox.ts';
+import type { OutboxEntry } from '../base/outbox-entry.ts';
+import { type Write, writeOutbox, writeRows } from '../base/statement.ts';
 
 /** The entries of a write in the audit log, the feed and the totals. The versions of the changed rows are already replaced. */
 export type Change = {

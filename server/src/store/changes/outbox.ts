@@ -1,19 +1,13 @@
 import type { ChangeKind } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
 import { newEntryId } from '../accounting/entry-id.ts';
-import type { SpooledRecord } from '../records/spooled-record.ts';
+import type { OutboxEntry } from '../base/outbox-entry.ts';
+import type { SpooledRecord } from '../base/spooled-record.ts';
 
 /**
  * Which records a transaction has changed, for the change feed. A transaction writes them to the outbox. They get
  * their positions later (`sequencing.ts`), so writers never wait for each other.
  */
-
-/**
- * Changed records of one kind. `scope` is the part of a record's identity besides its id: the dataset of a document, segment
- * or child chunk, the conversation of a message, the workspace of a model provider, `erasedScope` of an erasure, else ''. `owner` is the app or dataset
- * that the records belong to; null if it is the scope, or if there is none.
- */
-export type OutboxEntry = [kind: ChangeKind, scope: string, owner: string | null, ids: string[]];
 
 /** An outbox entry of a transaction that is not committed yet, and its time in seconds. */
 export type PendingEntry = { entry: OutboxEntry; at: number };

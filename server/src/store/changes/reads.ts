@@ -12,9 +12,9 @@ import {
   type FoundChanges,
   newEpoch,
 } from '../../domain/store/change-reads.ts';
-import type { Engine, Reader } from '../engine.ts';
-import type { Slots } from '../large-responses.ts';
-import type { Statement } from '../statement.ts';
+import type { Engine, Reader } from '../base/engine.ts';
+import type { Slots } from '../base/large-responses.ts';
+import type { Statement } from '../base/statement.ts';
 import { RecordReader } from './records.ts';
 import * as sequencing from './sequencing.ts';
 import { type Candidate, type KeyRow, keysStatement, sourceOf } from './sources.ts';

@@ -1,7 +1,7 @@
 import { type ChangeKind, changeKinds } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
 import type { FoundChange } from '../../domain/store/change-reads.ts';
-import type { ReadEngine, Value } from '../engine.ts';
+import type { ReadEngine, Value } from '../base/engine.ts';
 import {
   type Candidate,
   type ChangeTexts,

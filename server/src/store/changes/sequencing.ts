@@ -1,9 +1,10 @@
 import type { ChangeKind } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ChangesHead } from '../../domain/store/change-reads.ts';
-import type { Dialect, WriteContext, WriteResult } from '../engine.ts';
-import { begin, execute, first, insertInto, query, type Statement, type Write, writeRows } from '../statement.ts';
-import { erasedScope, isOnSeveralShards, type OutboxEntry } from './outbox.ts';
+import type { Dialect, WriteContext, WriteResult } from '../base/engine.ts';
+import type { OutboxEntry } from '../base/outbox-entry.ts';
+import { begin, execute, first, insertInto, query, type Statement, type Write, writeRows } from '../base/statement.ts';
+import { erasedScope, isOnSeveralShards } from './outbox.ts';
 
 /**
  * Sequences committed outbox entries: moves them to `changes`, with the next positions, in one transaction that locks the

@@ -1,10 +1,10 @@
 import type { ChangeKind } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ChangePosition } from '../../domain/store/change-reads.ts';
-import type { Dialect, ExportStep } from '../engine.ts';
-import { exportSteps } from '../records/export.ts';
-import { textColumnsOf } from '../records/tables.ts';
-import type { Row, Statement } from '../statement.ts';
+import type { Dialect, ExportStep } from '../base/engine.ts';
+import type { Row, Statement } from '../base/statement.ts';
+import { exportSteps } from '../tables/export.ts';
+import { textColumnsOf } from '../tables/tables.ts';
 import type { FeedEntry } from './sequencing.ts';
 
 /** The tables and keys of each kind of record in the change feed. */

@@ -3,7 +3,7 @@ import { derivedName } from '../../domain/records/conversation-name.ts';
 import type { ActivityReads, DayRange, DaySelection, PeriodSums } from '../../domain/store/activity-reads.ts';
 import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
 import type { Selection } from '../../domain/store/selection.ts';
-import type { OpenScan, ReadEngine } from '../engine.ts';
+import type { OpenScan, ReadEngine } from '../base/engine.ts';
 import * as sql from './activity-statements.ts';
 import { querySums, scanSums } from './period-sums.ts';
 import { readSummaries } from './summaries.ts';

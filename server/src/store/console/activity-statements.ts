@@ -1,6 +1,6 @@
 import type { ConversationListed, FeedbackText } from '../../contract/console/activity.ts';
 import { limits } from '../../contract/limits.ts';
-import type { Statement } from '../statement.ts';
+import type { Statement } from '../base/statement.ts';
 
 /** The SQL of conversations of apps, in the subset that both engines understand. */
 

@@ -12,9 +12,9 @@ import {
 } from '../../domain/store/admin-reads.ts';
 import type { RecordName } from '../../domain/store/audit.ts';
 import type { KnowledgePath, MissingPart } from '../../domain/store/knowledge-path.ts';
-import type { ReadEngine, Value } from '../engine.ts';
+import type { ReadEngine, Value } from '../base/engine.ts';
+import type { Statement } from '../base/statement.ts';
 import { foundRow } from '../knowledge/path.ts';
-import type { Statement } from '../statement.ts';
 import * as sql from './admin-statements.ts';
 import { addDatasetTotals, addDocumentTotals } from './knowledge-totals.ts';
 import { findNames } from './record-names.ts';

@@ -1,16 +1,14 @@
 import type { AppListed, ListedKey, WorkspaceListed } from '../../contract/admin.ts';
 import type { DatasetListed, SegmentListed } from '../../contract/console/knowledge.ts';
 import { limits } from '../../contract/limits.ts';
-import { type ListRange, type ListRows, sortedCharsMax } from '../../domain/store/admin-reads.ts';
+import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
 import type { KnowledgePath } from '../../domain/store/knowledge-path.ts';
-import type { Dialect, ReadEngine, Value } from '../engine.ts';
+import type { Dialect, ReadEngine, Value } from '../base/engine.ts';
+import { sorted } from '../base/selection.ts';
+import type { Bound, Row, Statement } from '../base/statement.ts';
 import { type PathRow, pathStatement } from '../knowledge/path.ts';
-import type { Bound, Row, Statement } from '../statement.ts';
 
 /** The SQL of the console's reads, in the subset that both engines understand. */
-
-/** The part of a text column that a list is sorted by; its index has the same expression. */
-export const sorted = (column: string): string => `substr(${column}, 1, ${sortedCharsMax})`;
 
 export type List = {
   /** The columns, without those of `texts`. Their parameters come first. */

@@ -1,5 +1,5 @@
 import type { DatasetListed, DocumentListed } from '../../contract/console/knowledge.ts';
-import type { ReadEngine } from '../engine.ts';
+import type { ReadEngine } from '../base/engine.ts';
 import * as sql from './admin-statements.ts';
 
 /** Counts and last changes for the rows of a page of the console. */

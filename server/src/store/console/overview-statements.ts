@@ -1,8 +1,8 @@
 import { limits } from '../../contract/limits.ts';
 import type { AppSum, DaySelection, DaySum, ModelSum, UserSum } from '../../domain/store/activity-reads.ts';
 import { sumColumns, type UsageSums } from '../accounting/usage-statements.ts';
-import type { Value } from '../engine.ts';
-import type { Bound, Statement } from '../statement.ts';
+import type { Value } from '../base/engine.ts';
+import type { Bound, Statement } from '../base/statement.ts';
 
 /** The SQL of the overview, in the subset that both engines understand. Each statement reads one range of days. */
 

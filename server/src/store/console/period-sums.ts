@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import type { DayRange, DaySelection, PeriodSums, UsageSum, UserSum } from '../../domain/store/activity-reads.ts';
-import type { Dialect, ReadEngine, ScanSnapshot } from '../engine.ts';
+import type { Dialect, ReadEngine, ScanSnapshot } from '../base/engine.ts';
 import * as sql from './overview-statements.ts';
 
 /** The cost grows with the conversations that were active on each day. */

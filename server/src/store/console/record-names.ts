@@ -1,7 +1,7 @@
 import type { RecordKind } from '../../contract/record.ts';
 import type { RecordName } from '../../domain/store/audit.ts';
-import type { ReadEngine } from '../engine.ts';
-import { sorted } from './admin-statements.ts';
+import type { ReadEngine } from '../base/engine.ts';
+import { sorted } from '../base/selection.ts';
 
 /** The ids of records in the audit log, and their names now. Names are shown, so their beginning is enough. */
 

@@ -1,6 +1,6 @@
 import type { StoredSession } from '../../domain/store/session.ts';
-import type { SessionChange } from '../engine.ts';
-import { type Bound, execute, type Statement, type Write } from '../statement.ts';
+import type { SessionChange } from '../base/engine.ts';
+import { type Bound, execute, type Statement, type Write } from '../base/statement.ts';
 
 /** The SQL about sessions, which both engines share. */
 

@@ -1,5 +1,5 @@
 import type { Session, Sessions, StoredSession } from '../../domain/store/session.ts';
-import type { Engine, SessionChange } from '../engine.ts';
+import type { Engine, SessionChange } from '../base/engine.ts';
 import { findSession } from './session-statements.ts';
 
 export class SqlSessions implements Sessions {

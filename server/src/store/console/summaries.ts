@@ -3,8 +3,8 @@ import { derivedName } from '../../domain/records/conversation-name.ts';
 import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
 import type { Selection } from '../../domain/store/selection.ts';
 import { type ConversationSums, conversationSums } from '../accounting/usage-statements.ts';
-import type { ReadEngine } from '../engine.ts';
-import { type Condition, split } from '../selection.ts';
+import type { ReadEngine } from '../base/engine.ts';
+import { type Condition, split } from '../base/selection.ts';
 import { readList } from './admin-statements.ts';
 import * as sql from './summary-statements.ts';
 

@@ -1,9 +1,9 @@
 import { limits } from '../../contract/limits.ts';
 import type { ListRange } from '../../domain/store/admin-reads.ts';
 import type { Selection } from '../../domain/store/selection.ts';
-import type { Dialect } from '../engine.ts';
-import { type Condition, inPeriod, ofConversation, split } from '../selection.ts';
-import type { Bound, Statement } from '../statement.ts';
+import type { Dialect } from '../base/engine.ts';
+import { type Condition, inPeriod, ofConversation, split } from '../base/selection.ts';
+import type { Bound, Statement } from '../base/statement.ts';
 import { type List, listPage } from './admin-statements.ts';
 
 /** The SQL of conversations of all apps, in the subset that both engines understand. */

@@ -3,9 +3,9 @@ import { limits } from '../../contract/limits.ts';
 import type { ListRange } from '../../domain/store/admin-reads.ts';
 import type { UserKey, UserRows, UserSelection, Users } from '../../domain/store/user-reads.ts';
 import { priceOf } from '../accounting/user-totals.ts';
-import type { Engine, ReadEngine, Value } from '../engine.ts';
+import type { Engine, ReadEngine, Value } from '../base/engine.ts';
+import type { Bound } from '../base/statement.ts';
 import { contains } from '../knowledge/statements.ts';
-import type { Bound } from '../statement.ts';
 import { type List, readList } from './admin-statements.ts';
 
 type Sorted = Exclude<keyof UserListed, 'app_ids' | 'total_price' | 'user'> | 'app_count' | 'price_nanos' | 'app_id';

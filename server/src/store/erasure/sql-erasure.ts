@@ -9,9 +9,9 @@ import type {
   Tombstone,
 } from '../../domain/store/erasure.ts';
 import { newEntryId } from '../accounting/entry-id.ts';
-import type { Engine, Reader } from '../engine.ts';
+import type { Engine, Reader } from '../base/engine.ts';
+import { waitForEmptyLog } from '../base/wait-for-empty-log.ts';
 import * as sql from './statements.ts';
-import { waitForEmptyLog } from './wait-for-empty-log.ts';
 
 const { retentionDays, unclean } = sql.valueNames;
 

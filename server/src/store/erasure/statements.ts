@@ -1,9 +1,9 @@
 import { limits } from '../../contract/limits.ts';
 import type { AppRetention, ErasureSelection, Tombstone } from '../../domain/store/erasure.ts';
-import type { Dialect } from '../engine.ts';
-import { lastActivity } from '../messages/conversation-columns.ts';
-import { isUser } from '../selection.ts';
-import { type Bound, insertInto, type Statement, type Value } from '../statement.ts';
+import type { Dialect } from '../base/engine.ts';
+import { isUser } from '../base/selection.ts';
+import { type Bound, insertInto, type Statement, type Value } from '../base/statement.ts';
+import { lastActivity } from '../tables/conversation-columns.ts';
 
 /** The SQL of erasures, in the subset that both engines understand. */
 

@@ -5,12 +5,12 @@ import { newVersion } from '../../domain/version.ts';
 import { erasureEntry, messageErasureEntry } from '../accounting/audit.ts';
 import { UsageTally } from '../accounting/usage-tally.ts';
 import { uncountUsers } from '../accounting/user-writes.ts';
+import type { Dialect, WriteContext, WriteInput, WriteResult } from '../base/engine.ts';
+import { begin, execute, first, lock, query, type Write, writeRows } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
 import { OutboxTally, outboxEntryOfErasure, outboxEntryOfMessages } from '../changes/outbox.ts';
-import type { Dialect, WriteContext, WriteInput, WriteResult } from '../engine.ts';
 import { findDoc } from '../messages/statements.ts';
 import { eraseEntries } from '../search/index-writes.ts';
-import { begin, execute, first, lock, query, type Write, writeRows } from '../statement.ts';
 import * as sql from './statements.ts';
 
 /**

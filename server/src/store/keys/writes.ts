@@ -1,9 +1,9 @@
 import type { AuditEntry } from '../../domain/store/audit.ts';
 import { newEntryId } from '../accounting/entry-id.ts';
+import type { WriteInput } from '../base/engine.ts';
+import { begin, execute, type RowStatements, type Write, writeRows } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
-import type { WriteInput } from '../engine.ts';
-import { upsertOf } from '../records/upserts.ts';
-import { begin, execute, type RowStatements, type Write, writeRows } from '../statement.ts';
+import { upsertOf } from '../tables/upserts.ts';
 
 /** Parameters: read_only, id. */
 const setReadOnly = 'UPDATE api_keys SET read_only = ? WHERE id = ?';

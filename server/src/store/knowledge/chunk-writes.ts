@@ -12,9 +12,9 @@ import type {
   Versioned,
 } from '../../domain/store/store.ts';
 import { chunkEntry } from '../accounting/audit.ts';
+import { begin, execute, first, lock, query, type Statement, type Write } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
 import { outboxEntryOfChunk } from '../changes/outbox.ts';
-import { begin, execute, first, lock, query, type Statement, type Write } from '../statement.ts';
 import { chunkOf, chunkPathValues, findChunkPath } from './path.ts';
 
 /** Writes of child chunks by API requests. All statements use the shard of the dataset. */

@@ -1,7 +1,7 @@
 import type { ChildChunk } from '../../contract/child-chunk.ts';
 import type { ChunkLocation, KnowledgePath, MissingPart } from '../../domain/store/knowledge-path.ts';
 import type { FoundChunk } from '../../domain/store/store.ts';
-import type { Statement } from '../statement.ts';
+import type { Statement } from '../base/statement.ts';
 
 /** The parameter of each part of a path, as it is written in the statement. */
 type PathParameters = {

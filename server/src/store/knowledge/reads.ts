@@ -16,8 +16,8 @@ import type {
   SegmentRow,
   SegmentRows,
 } from '../../domain/store/knowledge-reads.ts';
-import type { Dialect, OpenScan, Reader } from '../engine.ts';
-import { detailsOf } from '../records/tables.ts';
+import type { Dialect, OpenScan, Reader } from '../base/engine.ts';
+import { detailsOf } from '../tables/tables.ts';
 import { foundRow } from './path.ts';
 import * as sql from './statements.ts';
 

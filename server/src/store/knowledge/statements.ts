@@ -2,8 +2,8 @@ import type { ChildChunk } from '../../contract/child-chunk.ts';
 import { limits } from '../../contract/limits.ts';
 import type { KnowledgeLocation } from '../../domain/store/knowledge-path.ts';
 import type { OffsetQuery } from '../../domain/store/knowledge-reads.ts';
-import type { Dialect, Value } from '../engine.ts';
-import type { Bound, Statement } from '../statement.ts';
+import type { Dialect, Value } from '../base/engine.ts';
+import type { Bound, Statement } from '../base/statement.ts';
 import { type PathRow, pathStatement } from './path.ts';
 
 /**

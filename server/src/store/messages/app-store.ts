@@ -11,9 +11,9 @@ import type {
   MessageRating,
   OpenList,
 } from '../../domain/store/app-store.ts';
-import type { Engine, Snapshot } from '../engine.ts';
-import type { Slots } from '../large-responses.ts';
-import { columnsOf } from '../records/tables.ts';
+import type { Engine, Snapshot } from '../base/engine.ts';
+import type { Slots } from '../base/large-responses.ts';
+import { columnsOf } from '../tables/tables.ts';
 import * as sql from './statements.ts';
 
 /** Operations of app keys besides messages, on either engine. */

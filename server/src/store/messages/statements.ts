@@ -8,9 +8,9 @@ import type {
   FeedbackEntry,
   ListScope,
 } from '../../domain/store/app-store.ts';
-import type { Dialect } from '../engine.ts';
-import { type Condition, inPeriod, isUser, split } from '../selection.ts';
-import type { Bound, Statement, Value } from '../statement.ts';
+import type { Dialect } from '../base/engine.ts';
+import { type Condition, inPeriod, isUser, split } from '../base/selection.ts';
+import type { Bound, Statement, Value } from '../base/statement.ts';
 
 /** The SQL of what app keys allow besides messages, in the subset that both engines understand. */
 

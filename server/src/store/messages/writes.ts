@@ -1,9 +1,9 @@
 import type { ConversationChange, ConversationRow, MessageRating } from '../../domain/store/app-store.ts';
 import { newVersion } from '../../domain/version.ts';
 import { conversationEntry, ratingEntry } from '../accounting/audit.ts';
+import { begin, execute, first, query, type Write } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
 import { outboxEntryOfConversation, outboxEntryOfMessages } from '../changes/outbox.ts';
-import { begin, execute, first, query, type Write } from '../statement.ts';
 import { contentOf, rate } from './rating.ts';
 import * as sql from './statements.ts';
 

@@ -16,16 +16,16 @@ import type {
   WriteName,
   WriteOptions,
   WriteResult,
-} from '../engine.ts';
-import { isAppend } from '../records/apply-records.ts';
-import type { Statement } from '../statement.ts';
+} from '../base/engine.ts';
+import type { Statement } from '../base/statement.ts';
+import { isAppend } from '../import/apply-records.ts';
 import * as sql from '../statements.ts';
 import { type WriteOf, writes } from '../writes.ts';
 import type { Layout } from './layouts.ts';
-import { openPage } from './page.ts';
-import type { PostgresPool, Transaction } from './pool.ts';
-import { runWrite } from './run-write.ts';
-import * as postgres from './statements.ts';
+import type { PostgresPool, Transaction } from './pool/pool.ts';
+import { openPage } from './server/page.ts';
+import { runWrite } from './server/run-write.ts';
+import * as postgres from './server/statements.ts';
 
 /** For imports and erasures, whose statements take longer than those of other requests. */
 const longStatementMillis = 600_000;

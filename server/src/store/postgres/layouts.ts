@@ -1,8 +1,8 @@
 import type { NodeState } from '../../domain/store/monitoring.ts';
 import type { CachedVersion, FoundPage, PagePosition, PageShape } from '../../domain/store/store.ts';
-import type { Dialect, ExportStep, IsWanted } from '../engine.ts';
-import type { MessageTables } from '../records/message-tables.ts';
-import type { IndexTables } from '../search/index-tables.ts';
+import type { Dialect, ExportStep, IsWanted } from '../base/engine.ts';
+import type { IndexTables } from '../base/index-tables.ts';
+import type { MessageTables } from '../base/message-tables.ts';
 import type { writes } from '../writes.ts';
 import { isDistributed } from './citus/distribute.ts';
 import { exportPages } from './citus/export.ts';
@@ -11,14 +11,14 @@ import { readNodes } from './citus/nodes.ts';
 import * as citusPage from './citus/page.ts';
 import { index as citusIndex } from './citus/search.ts';
 import * as citus from './citus/statements.ts';
-import { updateAtOnce } from './edit.ts';
-import { exportSnapshot, type StepRows } from './export.ts';
-import { messages } from './messages.ts';
-import { readPage } from './page.ts';
-import type { PostgresPool } from './pool.ts';
-import { index } from './search.ts';
-import * as postgres from './statements.ts';
-import { VersionChecks } from './version-checks.ts';
+import type { PostgresPool } from './pool/pool.ts';
+import { updateAtOnce } from './server/edit.ts';
+import { exportSnapshot, type StepRows } from './server/export.ts';
+import { messages } from './server/messages.ts';
+import { readPage } from './server/page.ts';
+import { index } from './server/search.ts';
+import * as postgres from './server/statements.ts';
+import { VersionChecks } from './server/version-checks.ts';
 
 type ReadPage = (
   position: PagePosition,

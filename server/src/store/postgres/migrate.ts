@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Statement } from '../base/statement.ts';
 import { type Migration, type SchemaStatus, statusAt } from '../schema/schema.ts';
-import type { Statement } from '../statement.ts';
 import { distribute, findCluster, patience, remainingTables } from './citus/distribute.ts';
-import type { PostgresPool, Transaction } from './pool.ts';
-import { leaseTable, takeLease } from './statements.ts';
+import type { PostgresPool, Transaction } from './pool/pool.ts';
+import { leaseTable, takeLease } from './server/statements.ts';
 
 /** The time that other processes wait after the one that migrates has died. While it runs, it renews its lease in time. */
 const leaseSeconds = 15;

@@ -1,4 +1,4 @@
-import { lastActivity } from '../messages/conversation-columns.ts';
+import { lastActivity } from '../tables/conversation-columns.ts';
 import { createChangeTables } from './create-change-tables.ts';
 import { createLogTables } from './create-log-tables.ts';
 import { createMonitoringTables } from './create-monitoring-tables.ts';

@@ -2,8 +2,8 @@ import { limits } from '../../contract/limits.ts';
 import type { ChangeReads } from '../../domain/store/change-reads.ts';
 import type { ChunkKind, IndexCheck, IndexDifference } from '../../domain/store/search-reads.ts';
 import { indexedMessage, tokensWithIds } from '../../domain/words/search-document.ts';
-import type { Dialect, Engine, SearchTable } from '../engine.ts';
-import type { Statement } from '../statement.ts';
+import type { Dialect, Engine, SearchTable } from '../base/engine.ts';
+import type { Statement } from '../base/statement.ts';
 import { type Digest, digestOf, EntrySlice } from './entry-slice.ts';
 import * as sql from './statements.ts';
 

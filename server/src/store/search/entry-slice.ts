@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import { hashOf } from '../../domain/text-key.ts';
-import type { Engine, SearchTable } from '../engine.ts';
-import type { Statement } from '../statement.ts';
+import type { Engine, SearchTable } from '../base/engine.ts';
+import type { Statement } from '../base/statement.ts';
 
 type Token = { term: string; doc: number };
 

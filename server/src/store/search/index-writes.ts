@@ -1,9 +1,9 @@
 import { limits } from '../../contract/limits.ts';
 import type { AppliedChanges, ChunkKind, IndexChange } from '../../domain/store/search-reads.ts';
 import { firstPosition, positionAfter, positionsPerSecond } from '../../domain/words/search-document.ts';
-import type { Dialect, WriteContext, WriteInput } from '../engine.ts';
-import { begin, execute, first, query, type Statement, type Write } from '../statement.ts';
-import type { ChunkChange, FoundChunk, FoundMessage, IndexTables, MessageKey } from './index-tables.ts';
+import type { Dialect, WriteContext, WriteInput } from '../base/engine.ts';
+import type { ChunkChange, FoundChunk, FoundMessage, IndexTables, MessageKey } from '../base/index-tables.ts';
+import { begin, execute, first, query, type Statement, type Write } from '../base/statement.ts';
 import * as sql from './statements.ts';
 
 /** How many chunks are indexed together, and about how many UTF-16 units of text: a few milliseconds of work. */

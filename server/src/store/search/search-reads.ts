@@ -12,9 +12,9 @@ import type {
 } from '../../domain/store/search-reads.ts';
 import { positionsPerSecond } from '../../domain/words/search-document.ts';
 import type { QueryToken } from '../../domain/words/tokens.ts';
-import type { Dialect, Reader, SearchTable } from '../engine.ts';
+import type { Dialect, Reader, SearchTable } from '../base/engine.ts';
+import type { Statement } from '../base/statement.ts';
 import { findDoc } from '../messages/statements.ts';
-import type { Statement } from '../statement.ts';
 import * as sql from './statements.ts';
 
 /** The newest part of the index that the first statement of a search reads. */

@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import { type SearchInput, type SearchName, type SearchResult, searches } from '../../domain/search/search.ts';
+import { searches } from '../../domain/search/search.ts';
 import type { ChangeReads } from '../../domain/store/change-reads.ts';
 import { ReadBudget } from '../../domain/store/read-budget.ts';
 import type {
@@ -10,9 +10,10 @@ import type {
   IndexState,
 } from '../../domain/store/search-reads.ts';
 import type { SearchStore } from '../../domain/store/search-store.ts';
-import type { Engine } from '../engine.ts';
-import { waitForEmptyLog } from '../erasure/wait-for-empty-log.ts';
-import type { Slots } from '../large-responses.ts';
+import type { SearchInput, SearchName, SearchResult } from '../../domain/store/searches.ts';
+import type { Engine } from '../base/engine.ts';
+import type { Slots } from '../base/large-responses.ts';
+import { waitForEmptyLog } from '../base/wait-for-empty-log.ts';
 import { checkIndex } from './check.ts';
 import { SqlSearchReads } from './search-reads.ts';
 import * as sql from './statements.ts';
@@ -80,6 +81,5 @@ export function runSearchOn<N extends SearchName>(
   input: SearchInput<N>,
   signal: AbortSignal,
 ): Promise<SearchResult<N>> {
-  const search = searches[name] as (...parameters: unknown[]) => Promise<SearchResult<N>>;
-  return search(reads, input, new ReadBudget(signal));
+  return searches[name](reads, input, new ReadBudget(signal));
 }

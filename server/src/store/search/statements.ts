@@ -1,6 +1,6 @@
 import type { IndexQuery, IndexState } from '../../domain/store/search-reads.ts';
-import type { Dialect, SearchDialect, SearchTable, Value, WriteInput } from '../engine.ts';
-import { first, type Statement, type Write } from '../statement.ts';
+import type { Dialect, SearchDialect, SearchTable, Value, WriteInput } from '../base/engine.ts';
+import { first, type Statement, type Write } from '../base/statement.ts';
 
 /** SQL of the search, in the subset that both engines understand. */
 

@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { newEpoch } from '../../domain/store/change-reads.ts';
+import { explainDiskError } from '../base/disk-errors.ts';
 import { setEpoch } from '../changes/sequencing.ts';
-import { explainDiskError } from '../disk-errors.ts';
 import type { BackupResult } from './backup.ts';
 import { sqliteSchemaStatus } from './migrate.ts';
 

@@ -1,4 +1,5 @@
-import { insertOutbox, type OutboxEntry, OutboxTally, outboxValues } from '../changes/outbox.ts';
+import type { OutboxEntry } from '../base/outbox-entry.ts';
+import { insertOutbox, OutboxTally, outboxValues } from '../changes/outbox.ts';
 import type { Connection } from './connection.ts';
 
 /** They are written before the transaction is committed, in one row for all of its writes. */

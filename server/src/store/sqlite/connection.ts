@@ -2,8 +2,8 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { unavailable } from '../../domain/errors.ts';
+import type { Row, Statement, Value } from '../base/statement.ts';
 import type { PendingEntry } from '../changes/outbox.ts';
-import type { Row, Statement, Value } from '../statement.ts';
 
 /** With 16 KiB pages most messages need no overflow page. The size is fixed when a file is created. */
 const pageBytes = 16_384;

@@ -25,11 +25,11 @@ import {
   type WriteName,
   type WriteOptions,
   type WriteResult,
-} from '../engine.ts';
+} from '../base/engine.ts';
+import type { Statement } from '../base/statement.ts';
 import { chunkOf, chunkPathValues, findChunkPath } from '../knowledge/path.ts';
-import type { Statement } from '../statement.ts';
 import * as sql from '../statements.ts';
-import { BackgroundReader } from './background/reader.ts';
+import { BackgroundReader } from './background.ts';
 import { Connection, openReader, readerBusyMillis } from './connection.ts';
 import { orUnavailable } from './or-unavailable.ts';
 import { findPage, openPage } from './page.ts';

@@ -1,5 +1,4 @@
 import { newVersion } from '../../domain/version.ts';
-import { updateActivityWhere } from '../messages/conversation-columns.ts';
 import {
   feedbackValues,
   type MessageTables,
@@ -7,8 +6,9 @@ import {
   messageValues,
   type OpenedConversation,
   type StoredMessage,
-} from '../records/message-tables.ts';
-import { execute, first, type Statement } from '../statement.ts';
+} from '../base/message-tables.ts';
+import { execute, first, type Statement } from '../base/statement.ts';
+import { updateActivityWhere } from '../tables/conversation-columns.ts';
 import { eraseReplaced } from './search.ts';
 
 /** Writes nothing if the message already exists. The text is bound as bytes. Parameters: as in `messageColumns`. */

@@ -1,5 +1,5 @@
 import { unavailable } from '../../domain/errors.ts';
-import { isClosed, sqliteCode, transientSqliteCodes } from '../disk-errors.ts';
+import { isClosed, sqliteCode, transientSqliteCodes } from '../base/disk-errors.ts';
 
 /** Runs a read. An error that may not occur again becomes a 503. */
 export function orUnavailable<T>(read: () => T): T {

@@ -8,8 +8,8 @@ import {
   type PagePosition,
   type PageShape,
 } from '../../domain/store/store.ts';
-import type { Value } from '../engine.ts';
-import { pageOfRows } from '../large-responses.ts';
+import type { Value } from '../base/engine.ts';
+import { pageOfRows } from '../base/large-responses.ts';
 import type { Connection } from './connection.ts';
 import { pageStatements } from './statements.ts';
 

@@ -1,4 +1,4 @@
-import { type Command, runSynchronously, type Write } from '../statement.ts';
+import { type Command, runSynchronously, type Write } from '../base/statement.ts';
 import { addOutboxEntries, writeManyOutboxEntries } from './changes.ts';
 import type { Connection } from './connection.ts';
 

@@ -1,10 +1,10 @@
 import type { Message } from '../../contract/message.ts';
 import { indexedMessage, tokensWithIds, wordsOf } from '../../domain/words/search-document.ts';
 import { tokenRules } from '../../domain/words/tokens.ts';
-import type { FoundChunk, FoundMessage, IndexTables } from '../search/index-tables.ts';
+import type { FoundChunk, FoundMessage, IndexTables } from '../base/index-tables.ts';
+import { execute, first, query, type Statement, type Write } from '../base/statement.ts';
 import { emptyIndex } from '../search/index-writes.ts';
 import * as sql from '../search/statements.ts';
-import { execute, first, query, type Statement, type Write } from '../statement.ts';
 
 /**
  * The tokens in FTS5. The tokens of a message in the index always follow from its stored text and the stored filter terms, so that

@@ -1,7 +1,7 @@
 import type { PageOrder } from '../../contract/message.ts';
 import { type MessagePosition, messageSeparator } from '../../domain/store/store.ts';
-import type { Dialect, SearchDialect } from '../engine.ts';
-import type { Statement } from '../statement.ts';
+import type { Dialect, SearchDialect } from '../base/engine.ts';
+import type { Statement } from '../base/statement.ts';
 import { wordsWith } from './words.ts';
 
 /** SQL for the embedded engine only. Parameters are positional. */

@@ -1,5 +1,5 @@
-import type { Reader, SearchTable } from '../engine.ts';
-import type { Statement } from '../statement.ts';
+import type { Reader, SearchTable } from '../base/engine.ts';
+import type { Statement } from '../base/statement.ts';
 
 /**
  * The words of the search index that begin with a text, read from the tables of FTS5 themselves: its own list of words

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { ErrorMessage } from '../../domain/errors.ts';
-import type { WriteInput, WriteName } from '../engine.ts';
+import type { WriteInput, WriteName } from '../base/engine.ts';
 
 /** The connection of one thread to the writer thread. It can be sent to another thread; then `port` must be transferred. */
 export type WriterLink = {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { BadRecord, fromErrorMessage, ServiceError, toErrorMessage, unavailable } from '../../domain/errors.ts';
 import { TickQueue } from '../../domain/tick-queue.ts';
-import type { WriteInput, WriteName, WriteOptions, WriteResult } from '../engine.ts';
+import type { WriteInput, WriteName, WriteOptions, WriteResult } from '../base/engine.ts';
 import {
   groupStates,
   isLong,

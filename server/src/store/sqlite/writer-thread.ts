@@ -1,8 +1,8 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { limits } from '../../contract/limits.ts';
 import { type ErrorMessage, toErrorMessage, unavailable } from '../../domain/errors.ts';
-import { explainDiskError, sqliteBusy, sqliteCode, sqliteReadOnly, transientSqliteCodes } from '../disk-errors.ts';
-import type { WriteInput, WriteName, WriteResult } from '../engine.ts';
+import { explainDiskError, sqliteBusy, sqliteCode, sqliteReadOnly, transientSqliteCodes } from '../base/disk-errors.ts';
+import type { WriteInput, WriteName, WriteResult } from '../base/engine.ts';
 import { writes } from '../writes.ts';
 import { writePendingEntries } from './changes.ts';
 import { Connection } from './connection.ts';

@@ -1,6 +1,6 @@
+import type { Statement } from '../../base/statement.ts';
 import { distribution } from '../../schema/schema.ts';
-import type { Statement } from '../../statement.ts';
-import type { PostgresPool } from '../pool.ts';
+import type { PostgresPool } from '../pool/pool.ts';
 
 /**
  * Distributes the tables over the nodes of a Citus cluster. `leases` and `schema_migrations` come first, before the schema

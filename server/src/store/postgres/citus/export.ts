@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordKind } from '../../../contract/record.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { type KindRules, kindRules } from '../../../domain/records/record-kinds.ts';
-import type { ExportStep, IsWanted, Row, Value } from '../../engine.ts';
-import { SeenIds } from '../../records/seen-ids.ts';
+import type { ExportStep, IsWanted, Row, Value } from '../../base/engine.ts';
+import { SeenIds } from '../../import/seen-ids.ts';
 import { distribution } from '../../schema/schema.ts';
-import { firstPageRows, nextCount, pageRows, type StepRows } from '../export.ts';
-import type { PostgresPool, Transaction } from '../pool.ts';
+import type { PostgresPool, Transaction } from '../pool/pool.ts';
+import { firstPageRows, nextCount, pageRows, type StepRows } from '../server/export.ts';
 
 /** A page of a large table on many shards takes longer than other statements. */
 const pageMillis = 60_000;

@@ -5,9 +5,9 @@ import {
   openConversation,
   openValues,
   type StoredMessage,
-} from '../../records/message-tables.ts';
-import { execute, first, query } from '../../statement.ts';
-import * as oneServer from '../messages.ts';
+} from '../../base/message-tables.ts';
+import { execute, first, query } from '../../base/statement.ts';
+import * as oneServer from '../server/messages.ts';
 import * as citus from './statements.ts';
 
 /** Up to this number, one statement for each row is faster than one statement that Citus sends to the nodes in parts. */

@@ -1,7 +1,7 @@
 import { limits } from '../../../contract/limits.ts';
 import type { NodeState } from '../../../domain/store/monitoring.ts';
-import type { Statement } from '../../statement.ts';
-import type { PostgresPool } from '../pool.ts';
+import type { Statement } from '../../base/statement.ts';
+import type { PostgresPool } from '../pool/pool.ts';
 
 type Node = { nodename: string; nodeport: number };
 

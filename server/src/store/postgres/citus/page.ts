@@ -1,7 +1,7 @@
 import { limits } from '../../../contract/limits.ts';
 import type { CachedVersion, FoundPage, PagePosition, PageShape } from '../../../domain/store/store.ts';
-import { bytesOf, isIncomplete, joinMessages, type PageRow, readPage as readPageAtOnce } from '../page.ts';
-import type { PostgresPool } from '../pool.ts';
+import type { PostgresPool } from '../pool/pool.ts';
+import { bytesOf, isIncomplete, joinMessages, type PageRow, readPage as readPageAtOnce } from '../server/page.ts';
 import * as citus from './statements.ts';
 
 type Position = { created_at: number; sequence: number };

@@ -1,7 +1,7 @@
 import { limits } from '../../../contract/limits.ts';
-import type { MessageKey } from '../../search/index-tables.ts';
-import { query, type Statement } from '../../statement.ts';
-import { indexTables } from '../search.ts';
+import type { MessageKey } from '../../base/index-tables.ts';
+import { query, type Statement } from '../../base/statement.ts';
+import { indexTables } from '../server/search.ts';
 
 /** Uses no node. Parameters: conversation ids. */
 const findShards: Statement<{ conversation_id: string; shard: number }> = `

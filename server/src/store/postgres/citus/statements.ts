@@ -1,9 +1,9 @@
-import { derivedColumns, updatedAt } from '../../messages/conversation-columns.ts';
-import type { StoredMessage } from '../../records/message-tables.ts';
-import type { Statement } from '../../statement.ts';
-import { parseStored, storedFields } from '../messages.ts';
-import type { PageRow } from '../page.ts';
-import { pageColumns } from '../statements.ts';
+import type { StoredMessage } from '../../base/message-tables.ts';
+import type { Statement } from '../../base/statement.ts';
+import { derivedColumns, updatedAt } from '../../tables/conversation-columns.ts';
+import { parseStored, storedFields } from '../server/messages.ts';
+import type { PageRow } from '../server/page.ts';
+import { pageColumns } from '../server/statements.ts';
 
 /**
  * SQL for tables that are distributed over the nodes of a Citus cluster. Each statement reads or writes one table on one

@@ -1,0 +1,48 @@
+import type { KnowledgeHit, SearchCounts, SearchHit } from '../../contract/console/search.ts';
+import type { FoundMessage } from '../../contract/conversation.ts';
+import type { filterTerms } from '../words/search-document.ts';
+import type { KnowledgeScope } from './knowledge-reads.ts';
+
+/** Conditions of a message search. Ids are canonical, `now` and times are in seconds. */
+export type MessageSearch = {
+  q?: string | undefined;
+  app_id?: string | undefined;
+  conversation_id?: string | undefined;
+  user?: string | undefined;
+  rating?: 'like' | 'dislike' | undefined;
+  status?: 'normal' | 'error' | undefined;
+  has?: readonly (keyof typeof filterTerms.has | 'bad_answer')[] | undefined;
+  from?: number | undefined;
+  to?: number | undefined;
+  min_cost?: number | undefined;
+  min_latency?: number | undefined;
+  segment_id?: string | undefined;
+  model_provider?: string | undefined;
+  model?: string | undefined;
+  now: number;
+};
+
+export type OwnSearch = MessageSearch & { app_id: string; user: string };
+export type OwnCursor = { second: number; conversation_id: string; message_id: string };
+
+/** `before`: a position of the index; undefined for the newest. */
+type Range = { before: number | undefined; limit: number };
+
+/** `next` is the position after which the next page starts; undefined if this is the last one. */
+export type FoundPart<Hit, Position = number> = { hits: Hit[]; next: Position | undefined };
+
+export type MessageCounts = { -readonly [Name in Exclude<keyof SearchCounts, 'is_building'>]: SearchCounts[Name] };
+
+/** The searches by name, each with its input and result. `domain/search/search.ts` implements them. */
+export type Searches = {
+  searchMessages: [Range & { search: MessageSearch }, FoundPart<SearchHit>];
+  countMessages: [{ search: MessageSearch }, MessageCounts];
+  searchKnowledge: [Range & { q: string | undefined; scope?: KnowledgeScope | undefined }, FoundPart<KnowledgeHit>];
+  searchOwnMessages: [
+    { search: OwnSearch; cursor: OwnCursor | undefined; limit: number },
+    FoundPart<FoundMessage, OwnCursor>,
+  ];
+};
+export type SearchName = keyof Searches;
+export type SearchInput<N extends SearchName> = Searches[N][0];
+export type SearchResult<N extends SearchName> = Searches[N][1];

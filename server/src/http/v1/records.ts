@@ -1,0 +1,113 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { ExportQuery, MessageExportQuery } from '../../contract/admin.ts';
+import { limits } from '../../contract/limits.ts';
+import { integer, shape } from '../../contract/primitives.ts';
+import { recordKinds } from '../../contract/record.ts';
+import { Type } from '../../contract/type.ts';
+import { exportCsv, exportRecords } from '../../domain/export/export-records.ts';
+import { importRecords } from '../../domain/import/import-records.ts';
+import { parseKinds } from '../../domain/records/parse-kinds.ts';
+import { selectionOf } from '../../domain/store/selection.ts';
+import { aboutAdmin, responses, textResponse } from '../openapi/openapi.ts';
+import { requireContentType, streamBody } from '../request/body.ts';
+import type { Routes } from '../route-types.ts';
+
+const ndjson = 'application/x-ndjson';
+const url = '/admin/records';
+const about = { tags: ['Records'] };
+const Imported = shape(
+  { records: integer('Number of imported records.') },
+  { description: 'All records were imported.' },
+);
+
+export const recordRoutes: Routes = (app, { store, bearer, clock, metrics, validateLines, owned }) => {
+  app.addContentTypeParser(ndjson, (_request, payload, done) => done(null, payload));
+
+  app.route({
+    method: 'POST',
+    url,
+    schema: {
+      ...about,
+      operationId: 'importRecords',
+      summary: 'Import records',
+      description:
+        `NDJSON, one record per line, of the kinds ${recordKinds.map((kind) => `\`${kind}\``).join(', ')}. All or ` +
+        'nothing: the first invalid line stops the import, and the error names it. A writer key allows `conversation` and ' +
+        '`message` records of its app: this is how a chat back end appends messages.',
+      security: [{ writerKey: [] }, { adminKey: [] }, { consoleSession: [] }],
+      body: {
+        content: { [ndjson]: { schema: Type.String({ description: 'NDJSON, one record per line.' }) } },
+      },
+      response: responses({ 200: Imported }, [400, 401, 403, 408, 415]),
+    },
+    // The body is a stream here. Its lines are validated while they arrive.
+    validatorCompiler: () => () => true,
+    config: { isUpload: true },
+    onRequest: [bearer.requireAdmin(['admin', 'writer']), requireContentType(ndjson)],
+    handler: async ({ caller, raw }) => {
+      if (caller?.kind !== 'admin' && caller?.kind !== 'writer')
+        throw new Error('the route requires one of these kinds');
+      if (caller.kind === 'writer') await owned?.requireOwnApp(caller.app.id);
+      const now = Math.floor(clock() / 1000);
+      const sources = [{ bytes: streamBody(raw) }];
+      const { records, messages } = await importRecords(store, caller, sources, now, { validate: validateLines });
+      metrics.countMessages(messages);
+      return { records };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url,
+    schema: {
+      ...about,
+      operationId: 'exportRecords',
+      summary: 'Export records',
+      description:
+        'All data as records: parents before children, from one consistent snapshot. With a filter by app, user, ' +
+        'conversation or time, the export has the selected conversations and messages with their apps and workspaces, so that ' +
+        'it can be imported. It then never has keys, and with `from` or `to` only conversations with messages in that time. ' +
+        'Deleted conversations are included.',
+      security: aboutAdmin.security,
+      querystring: ExportQuery,
+      response: responses({ 200: textResponse(ndjson, 'NDJSON, one record per line.') }, [400, 401, 404]),
+    },
+    onRequest: bearer.requireAdmin(),
+    handler: async (request, reply) => {
+      const kinds = parseKinds(request.query.kinds, recordKinds);
+      const records = await exportRecords(store, { ...selectionOf(request.query), kinds });
+      return sendStream(reply.header('content-type', ndjson), records);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/admin/messages.csv',
+    schema: {
+      ...about,
+      operationId: 'exportMessages',
+      summary: 'Export messages as CSV',
+      description:
+        'One row for each selected message, after a header: RFC 4180, in UTF-8. A cell that begins like a formula of a ' +
+        "spreadsheet (`=`, `+`, `-`, `@`, tab, carriage return) begins with `'`. Deleted conversations are included.",
+      security: aboutAdmin.security,
+      querystring: MessageExportQuery,
+      response: responses({ 200: textResponse('text/csv', 'The rows.') }, [400, 401, 404]),
+    },
+    onRequest: bearer.requireAdmin(),
+    handler: async (request, reply) => {
+      const rows = await exportCsv(store, selectionOf(request.query));
+      reply.header('content-type', 'text/csv; charset=utf-8; header=present');
+      reply.header('content-disposition', 'attachment; filename="messages.csv"');
+      return sendStream(reply, rows);
+    },
+  });
+};
+
+function sendStream(reply: FastifyReply, chunks: AsyncIterable<Uint8Array>): FastifyReply {
+  // A client that stops reading would keep its snapshot of the database open forever.
+  reply.raw.setTimeout(limits.bodyIdleMillisMax, () => reply.raw.destroy());
+  reply.header('cache-control', 'no-store');
+  return reply.send(Readable.from(reply.request.method === 'HEAD' ? [] : chunks));
+}

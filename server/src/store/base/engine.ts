@@ -1,0 +1,261 @@
+import type { KeyChange } from '../../contract/admin.ts';
+import type { RecordKind } from '../../contract/record.ts';
+import type { ConversationChange, ConversationRow, MessageRating } from '../../domain/store/app-store.ts';
+import type { Author } from '../../domain/store/audit.ts';
+import type { ChangesHead } from '../../domain/store/change-reads.ts';
+import type { Doubt } from '../../domain/store/doubts.ts';
+import type { Eraser, ErasureSelection, MessageLocation } from '../../domain/store/erasure.ts';
+import type { BackupKind, KeyErrors, NodeState } from '../../domain/store/monitoring.ts';
+import type { AppliedChanges, IndexChange, IndexQuery, IndexState } from '../../domain/store/search-reads.ts';
+import type { SearchStore } from '../../domain/store/search-store.ts';
+import type { Session } from '../../domain/store/session.ts';
+import type {
+  CachedVersion,
+  ChildChunkDeletion,
+  ChildChunkEdit,
+  ChildChunkOutcome,
+  FoundPage,
+  NewChildChunk,
+  NewStoredKey,
+  OpenPage,
+  PagePosition,
+  PageShape,
+} from '../../domain/store/store.ts';
+import type { IndexTables } from './index-tables.ts';
+import type { MessageTables } from './message-tables.ts';
+import type { Row, Statement, Value } from './statement.ts';
+
+export type { Row, Value } from './statement.ts';
+
+/** Checked records that wait to be written: in memory while they are small, else in a temporary file. */
+export type SpoolHandle = { kinds: ReadonlySet<RecordKind> } & (
+  | { parts: Uint8Array[] }
+  | { fd: number; bytes: number }
+);
+
+/** Changes of sessions, one statement each. */
+export type SessionChange =
+  | { open: Session }
+  | { exchange: string; session: Omit<Session, 'key_id' | 'key_digest'> }
+  | { end: string }
+  | { trim: number };
+
+/** Errors to add, the hour before which errors are deleted, or a backup. */
+export type MonitoringChange = { errors: readonly KeyErrors[] } | { trim: number } | { backup: BackupKind; at: number };
+
+/** Changes of the values of a source of imports, or of its listed ids of one kind. */
+export type ImportSourceChange = { source: string } & (
+  | { values: Readonly<Record<string, string | null>> }
+  | { kind: string; added: readonly string[] }
+  | { kind: string; removed: readonly string[] }
+);
+
+/** Runs one statement. */
+export type Reader = <R extends object = Row>(statement: Statement<R>, ...values: Value[]) => Promise<R[]>;
+
+/** Visits the rows of one statement. Other requests run meanwhile. */
+export type Scanner = <R extends object = Row>(
+  visit: (row: R) => void,
+  statement: Statement<R>,
+  ...values: Value[]
+) => Promise<void>;
+
+/** Reads from one snapshot on a separate connection. It must be closed. */
+export type Snapshot = { read: Reader; scan?: Scanner; close(): void };
+export type ScanSnapshot = Snapshot & { scan: Scanner };
+/** A scan ends with an error when `signal` aborts. */
+export type OpenScan = (signal?: AbortSignal) => Promise<ScanSnapshot>;
+
+/** One kind of record of an export: its rows in the order of their keys, each written as one line. */
+export type ExportStep = {
+  kind: RecordKind;
+  table: string;
+  columns: readonly string[];
+  key: readonly string[];
+  /** Selects the columns of the whole table in the order of the key. */
+  sql: string;
+  line: (row: Row) => string;
+};
+
+export type IsWanted = (step: ExportStep) => boolean;
+
+/** All writes, by name. An engine decides on which thread or connection a write runs. */
+export type Writes = {
+  updateChildChunk: { input: ChildChunkEdit; result: ChildChunkOutcome };
+  createChildChunk: { input: NewChildChunk; result: ChildChunkOutcome };
+  deleteChildChunk: { input: ChildChunkDeletion; result: ChildChunkOutcome };
+  /** The result is the number of records. */
+  applyRecords: { input: { spool: SpoolHandle; author: Author }; result: number };
+  createKey: { input: { key: NewStoredKey; createdBy: string | null }; result: undefined };
+  /** The result is false if no such key exists. */
+  revokeKey: { input: { id: string; by: string | null; now: number }; result: boolean };
+  /** The result is undefined if the conversation does not exist. */
+  changeConversation: { input: ConversationChange; result: ConversationRow | undefined };
+  rateMessage: { input: MessageRating; result: 'rated' | 'unrated' | 'missing' };
+  /** The result is false if no such key exists. */
+  updateKey: { input: { id: string; change: KeyChange; by: string | null; now: number }; result: boolean };
+  changeSession: { input: SessionChange; result: undefined };
+  /** Erases some conversations, and adds them to an audit entry. */
+  eraseConversations: {
+    input: { selection: ErasureSelection; eraser: Eraser; audit_id: string };
+    result: { hasMore: boolean };
+  };
+  /** See `Users`. */
+  countUsers: { input: string; result: string | undefined };
+  deleteMessage: {
+    input: { location: MessageLocation; eraser: Eraser };
+    result: 'deleted' | 'no conversation' | 'no message';
+  };
+  /** Rebuilds the file without copies of deleted texts. Only for an engine whose dialect `leavesCopies`. */
+  rebuildFile: { input: undefined; result: undefined };
+  /** The result is false if someone else reads the log. Only for an engine whose dialect `leavesCopies`. */
+  emptyLog: { input: undefined; result: boolean };
+  writeServiceValue: { input: { name: string; value: string }; result: undefined };
+  /** Removes it if it still has this value. */
+  removeServiceValue: { input: { name: string; value: string }; result: undefined };
+  /** Deletes one batch of the oldest entries before an id. The result is their number. */
+  trimAudit: { input: { before: string }; result: number };
+  changeMonitoring: { input: MonitoringChange; result: undefined };
+  noteKeyUse: { input: [id: string, at: number][]; result: undefined };
+  /** Sequences some of the committed outbox entries. The result is the head, and whether some may be left. */
+  sequenceChanges: { input: undefined; result: ChangesHead & { hasMore: boolean } };
+  /** Makes all cursors of the change feed invalid. */
+  startEpoch: { input: { epoch: string }; result: undefined };
+  changeImportSource: { input: ImportSourceChange; result: undefined };
+  changeDoubts: { input: { added: readonly Doubt[] } | { ended: readonly Doubt[] }; result: undefined };
+  /** The result is false if another holder has the lease. */
+  takeLease: { input: { name: string; holder: string; expires_at: number; now: number }; result: boolean };
+  /** See `SearchStore`. */
+  takeIndexLease: { input: { holder: string; expires_at: number; now: number }; result: IndexState | undefined };
+  resetIndex: { input: { rules: string }; result: undefined };
+  applyToIndex: {
+    input: { from: string; changes: readonly IndexChange[]; millis: number };
+    result: AppliedChanges | undefined;
+  };
+};
+
+export type WriteName = keyof Writes;
+export type WriteInput<N extends WriteName> = Writes[N]['input'];
+export type WriteResult<N extends WriteName> = Writes[N]['result'];
+
+/** The engine's part of a write. */
+export type WriteContext = {
+  dialect: Dialect;
+  index: IndexTables;
+  messages: MessageTables;
+  /** Whether writes add outbox entries for the change feed. */
+  writesOutbox: boolean;
+  progress: (applied: number) => void;
+};
+
+export type WriteOptions = {
+  /** Waits without a time limit, instead of failing with 503. */
+  waitForever?: boolean;
+  progress?: (applied: number) => void;
+};
+
+/** The approximate size of a row or record in characters or bytes: batches are bounded by it. */
+export function unitsOf(row: object): number {
+  let units = 0;
+  for (const value of Object.values(row)) {
+    units += typeof value === 'string' || value instanceof Uint8Array ? value.length : 8;
+  }
+  return units;
+}
+
+/** Reads on another thread. A read whose `signal` has aborted is not started. */
+export interface Background {
+  reader(signal?: AbortSignal): Reader;
+  runSearch: SearchStore['run'];
+}
+
+/** The part of an engine that reads use. */
+export type ReadEngine = Pick<Engine, 'read' | 'dialect'>;
+
+/** A database engine: runs the shared SQL, and its own where the engines differ. */
+export interface Engine {
+  readonly dialect: Dialect;
+  /** Runs one statement. Throws ServiceError if the database does not respond. */
+  read: Reader;
+  /** For reads that may take long, on an engine whose statements hold up the other requests of this thread. */
+  background?: Background;
+  /** See `Store`. */
+  dataVersion(): number | undefined;
+  findPage(position: PagePosition, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;
+  /** A page of any size. It has a separate connection until it is closed. */
+  openPage(position: PagePosition, shape: PageShape): Promise<OpenPage | undefined>;
+  /** A snapshot for reading a large response. It has a separate connection until it is closed. */
+  openSnapshot(): Promise<Snapshot>;
+  /** For statements that read many rows, on an engine whose statements hold up the other requests of this thread. */
+  openScan?: OpenScan;
+  /** Maximum number of pages and snapshots that are open at the same time. */
+  readonly openPagesMax: number;
+  /** Connections of this engine that are in use, and requests that wait for one. */
+  connections?(): { used: number; waiting: number };
+  /** The nodes of a cluster. */
+  nodes?(): Promise<NodeState[]>;
+  /** Throws if the database does not respond. */
+  ping(): Promise<void>;
+  write<N extends WriteName>(name: N, input: WriteInput<N>, options?: WriteOptions): Promise<WriteResult<N>>;
+  /** The rows of the wanted steps in batches, from one consistent snapshot; on a distributed database see `exportPages`. */
+  readAll(steps: readonly ExportStep[], isWanted: IsWanted): AsyncIterable<{ step: number; rows: Row[] }>;
+  /** The folder for records of an import that do not fit into memory. */
+  readonly spoolFolder: string;
+  close(): Promise<void>;
+}
+
+/** The parts of shared statements in which the engines differ. */
+export type Dialect = {
+  /** A condition: the column is one of the values of a list parameter. */
+  isIn(column: string): string;
+  list(values: readonly (string | number)[]): Value;
+  /**
+   * A condition: the two columns are one of the pairs in the parameters that `pairs` returns. It finds rows by an index of both
+   * columns. An engine may also find other combinations of these values.
+   */
+  isPair(first: string, second: string): string;
+  pairs(pairs: readonly (readonly [string, string])[]): Value[];
+  /** Only one transaction writes at a time, so locks are not needed. */
+  hasOneWriter: boolean;
+  /** Deleted texts may stay in the file until it is rebuilt: see `rebuildFile`. */
+  leavesCopies: boolean;
+  /** Reads rows that stay locked until the end of the transaction. `unchanged` is any column that is no part of a key. */
+  lockRows(columns: string, table: string, condition: string, unchanged?: string): string;
+  /** A table with the column `value`: the values of a list parameter. */
+  listTable: string;
+  /** A text in the JSON object of a column. */
+  jsonField(column: string, name: string): string;
+  search: SearchDialect;
+  databaseBytes: Statement<{ bytes: number }>;
+  /**
+   * For a database that commits on several nodes, in two phases. `find`: the transactions that some node has prepared and not
+   * finished yet, and something for each node that cannot be asked.
+   */
+  unfinished?: { find: Statement<{ id: string }>; pause: Statement };
+  /** Whether the row after which a page begins is read by a statement of its own. */
+  readsCursorFirst: boolean;
+};
+
+export type SearchTable = 'search_messages' | 'search_chunks';
+
+/** The parts of the statements of the search in which the engines differ. */
+export type SearchDialect = {
+  /** The table whose rows are searched by tokens, as `s`. */
+  from: Record<SearchTable, string>;
+  position: string;
+  /** A condition with a parameter: the row has the tokens of a query. */
+  matches: Record<SearchTable, string>;
+  /** A condition: the row has tokens. */
+  isIndexed: Record<SearchTable, string>;
+  /**
+   * The words with a beginning, for an engine that collects all of their rows before it returns the first. Undefined if there are
+   * more than `max`.
+   */
+  wordsWith?(read: Reader, table: SearchTable, start: string, max: number): Promise<string[] | undefined>;
+  /** An expression: the tokens of a row as a list; null if only `tokenList` has them. */
+  tokensOfEntry: string;
+  /** The tables with all tokens (`term`) of all positions (`doc`), in the order of tokens. */
+  tokenList?: Record<SearchTable, string>;
+  /** The parameter of `matches`. */
+  queryOf(tokens: IndexQuery['tokens']): string;
+};

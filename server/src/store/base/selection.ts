@@ -1,0 +1,39 @@
+import { sortedCharsMax } from '../../domain/store/admin-reads.ts';
+import type { Selection } from '../../domain/store/selection.ts';
+import type { Value } from './statement.ts';
+
+/** The SQL of filters that lists, exports and purges share. */
+
+/** The part of a text column that a list is sorted by; its index has the same expression. */
+export const sorted = (column: string): string => `substr(${column}, 1, ${sortedCharsMax})`;
+
+/** A condition with its parameters. */
+export type Condition = readonly [text: string, ...values: Value[]];
+
+/** Compares a user in the form that the indexes support: they have only the beginning of a user. */
+export const isUser = (column: string, user: string): Condition => [
+  `${sorted(column)} = ${sorted('CAST(? AS TEXT)')} AND ${column} = ?`,
+  user,
+  user,
+];
+
+/** Which conversations; `table` is their table, with its dot. */
+export function ofConversation(table: string, { app_id, user, conversation_id }: Selection): Condition[] {
+  return [
+    ...(conversation_id === undefined ? [] : [[`${table}conversation_id = ?`, conversation_id] as const]),
+    ...(app_id === undefined ? [] : [[`${table}app_id = ?`, app_id] as const]),
+    ...(user === undefined ? [] : [isUser(`${table}"user"`, user)]),
+  ];
+}
+
+export function inPeriod(column: string, { from, to }: Selection): Condition[] {
+  return [
+    ...(from === undefined ? [] : [[`${column} >= ?`, from] as const]),
+    ...(to === undefined ? [] : [[`${column} < ?`, to] as const]),
+  ];
+}
+
+/** The texts and the parameters of conditions, in their order. */
+export function split(conditions: readonly Condition[]): { texts: string[]; values: Value[] } {
+  return { texts: conditions.map(([text]) => text), values: conditions.flatMap(([, ...values]) => values) };
+}

@@ -1,0 +1,123 @@
+import { AuditTally } from '../accounting/audit-tally.ts';
+import { type Dialect, type SpoolHandle, unitsOf, type WriteContext, type WriteInput } from '../base/engine.ts';
+import type { SpooledRecord } from '../base/spooled-record.ts';
+import { begin, lock, query, type Statement, type Write, writeOutbox } from '../base/statement.ts';
+import { changed } from '../changes/changed.ts';
+import { OutboxTally, outboxEntryOfMessages } from '../changes/outbox.ts';
+import { findMessageIds, lockImports } from '../tables/statements.ts';
+import { RecordWriter } from './record-writer.ts';
+import { rejectErased } from './reject-erased.ts';
+import { readSpool } from './spool.ts';
+
+/** Maximum number of records, and of characters in them, that one statement writes. */
+const batchRows = 1_000;
+const batchUnits = 4_194_304;
+
+/** Whether an import has only conversations and messages, and fits into memory, like the imports of a chat back end. */
+export function isAppend(spool: SpoolHandle): boolean {
+  return 'parts' in spool && [...spool.kinds].every((kind) => kind === 'message' || kind === 'conversation');
+}
+
+/** Writes an import. Returns the number of records. */
+export function* applyRecords(
+  { spool, author }: WriteInput<'applyRecords'>,
+  { dialect, messages, progress }: WriteContext,
+): Write<number> {
+  const tally = new AuditTally();
+  const outbox = new OutboxTally();
+  const writer = new RecordWriter(dialect, messages);
+  // If the import is not in memory, its conversations are not known in advance.
+  const records = 'parts' in spool ? [...readSpool(spool)] : readSpool(spool);
+  const takeOutbox = () => writeOutbox({ entries: outbox.take(), at: author.now, isLarge: true });
+  yield* begin();
+  if (!isAppend(spool)) yield* lock(lockImports);
+  if (Array.isArray(records)) {
+    if (author.rejectsErased) yield* rejectErased(records.flat(), dialect);
+    yield* addUndeleted(records.flat(), outbox, takeOutbox, dialect);
+    if (!dialect.hasOneWriter) yield* writer.lockConversations(records.flat());
+  }
+  let applied = 0;
+  for (const batch of batchesOf(records)) {
+    if (!Array.isArray(records)) {
+      if (author.rejectsErased) yield* rejectErased(batch, dialect);
+      yield* addUndeleted(batch, outbox, takeOutbox, dialect);
+    }
+    for (const record of yield* writer.write(batch)) outbox.addRecord(record);
+    for (const record of batch) tally.add(record);
+    if (outbox.isFull) yield* takeOutbox();
+    applied += batch.length;
+    progress(applied);
+  }
+  yield* writer.finish();
+  yield* changed({
+    audit: tally.entries(author),
+    outbox: outbox.take(),
+    at: author.now,
+    shard: tally.conversation_id,
+  });
+  return applied;
+}
+
+/** From this many conversations on, one statement locks them all. */
+const listMin = 100;
+const idsMax = 10_000;
+
+/**
+ * Adds the messages of deleted conversations that these records restore: readers of the feed have removed them. The rows
+ * are locked, in the order of their ids, so that no deletion comes between.
+ */
+function* addUndeleted(
+  records: readonly SpooledRecord[],
+  outbox: OutboxTally,
+  takeOutbox: () => Write<void>,
+  { lockRows, isIn, list, hasOneWriter }: Dialect,
+): Write<void> {
+  const restored = records.flatMap((record) =>
+    record.record === 'conversation' && !record.deleted && !record.omitted.includes('deleted') ? record.id : [],
+  );
+  const ids = [...new Set(restored)].sort();
+  if (ids.length === 0) return;
+  // Large imports run one after another, so they need no order.
+  const lists = ids.length < listMin && !hasOneWriter ? ids.map((id) => [id]) : [ids];
+  const columns = 'conversation_id, deleted';
+  const lockConversations: Statement<{ conversation_id: string; deleted: number }> = lockRows(
+    columns,
+    'conversations',
+    isIn('conversation_id'),
+  );
+  for (const part of lists) {
+    for (const { conversation_id, deleted } of yield* query(lockConversations, list(part))) {
+      if (deleted === 1) yield* addMessagesOf(conversation_id, outbox, takeOutbox);
+    }
+  }
+}
+
+function* addMessagesOf(conversation_id: string, outbox: OutboxTally, takeOutbox: () => Write<void>): Write<void> {
+  for (let last = [Number.MIN_SAFE_INTEGER, 0]; ; ) {
+    const rows = yield* query(findMessageIds, conversation_id, ...last, idsMax);
+    for (const { id } of rows) {
+      outbox.add(outboxEntryOfMessages(conversation_id, [id]));
+      if (outbox.isFull) yield* takeOutbox();
+    }
+    const end = rows.at(-1);
+    if (end === undefined || rows.length < idsMax) return;
+    last = [end.created_at, end.sequence];
+  }
+}
+
+/** Batches that are bounded in number and size. */
+function* batchesOf(spooled: Iterable<SpooledRecord[]>): Generator<SpooledRecord[]> {
+  let batch: SpooledRecord[] = [];
+  let units = 0;
+  for (const records of spooled) {
+    for (const record of records) {
+      batch.push(record);
+      units += unitsOf(record);
+      if (batch.length < batchRows && units < batchUnits) continue;
+      yield batch;
+      batch = [];
+      units = 0;
+    }
+  }
+  if (batch.length > 0) yield batch;
+}

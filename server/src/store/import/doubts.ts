@@ -1,0 +1,68 @@
+import { type Doubt, type Doubts, doubtMark } from '../../domain/store/doubts.ts';
+import { newVersion } from '../../domain/version.ts';
+import type { Engine, WriteInput } from '../base/engine.ts';
+import { begin, execute, first, insertInto, type Statement, type Write, writeRows } from '../base/statement.ts';
+
+export class SqlDoubts implements Doubts {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  add(added: readonly Doubt[]): Promise<void> {
+    return this.#engine.write('changeDoubts', { added });
+  }
+
+  end(ended: readonly Doubt[]): Promise<void> {
+    return this.#engine.write('changeDoubts', { ended });
+  }
+
+  list(limit: number): Promise<Doubt[]> {
+    return this.#engine.read(`${select} ORDER BY at LIMIT ?` as Statement<Doubt>, limit);
+  }
+
+  ofConversations(conversation_ids: readonly string[]): Promise<Doubt[]> {
+    const { isIn, list } = this.#engine.dialect;
+    return this.#engine.read(`${select} WHERE ${isIn('conversation_id')}` as Statement<Doubt>, list(conversation_ids));
+  }
+
+  async exist(scope: string): Promise<boolean> {
+    return (await this.#engine.read(`SELECT 1 FROM doubts WHERE scope IN (?, '') LIMIT 1`, scope)).length > 0;
+  }
+
+  async count(): Promise<number> {
+    return Number((await this.#engine.read('SELECT COUNT(*) AS n FROM doubts'))[0]?.n);
+  }
+}
+
+const select = 'SELECT scope, kind, id, conversation_id, at FROM doubts';
+
+export function* changeDoubts(change: WriteInput<'changeDoubts'>): Write<undefined> {
+  yield* begin();
+  if ('added' in change) {
+    const rows = change.added.map(({ scope, kind, id, conversation_id, at }) => [scope, kind, id, conversation_id, at]);
+    yield* writeRows(addDoubts, rows);
+    for (const id of conversationsOf(change.added)) yield* execute(setVersion, doubtMark + newVersion(), id);
+    return undefined;
+  }
+  for (const { scope, kind, id, at } of change.ended) yield* execute(endDoubt, scope, kind, id, at);
+  for (const id of conversationsOf(change.ended)) {
+    if ((yield* first(findOther, id)) === undefined) yield* execute(unmark, newVersion(), id, `${doubtMark}%`);
+  }
+  return undefined;
+}
+
+/** Sorted, so that two writers never deadlock. */
+const conversationsOf = (doubts: readonly Doubt[]): string[] =>
+  [...new Set(doubts.map(({ conversation_id }) => conversation_id))].filter((id) => id !== '').sort();
+
+const addDoubts = insertInto(
+  'doubts',
+  { scope: 'text', kind: 'text', id: 'text', conversation_id: 'text', at: 'bigint' },
+  'ON CONFLICT (scope, kind, id) DO UPDATE SET at = excluded.at, conversation_id = excluded.conversation_id',
+);
+const endDoubt = 'DELETE FROM doubts WHERE scope = ? AND kind = ? AND id = ? AND at = ?';
+const findOther: Statement<{ id: string }> = 'SELECT id FROM doubts WHERE conversation_id = ? LIMIT 1';
+const setVersion = 'UPDATE conversations SET version = ? WHERE conversation_id = ?';
+const unmark = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND version LIKE ?';

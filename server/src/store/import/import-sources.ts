@@ -1,0 +1,193 @@
+import type { RecordKind } from '../../contract/record.ts';
+import {
+  type FollowTimes,
+  followStart,
+  type ImportSources,
+  type KnowledgeCount,
+  type MessageCount,
+  type StoredRecord,
+} from '../../domain/store/import-sources.ts';
+import type { Dialect, Engine, ImportSourceChange, Row, Value, WriteContext, WriteInput } from '../base/engine.ts';
+import { type Bound, begin, execute, type Statement, type Write } from '../base/statement.ts';
+import { exportSteps } from '../tables/export.ts';
+import { type RowKind, tables } from '../tables/tables.ts';
+
+const idColumnOf = (kind: RecordKind): string => {
+  if (kind === 'model_provider') return 'provider';
+  return ('idColumn' in tables[kind as RowKind] && tables[kind as RowKind].idColumn) || 'id';
+};
+
+/** Sources of imports, on either engine. */
+export class SqlImportSources implements ImportSources {
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  async read(source: string): Promise<Map<string, string>> {
+    const rows = await this.#engine.read(findValues, source);
+    return new Map(rows.map(({ name, value }) => [name, value]));
+  }
+
+  write(source: string, values: Readonly<Record<string, string | null>>): Promise<void> {
+    return this.#change({ source, values });
+  }
+
+  async findSources(name: string): Promise<string[]> {
+    return (await this.#engine.read(findSourcesWith, name)).map(({ source }) => source);
+  }
+
+  async readFollowTimes(): Promise<FollowTimes[]> {
+    const rows = await this.#engine.read(findValuesOfAll, `${followStart}%`);
+    return rows.map(({ value }) => JSON.parse(value));
+  }
+
+  /** Reads first: usually all are listed, and then nothing is written. */
+  async addIds(source: string, kind: string, ids: readonly string[]): Promise<void> {
+    const listed = await this.findIds(source, kind, ids);
+    const added = ids.filter((id) => !listed.has(id));
+    if (added.length > 0) await this.#change({ source, kind, added });
+  }
+
+  async removeIds(source: string, kind: string, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await this.#change({ source, kind, removed: ids });
+  }
+
+  async listIds(source: string, kind: string, after: string, limit: number): Promise<string[]> {
+    const statement: Statement<{ id: string }> = `
+      SELECT id FROM import_source_records WHERE source = ? AND kind = ? AND id > ? ORDER BY id LIMIT ?`;
+    return (await this.#engine.read(statement, source, kind, after, limit)).map(({ id }) => id);
+  }
+
+  async countIds(source: string, kind: string): Promise<number> {
+    const statement = 'SELECT COUNT(*) AS n FROM import_source_records WHERE source = ? AND kind = ?';
+    return Number((await this.#engine.read(statement, source, kind))[0]?.n);
+  }
+
+  async findIds(source: string, kind: string, ids: readonly string[]): Promise<Set<string>> {
+    const { isIn } = this.#engine.dialect;
+    const statement: Statement<{ id: string }> = `
+      SELECT id FROM import_source_records WHERE source = ? AND kind = ? AND ${isIn('id')}`;
+    return new Set((await this.#readList(statement, ids, source, kind)).map(({ id }) => id));
+  }
+
+  async findRecords(
+    kind: RecordKind,
+    ids: readonly string[],
+    conversation_ids?: readonly string[],
+  ): Promise<Map<string, StoredRecord>> {
+    const { isIn, list } = this.#engine.dialect;
+    const step = exportSteps.find((candidate) => candidate.kind === kind);
+    if (step === undefined) throw new Error(`an export has no ${kind}`);
+    const inConversations = conversation_ids === undefined ? [] : [isIn('conversation_id')];
+    const condition = [...inConversations, isIn(idColumnOf(kind))].join(' AND ');
+    const statement = `SELECT ${step.columns.join(', ')} FROM ${step.table} WHERE ${condition}`;
+    const isProvider = kind === 'model_provider';
+    const values = isProvider ? ids.map((id) => id.slice(id.indexOf('/') + 1)) : ids;
+    const rows = await this.#readList(statement, values, ...(conversation_ids ? [list(conversation_ids)] : []));
+    const records = rows.map((row): StoredRecord => JSON.parse(step.line(row)));
+    return new Map(
+      records.map((record) => [isProvider ? `${record.workspace_id}/${record.provider}` : record.id, record]),
+    );
+  }
+
+  async findEdited(child_chunk_ids: readonly string[]): Promise<Set<string>> {
+    const statement: Statement<{ id: string; revision: number; key_id: string | null }> = `
+      SELECT child_chunk_id AS id, revision, key_id FROM child_chunk_revisions
+      WHERE ${this.#engine.dialect.isIn('child_chunk_id')} ORDER BY child_chunk_id, revision`;
+    const newest = new Map((await this.#readList(statement, child_chunk_ids)).map((row) => [row.id, row]));
+    return new Set([...newest].filter(([, { key_id }]) => key_id !== null).map(([id]) => id));
+  }
+
+  async countMessages(conversation_ids: readonly string[]): Promise<Map<string, MessageCount>> {
+    const isIn = this.#engine.dialect.isIn('conversation_id');
+    const counted = await this.#readList<{ id: string; messages: number }>(
+      `SELECT conversation_id AS id, CAST(SUM(messages) AS BIGINT) AS messages FROM conversation_days
+       WHERE ${isIn} GROUP BY conversation_id`,
+      conversation_ids,
+    );
+    const counts = new Map(counted.map(({ id, messages }) => [id, Number(messages)]));
+    const rows = await this.#readList<{ id: string; newest: number | null }>(
+      `SELECT conversation_id AS id, CASE WHEN first_message_at IS NOT NULL THEN last_message_at END AS newest
+       FROM conversations WHERE ${isIn}`,
+      conversation_ids,
+    );
+    return new Map(rows.map(({ id, newest }) => [id, { messages: counts.get(id) ?? 0, newest }]));
+  }
+
+  async countKnowledge(dataset_ids: readonly string[]): Promise<Map<string, KnowledgeCount>> {
+    const isIn = this.#engine.dialect.isIn('dataset_id');
+    const counts = new Map(dataset_ids.map((id) => [id, { documents: 0, segments: 0, child_chunks: 0 }]));
+    for (const table of ['documents', 'segments', 'child_chunks'] as const) {
+      const statement: Statement<{ id: string; n: number }> = `
+        SELECT dataset_id AS id, COUNT(*) AS n FROM ${table} WHERE ${isIn} GROUP BY dataset_id`;
+      for (const { id, n } of await this.#readList(statement, dataset_ids)) {
+        const count = counts.get(id);
+        if (count !== undefined) count[table] = Number(n);
+      }
+    }
+    return counts;
+  }
+
+  takeLease(name: string, holder: string, expires_at: number, now: number): Promise<boolean> {
+    return this.#engine.write('takeLease', { name, holder, expires_at, now });
+  }
+
+  async #readList<R extends object = Row>(
+    statement: Statement<R>,
+    ids: readonly string[],
+    ...first: Value[]
+  ): Promise<R[]> {
+    if (ids.length === 0) return [];
+    return this.#engine.read(statement, ...first, this.#engine.dialect.list(ids));
+  }
+
+  async #change(change: ImportSourceChange): Promise<void> {
+    await this.#engine.write('changeImportSource', change, { waitForever: true });
+  }
+}
+
+export function* changeImportSource(change: ImportSourceChange, { dialect }: WriteContext): Write<undefined> {
+  yield* begin();
+  for (const statement of changeStatements(change, dialect)) yield* execute(...statement);
+  return undefined;
+}
+
+function changeStatements(change: ImportSourceChange, dialect: Dialect): Bound[] {
+  const { source } = change;
+  if ('values' in change) {
+    return Object.entries(change.values).map(([name, value]) =>
+      value === null ? [removeValue, source, name] : [setValue, source, name, value],
+    );
+  }
+  const { kind } = change;
+  if ('removed' in change) {
+    const remove = `DELETE FROM import_source_records WHERE source = ? AND kind = ? AND ${dialect.isIn('id')}`;
+    return [[remove, source, kind, dialect.list(change.removed)]];
+  }
+  // SQLite needs a WHERE before ON CONFLICT (https://sqlite.org/lang_upsert.html#parsing_ambiguity).
+  const add = `
+    INSERT INTO import_source_records (source, kind, id)
+    SELECT CAST(? AS TEXT), CAST(? AS TEXT), value FROM ${dialect.listTable} WHERE true ON CONFLICT DO NOTHING`;
+  return [[add, source, kind, dialect.list(change.added)]];
+}
+
+const findValues: Statement<{ name: string; value: string }> = `
+  SELECT name, value FROM import_sources WHERE source = ?`;
+const findValuesOfAll: Statement<{ value: string }> = 'SELECT value FROM import_sources WHERE name LIKE ?';
+const findSourcesWith: Statement<{ source: string }> = 'SELECT source FROM import_sources WHERE name = ?';
+const removeValue = 'DELETE FROM import_sources WHERE source = ? AND name = ?';
+const setValue = `
+  INSERT INTO import_sources (source, name, value) VALUES (?, ?, ?)
+  ON CONFLICT (source, name) DO UPDATE SET value = excluded.value`;
+
+export function* takeLease({ name, holder, expires_at, now }: WriteInput<'takeLease'>): Write<boolean> {
+  return (yield* execute(setLease, name, holder, expires_at, now)) > 0;
+}
+
+/** Parameters: name, holder, expires_at, now. */
+const setLease = `
+  INSERT INTO leases (name, holder, expires_at) VALUES (?, ?, ?)
+  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+  WHERE leases.expires_at < ? OR leases.holder = excluded.holder`;

@@ -1,0 +1,87 @@
+import { entryKeyOf, findEntry, writeEntries } from '../../accounting/audit.ts';
+import type { Command, Scalar, Value, Write } from '../../base/statement.ts';
+import { insertOutbox, outboxValues } from '../../changes/outbox.ts';
+import type { PostgresPool, Session } from '../pool/pool.ts';
+
+export type RunOptions = {
+  /** Up to this number, rows are written by a statement each. */
+  singleRowsMax: number;
+  /** For long statements. */
+  statementMillis?: number | undefined;
+};
+
+/**
+ * Runs a write. After a transient error it starts again, unless the attempt before was committed and only the response was
+ * lost: others may have written since, and theirs is the last write then. Its audit entry shows that.
+ */
+export function runWrite<T>(
+  pool: PostgresPool,
+  start: () => Write<T>,
+  { singleRowsMax, statementMillis }: RunOptions,
+): Promise<T> {
+  let earlier: { result: T; entry: readonly Scalar[] } | undefined;
+  return pool.session(async (session) => {
+    if (earlier !== undefined && (await session.query(findEntry, ...earlier.entry)).length > 0) return earlier.result;
+    earlier = undefined;
+    let entry: readonly Scalar[] | undefined;
+    const write = start();
+    let step = write.next();
+    while (step.done !== true) {
+      if (step.value.kind === 'rows' && step.value.statements === writeEntries) entry = entryKeyOf(step.value.rows[0]);
+      step = write.next(await run(session, step.value, singleRowsMax));
+    }
+    if (entry !== undefined) earlier = { result: step.value, entry };
+    return step.value;
+  }, statementMillis);
+}
+
+async function run(session: Session, command: Command, singleRowsMax: number): Promise<unknown> {
+  switch (command.kind) {
+    case 'query':
+      return session.query(command.statement, ...command.values);
+    case 'execute':
+    case 'lock':
+      return session.execute(command.statement, ...command.values);
+    case 'rows':
+      return writeRows(session, command, singleRowsMax);
+    case 'keyed-rows':
+      return writeKeyedRows(session, command, singleRowsMax);
+    case 'begin':
+      return session.begin();
+    case 'outbox':
+      if (command.entries.length === 0 || !session.writesOutbox) return undefined;
+      return session.execute(insertOutbox, ...outboxValues(command.entries, command.at));
+  }
+}
+
+async function writeRows(
+  session: Session,
+  { statements, rows }: Extract<Command, { kind: 'rows' }>,
+  singleRowsMax: number,
+): Promise<number> {
+  if (rows.length > singleRowsMax || statements.isUndistributed)
+    return session.execute(statements.many, ...listsOf(rows));
+  let changed = 0;
+  for (const values of rows) changed += await session.execute(statements.one, ...values);
+  return changed;
+}
+
+async function writeKeyedRows(
+  session: Session,
+  { statements, rows }: Extract<Command, { kind: 'keyed-rows' }>,
+  singleRowsMax: number,
+): Promise<boolean[]> {
+  const { one, many, key, returning } = statements;
+  if (rows.length > singleRowsMax) {
+    const written = await session.query(`${many} ${returning}`, ...listsOf(rows));
+    const keys = new Set(written.map((row) => Object.values(row).join(' ')));
+    return rows.map((values) => keys.has(key.map((at) => values[at]).join(' ')));
+  }
+  const isWritten: boolean[] = [];
+  for (const values of rows) isWritten.push((await session.execute(one, ...values)) > 0);
+  return isWritten;
+}
+
+/** One list of values for each column. */
+export const listsOf = (rows: readonly (readonly Scalar[])[]): Value[] =>
+  [...(rows[0]?.keys() ?? [])].map((column) => rows.map((row) => row[column] ?? null));

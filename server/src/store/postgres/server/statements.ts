@@ -1,0 +1,144 @@
+import { limits } from '../../../contract/limits.ts';
+import type { Dialect, SearchDialect } from '../../base/engine.ts';
+import type { Statement } from '../../base/statement.ts';
+import { type ChunkPathRow, chunkColumns, pathSql } from '../../knowledge/path.ts';
+import { bytesColumn } from '../pool/row-bytes.ts';
+import type { ConversationVersion } from './version-checks.ts';
+
+/** SQL for PostgreSQL only. Every statement names the distribution column of its tables. */
+
+const isLarge = `octet_length(m.doc) > ${limits.joinedDocBytesMax}`;
+
+/** The columns to read for each message of a page. PostgreSQL gets the length of a text without loading the text. */
+export const pageColumns = {
+  /** Without large texts, of which only the lengths are read: the page may be too large for memory. */
+  smallTexts: `m.id, CASE WHEN ${isLarge} THEN CAST(octet_length(m.doc) AS TEXT) END AS large_bytes,
+      CASE WHEN NOT ${isLarge} THEN m.doc END AS ${bytesColumn}`,
+  /** For a page that fits into memory. */
+  allTexts: `m.id, CAST(NULL AS TEXT) AS large_bytes, m.doc AS ${bytesColumn}`,
+  /** For a page that does not fit into memory. */
+  positions: 'm.id, octet_length(m.doc) AS bytes, m.created_at, m.sequence',
+};
+
+/**
+ * A page, in four forms: with and without a first message, with and without a user. Every row carries the conversation's
+ * version. If that is the cached version, or if there are no messages, the result is one row whose message is null. A
+ * lateral subquery reads the range in order and stops at the limit. Joining the texts in SQL would cost more than sending
+ * them as rows. Parameters: [first_id,] cached version, conversation_id, app_id[, user], count.
+ */
+export function pageStatement(hasFirst: boolean, hasUser: boolean, columns: string = pageColumns.smallTexts): string {
+  let parameters = 0;
+  const next = () => `$${++parameters}`;
+  const first = hasFirst ? next() : '';
+  const [cached, conversation, app] = [next(), next(), next()];
+  const user = hasUser ? next() : '';
+  const count = next();
+  return `
+    SELECT c.version, ${hasFirst ? "CASE WHEN f.id IS NOT NULL THEN 'y' END" : "'y'"} AS first_message, ${columns}
+    FROM conversations c
+    ${hasFirst ? `LEFT JOIN messages f ON f.conversation_id = ${conversation} AND f.id = ${first}` : ''}
+    LEFT JOIN LATERAL (
+      SELECT id, doc, created_at, sequence FROM messages
+      WHERE conversation_id = ${conversation} AND c.version <> ${cached}
+        ${hasFirst ? 'AND (created_at, sequence) < (f.created_at, f.sequence)' : ''}
+      ORDER BY created_at DESC, sequence DESC LIMIT ${count}
+    ) m ON true
+    WHERE c.conversation_id = ${conversation} AND c.app_id = ${app} AND c.deleted = 0
+      ${hasUser ? `AND c."user" = ${user}` : ''}
+    ORDER BY m.created_at DESC, m.sequence DESC`;
+}
+
+/** Texts by their positions in one conversation. Parameters: conversation_id, created_at, sequence. */
+export const findDocs: Statement<{ [bytesColumn]: Buffer }> = `
+  SELECT m.doc AS ${bytesColumn} FROM unnest($2::bigint[], $3::bigint[]) WITH ORDINALITY AS given (created_at, sequence, place)
+  JOIN messages m ON m.conversation_id = $1 AND m.created_at = given.created_at AND m.sequence = given.sequence
+  WHERE m.conversation_id = $1 ORDER BY given.place`;
+
+/** Checks many cached pages in one query. Parameters: conversation ids. */
+export const findVersions: Statement<ConversationVersion> = `
+  SELECT conversation_id, app_id, "user", version FROM conversations WHERE conversation_id = ANY($1) AND deleted = 0`;
+
+/** Tokens have no quotation marks and no backslashes. */
+const search: SearchDialect = {
+  from: { search_messages: 'search_messages s', search_chunks: 'search_chunks s' },
+  position: 's.position',
+  matches: { search_messages: 's.tokens @@ CAST(? AS tsquery)', search_chunks: 's.tokens @@ CAST(? AS tsquery)' },
+  isIndexed: { search_messages: 's.tokens IS NOT NULL', search_chunks: 's.tokens IS NOT NULL' },
+  tokensOfEntry: 'tsvector_to_array(s.tokens)',
+  queryOf: (tokens) =>
+    tokens
+      .map((list) => `(${list.map(({ token, isPrefix }) => `'${token}'${isPrefix ? ':*' : ''}`).join(' | ')})`)
+      .join(' & '),
+};
+
+export const dialect: Dialect = {
+  search,
+  isIn: (column) => `${column} = ANY(?)`,
+  list: (values) => values,
+  isPair: (first, second) => `${first} = ANY(?) AND ${second} = ANY(?)`,
+  pairs: (pairs) => [[...new Set(pairs.map(([first]) => first))], [...new Set(pairs.map(([, second]) => second))]],
+  hasOneWriter: false,
+  leavesCopies: false,
+  // Distributed engines reject a SELECT … FOR UPDATE of rows on several nodes.
+  lockRows: (columns, table, condition, unchanged = 'version') =>
+    `UPDATE ${table} SET ${unchanged} = ${unchanged} WHERE ${condition} RETURNING ${columns}`,
+  listTable: 'unnest(CAST(? AS text[])) AS listed (value)',
+  jsonField: (column, name) => `CAST(${column} AS json) ->> '${name}'`,
+  readsCursorFirst: false,
+  databaseBytes: 'SELECT pg_database_size(current_database()) AS bytes',
+};
+
+const editedPath = pathSql({ workspace: '$2', dataset: '$1', document: '$3', segment: '$4', chunk: '$5' });
+
+/**
+ * Decides an edit and writes it, in one statement. `changed` updates the chunk only if it still has the version that `place`
+ * has read. `revision` stores the old text and `entry` adds to the audit log only if `changed` has updated the chunk. If
+ * nothing was updated although the edit should have been written, another edit came first.
+ * Parameters: dataset, workspace, document, segment, chunk; content, word_count, now, version, key_id, tags or null;
+ * id and ids of the audit entry; id and text of the outbox entry, without an id there is none; tool of the audit entry.
+ */
+export const editChunk: Statement<ChunkPathRow & { changed_at: number | null }> = `
+  WITH place AS (
+    SELECT ${editedPath.columns.join(', ')}, ${chunkColumns} FROM ${editedPath.from} WHERE ${editedPath.where}
+  ), changed AS (
+    UPDATE child_chunks SET content = $6, word_count = $7, type = 'customized',
+      updated_at = GREATEST(child_chunks.updated_at, $8), version = $9
+    FROM place
+    WHERE child_chunks.dataset_id = $1 AND child_chunks.id = $5
+      AND place.found_document IS NOT NULL AND place.found_segment IS NOT NULL AND place.found_chunk IS NOT NULL
+      AND child_chunks.version = place.version
+      AND NOT (place.content = $6 AND place.type = 'customized')
+      AND ($11::text[] IS NULL OR place.version = ANY($11::text[]))
+    RETURNING child_chunks.updated_at
+  ), revision AS (
+    INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
+    SELECT $1, place.found_chunk, 1 + COALESCE((
+        SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = $1 AND r.child_chunk_id = $5
+      ), 0), place.content, $8, $10
+    FROM place, changed
+    WHERE place.content <> $6
+  ), entry AS (
+    INSERT INTO audit_entries (id, scope, at, key_id, action, record, count, ids, document_id, tool)
+    SELECT $12, $1, $8, $10, 'update', 'child_chunk', 1, $13, $3, $16 FROM changed
+  ), outbox AS (
+    INSERT INTO change_outbox (id, scope, at, entries) SELECT $14, $1, $8, $15 FROM changed WHERE $14 <> ''
+  )
+  SELECT place.*, changed.updated_at AS changed_at FROM place LEFT JOIN changed ON true`;
+
+/** Leases are rows of a table, since distributed engines have no advisory locks. */
+export const leaseTable = `
+  CREATE TABLE IF NOT EXISTS leases (
+    name TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    holder TEXT COLLATE "C" NOT NULL,
+    expires_at BIGINT NOT NULL
+  )`;
+
+/** Returns a row if the lease was acquired. Parameters: name, holder, expires_at, now. */
+export const takeLease = `
+  INSERT INTO leases (name, holder, expires_at) VALUES ($1, $2, $3)
+  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+  WHERE leases.expires_at < $4 OR leases.holder = excluded.holder
+  RETURNING holder`;
+
+/** Of the tables that grow with imports. */
+export const updateStatistics = 'ANALYZE conversations, messages, documents, segments, child_chunks';

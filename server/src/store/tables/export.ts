@@ -1,0 +1,41 @@
+import type { RecordKind } from '../../contract/record.ts';
+import type { ExportStep, Row } from '../base/engine.ts';
+import { columnsOf, type RowKind, tables } from './tables.ts';
+
+export const exportSteps: readonly ExportStep[] = Object.keys(tables).map((kind) => stepOf(kind as RecordKind));
+
+function stepOf(kind: RecordKind): ExportStep {
+  const table = tables[kind];
+  if ('order' in table) {
+    const { extraColumns = [] } = table;
+    const line = (row: Row) => {
+      const others = extraColumns.map((field) => `,"${field}":${JSON.stringify(row[field])}`).join('');
+      return `{"record":"${kind}",${(row.doc as string).slice(1, -1)}${others}}`;
+    };
+    return { ...readingOf(kind, ['doc', ...extraColumns], table.name, table.order), line };
+  }
+  const columns = columnsOf(kind as RowKind).flatMap(({ name, field, read }) =>
+    field === undefined ? [] : [{ name, field, read }],
+  );
+  const selected = columns.map(({ name, field }) => (name === field ? name : `${name} AS ${field}`));
+  return {
+    ...readingOf(kind, selected, table.name, table.key),
+    line: (row) => {
+      const record: Row = { record: kind };
+      for (const { name, field, read } of columns) {
+        if (name === 'details') Object.assign(record, read(row.details));
+        else record[field] = read(row[field]);
+      }
+      return JSON.stringify(record);
+    },
+  };
+}
+
+function readingOf(
+  kind: RecordKind,
+  columns: readonly string[],
+  table: string,
+  key: readonly string[],
+): Omit<ExportStep, 'line'> {
+  return { kind, table, columns, key, sql: `SELECT ${columns.join(', ')} FROM ${table} ORDER BY ${key.join(', ')}` };
+}
