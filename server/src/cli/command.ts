@@ -55,7 +55,7 @@ export async function withStore<T>(
 
 /** Stores that the data was copied, for the metrics. If this fails, the copy is as good. */
 export async function noteBackup(store: Store, kind: BackupKind): Promise<void> {
-  await store.monitoring.noteBackup(kind, epochSeconds()).catch(() => undefined);
+  await store.run('noteBackup', { kind, at: epochSeconds() }).catch(() => undefined);
 }
 
 const fileErrors: Readonly<Record<string, string>> = {

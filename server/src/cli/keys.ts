@@ -179,7 +179,8 @@ function reachOf({ app_id, workspace_id, dataset_ids }: ListedKey): string {
 async function revoke(argv: string[], config: Config): Promise<number> {
   const [id] = parse(argv, {}, { max: 1 }).positionals;
   if (id === undefined) throw new Usage('keys revoke needs the ID of a key, as shown by keys list');
-  const exists = await withStore(config, 'existing', (store) => store.revokeKey(canonicalId(id), null, epochSeconds()));
+  const revocation = { id: canonicalId(id), by: null, now: epochSeconds() };
+  const exists = await withStore(config, 'existing', (store) => store.run('revokeKey', revocation));
   if (!exists) throw new Error(`there is no key ${id}`);
   print(`revoked ${id}`);
   return 0;

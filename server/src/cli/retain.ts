@@ -27,7 +27,7 @@ Options:
       };
       if (isDry) await retain(store, { now: epochSeconds(), isDry, retention_days }, show);
       else {
-        if (retention_days !== undefined) await store.erasure.writeRetentionDays(retention_days);
+        if (retention_days !== undefined) await store.run('setRetentionDays', retention_days);
         const run = (signal: AbortSignal) => retain(store, { now: epochSeconds(), signal }, show);
         await underLease(retentionLease(store, Date.now), new AbortController().signal, run);
       }

@@ -105,8 +105,9 @@ async function migrate(database: Database, logger: Logger): Promise<void> {
 }
 
 /** Stores the period of retention, so that it is in force for processes without the setting too. */
-async function keepPeriod({ erasure }: Store, { retention_days: days }: Config): Promise<void> {
-  if (days !== undefined && days !== (await erasure.readRetentionDays())) await erasure.writeRetentionDays(days);
+async function keepPeriod(store: Store, { retention_days: days }: Config): Promise<void> {
+  if (days === undefined || days === (await store.erasure.readRetentionDays())) return;
+  await store.run('setRetentionDays', days);
 }
 
 function closing(service: ServiceWorker): (error: Error) => Promise<never> {

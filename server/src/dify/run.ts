@@ -84,7 +84,7 @@ export async function importFromDify(
       }
     };
     if (run.follow === undefined || store === undefined) return await runOnce(signal);
-    const lease = { imports: store.imports, name: `follow ${id}`, clock, onWait: events.elsewhere };
+    const lease = { store, name: `follow ${id}`, clock, onWait: events.elsewhere };
     return await underLease(lease, signal, runOnce);
   } finally {
     await source.close();

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../contract/limits.ts';
-import type { ImportSources } from './store/import-sources.ts';
+import type { Store } from './store/store.ts';
 
 export type Lease = {
-  imports: ImportSources;
+  store: Store;
   name: string;
   /** Milliseconds since the epoch. */
   clock: () => number;
@@ -21,11 +21,12 @@ export async function underLease<T>(
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { imports, name, clock, onWait } = lease;
+  const { store, name, clock, onWait } = lease;
   const holder = randomUUID();
   const renewMillis = (limits.followLeaseSeconds * 1000) / 3;
   const seconds = () => Math.floor(clock() / 1000);
-  const take = () => imports.takeLease(name, holder, seconds() + limits.followLeaseSeconds, seconds());
+  const until = (expires_at: number) => store.run('takeLease', { name, holder, expires_at, now: seconds() });
+  const take = () => until(seconds() + limits.followLeaseSeconds);
   for (let isWaiting = false; ; ) {
     if (!(await take())) {
       if (!isWaiting) onWait();
@@ -50,7 +51,7 @@ export async function underLease<T>(
     } finally {
       clearInterval(timer);
       // Another one continues at once.
-      if (!lost.signal.aborted) await imports.takeLease(name, holder, 0, seconds()).catch(() => undefined);
+      if (!lost.signal.aborted) await until(0).catch(() => undefined);
     }
   }
 }

@@ -31,8 +31,8 @@ export function trimRegularly(audit_days: number, { store, logger }: Options): M
     const now = Math.floor(Date.now() / 1000);
     await Promise.all([
       attempt('delete old audit entries', store.trimAudit(now - audit_days * secondsPerDay), logger),
-      attempt('delete expired sessions', store.sessions.trim(now), logger),
-      attempt('delete old errors of keys', store.monitoring.trimErrors(hourOf(now) - limits.keyErrorHours), logger),
+      attempt('delete expired sessions', store.run('trimSessions', now), logger),
+      attempt('delete old errors of keys', store.run('trimKeyErrors', hourOf(now) - limits.keyErrorHours), logger),
     ]);
   };
   const timer = setInterval(trim, limits.trimIntervalMillis).unref();

@@ -5,8 +5,8 @@ import { type Lease, underLease } from '../domain/lease.ts';
 import type { Store } from '../domain/store/store.ts';
 
 /** One process of a database erases at a time. `clock`: milliseconds since the epoch. */
-export const retentionLease = ({ imports }: Store, clock: () => number): Lease => ({
-  imports,
+export const retentionLease = (store: Store, clock: () => number): Lease => ({
+  store,
   name: 'retention',
   clock,
   onWait: () => undefined,

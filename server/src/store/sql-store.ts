@@ -1,28 +1,22 @@
-import type { KeyChange, ListedKey } from '../contract/admin.ts';
+import type { ListedKey } from '../contract/admin.ts';
 import { limits } from '../contract/limits.ts';
 import type { ModelType } from '../contract/model.ts';
 import { type AuditEntry, type AuditPage, type AuditQuery, type Author, firstEntryId } from '../domain/store/audit.ts';
-import type { ChunkLocation } from '../domain/store/knowledge-path.ts';
+import type { ChunkLocation, FoundChunk } from '../domain/store/child-chunks.ts';
+import type { CommandName, RunCommand } from '../domain/store/commands.ts';
+import type { KeyLookup, StoredKey } from '../domain/store/keys.ts';
 import type { KnowledgeSnapshot } from '../domain/store/knowledge-reads.ts';
 import type {
   CachedVersion,
-  ChildChunkDeletion,
-  ChildChunkEdit,
-  ChildChunkOutcome,
-  FoundChunk,
   FoundPage,
   ImportProgress,
-  KeyLookup,
   LookupKind,
-  NewChildChunk,
-  NewStoredKey,
   OpenPage,
   PagePosition,
   PageShape,
   PendingImport,
   ReferenceTarget,
   Store,
-  StoredKey,
 } from '../domain/store/store.ts';
 import * as audit from './accounting/audit.ts';
 import { SqlMonitoring } from './accounting/monitoring.ts';
@@ -46,6 +40,9 @@ import { SqlSearchStore } from './search/search-store.ts';
 import * as sql from './statements.ts';
 import { SqlExports } from './tables/exports.ts';
 import { lookupStatement } from './tables/lookups.ts';
+
+/** They change what keys allow, and wait as long as they have to: the operator has no other way to stop a key. */
+const keyCommands: ReadonlySet<CommandName> = new Set<CommandName>(['createKey', 'revokeKey', 'updateKey']);
 
 /** For scans without a client. */
 const unaborted = new AbortController().signal;
@@ -85,7 +82,7 @@ export class SqlStore implements Store {
     this.admin = new SqlAdminReads(lists);
     this.erasure = new SqlErasure(engine, lists.read);
     this.activity = new SqlActivityReads(lists, openScan);
-    this.users = new SqlUsers(lists, engine.write.bind(engine));
+    this.users = new SqlUsers(lists);
     this.knowledge = new SqlKnowledgeReads(
       (statement, ...values) => engine.read(statement, ...values),
       engine.dialect,
@@ -126,20 +123,15 @@ export class SqlStore implements Store {
     return this.#slots.open(() => this.#engine.openPage(position, shape), signal);
   }
 
+  readonly run: RunCommand = async (name, input) => {
+    const isOfKeys = keyCommands.has(name);
+    const result = await this.#engine.write(name, input, { waitForever: isOfKeys });
+    if (isOfKeys) this.#keys.invalidate();
+    return result;
+  };
+
   async findChildChunk(location: ChunkLocation): Promise<FoundChunk> {
     return chunkOf(await this.#engine.read(findChunkPath, ...chunkPathValues(location)));
-  }
-
-  updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome> {
-    return this.#engine.write('updateChildChunk', edit);
-  }
-
-  createChildChunk(chunk: NewChildChunk): Promise<ChildChunkOutcome> {
-    return this.#engine.write('createChildChunk', chunk);
-  }
-
-  deleteChildChunk(deletion: ChildChunkDeletion): Promise<ChildChunkOutcome> {
-    return this.#engine.write('deleteChildChunk', deletion);
   }
 
   async openKnowledge(signal: AbortSignal): Promise<KnowledgeSnapshot> {
@@ -189,25 +181,8 @@ export class SqlStore implements Store {
     return new Map((await findTargets(this.#engine, kind, ids)).map((target) => [target.id, target]));
   }
 
-  async createKey(key: NewStoredKey, createdBy: string | null): Promise<void> {
-    await this.#engine.write('createKey', { key, createdBy }, { waitForever: true });
-    this.#keys.invalidate();
-  }
-
   async listKeys(): Promise<ListedKey[]> {
     return (await this.#engine.read(sql.listKeys)).map(parseKey);
-  }
-
-  async revokeKey(id: string, by: string | null, now: number): Promise<boolean> {
-    const exists = await this.#engine.write('revokeKey', { id, by, now }, { waitForever: true });
-    this.#keys.invalidate();
-    return exists;
-  }
-
-  async updateKey(id: string, change: KeyChange, by: string | null, now: number): Promise<boolean> {
-    const exists = await this.#engine.write('updateKey', { id, change, by, now }, { waitForever: true });
-    this.#keys.invalidate();
-    return exists;
   }
 
   async listAudit(query: AuditQuery): Promise<AuditPage> {
@@ -225,10 +200,6 @@ export class SqlStore implements Store {
       deleted += count;
       if (count < limits.auditBatchMax) return deleted;
     }
-  }
-
-  noteKeyUse(uses: ReadonlyMap<string, number>): Promise<void> {
-    return this.#engine.write('noteKeyUse', [...uses]);
   }
 
   async isEmpty(): Promise<boolean> {

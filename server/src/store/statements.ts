@@ -1,4 +1,4 @@
-import type { StoredKey } from '../domain/store/store.ts';
+import type { StoredKey } from '../domain/store/keys.ts';
 import type { Statement } from './base/statement.ts';
 import { type KeyRow, selectKeys } from './console/admin-statements.ts';
 

@@ -1,23 +1,23 @@
 import { trimAudit } from './accounting/audit.ts';
-import { changeMonitoring } from './accounting/monitoring.ts';
+import { addKeyErrors, noteBackup, trimKeyErrors } from './accounting/monitoring.ts';
 import { countUsers } from './accounting/user-writes.ts';
-import type { WriteContext, WriteInput, WriteName, WriteResult } from './base/engine.ts';
+import type { Reader, WriteContext, WriteInput, WriteName, WriteResult } from './base/engine.ts';
 import type { Write } from './base/statement.ts';
 import { sequenceChanges, startEpoch } from './changes/sequencing.ts';
-import { changeSession } from './console/session-statements.ts';
+import { sessionWrites } from './console/session-statements.ts';
 import {
   deleteMessage,
   emptyLog,
   eraseConversations,
   rebuildFile,
   removeServiceValue,
-  writeServiceValue,
+  setRetentionDays,
 } from './erasure/writes.ts';
 import { applyRecords } from './import/apply-records.ts';
-import { changeDoubts } from './import/doubts.ts';
+import { addDoubts, endDoubts } from './import/doubts.ts';
 import { changeImportSource, takeLease } from './import/import-sources.ts';
 import { createKey, noteKeyUse, revokeKey, updateKey } from './keys/writes.ts';
-import { createChildChunk, deleteChildChunk, updateChildChunk } from './knowledge/chunk-writes.ts';
+import { createChildChunk, deleteChildChunk, findUnchanged, updateChildChunk } from './knowledge/chunk-writes.ts';
 import { changeConversation, rateMessage } from './messages/writes.ts';
 import { applyToIndex, resetIndex } from './search/index-writes.ts';
 import { takeIndexLease } from './search/statements.ts';
@@ -34,7 +34,9 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   revokeKey,
   updateKey,
   noteKeyUse,
-  changeMonitoring,
+  addKeyErrors,
+  trimKeyErrors,
+  noteBackup,
   changeConversation,
   rateMessage,
   countUsers,
@@ -42,16 +44,24 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   deleteMessage,
   rebuildFile,
   emptyLog,
-  writeServiceValue,
+  setRetentionDays,
   removeServiceValue,
-  changeSession,
+  ...sessionWrites,
   trimAudit,
   sequenceChanges,
   startEpoch,
   changeImportSource,
   takeLease,
-  changeDoubts,
+  addDoubts,
+  endDoubts,
   takeIndexLease,
   resetIndex,
   applyToIndex,
+};
+
+/** Results of writes that turn out to write nothing, by a read: for those that would wait for a long write. */
+export const resultByRead: {
+  readonly [N in WriteName]?: (input: WriteInput<N>, read: Reader) => Promise<WriteResult<N> | undefined>;
+} = {
+  updateChildChunk: findUnchanged,
 };

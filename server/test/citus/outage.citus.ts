@@ -112,8 +112,10 @@ describe('while a worker is down', () => {
       read_only: false,
     } as const;
     const reach = { workspace_id: null, app_id: null, dataset_ids: null };
-    await assert.rejects(service.store.createKey({ ...key, ...reach }, null), { code: 'service_unavailable' });
-    await assert.rejects(service.store.revokeKey(tenants[0]?.keyIds.app ?? '', null, 1), {
+    await assert.rejects(service.store.run('createKey', { key: { ...key, ...reach }, createdBy: null }), {
+      code: 'service_unavailable',
+    });
+    await assert.rejects(service.store.run('revokeKey', { id: tenants[0]?.keyIds.app ?? '', by: null, now: 1 }), {
       code: 'service_unavailable',
     });
   });
@@ -134,6 +136,6 @@ describe('while a worker is down', () => {
     for (const tenant of tenants) healthy.add(tenant.ids.conversation);
     const replies = await Promise.all(tenants.map(getPage));
     assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]));
-    assert.equal(await service.store.revokeKey(tenants[0]?.keyIds.app ?? '', null, 1), true);
+    assert.equal(await service.store.run('revokeKey', { id: tenants[0]?.keyIds.app ?? '', by: null, now: 1 }), true);
   });
 });

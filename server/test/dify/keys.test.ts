@@ -81,8 +81,8 @@ onOneEngine('keys from Dify', (engine) => {
   it('stay revoked if they were revoked here, and keep what was set here, whatever the options', async (t) => {
     const { dify, service, sync } = await start(t);
     await sync();
-    await service.store.revokeKey(appKey, null, 1793700000);
-    await service.store.updateKey(knowledgeKey, { read_only: true }, null, 1793700000);
+    await service.store.run('revokeKey', { id: appKey, by: null, now: 1793700000 });
+    await service.store.run('updateKey', { id: knowledgeKey, change: { read_only: true }, by: null, now: 1793700000 });
     for (const options of [{}, { isForced: true }, { isForced: true, console: true }]) {
       await dify.run('UPDATE api_tokens SET id = id; UPDATE apps SET enable_api = false');
       await sync(options);

@@ -44,7 +44,7 @@ onEveryEngine('an import from Dify after an erasure', (engine) => {
     const { dify, store, idsIn } = await start(t);
     await runImport(dify.url, store);
     const location = { app_id: ids.app, conversation_id: ids.conversation, message_id: difyId(22) };
-    assert.equal(await store.erasure.deleteMessage(location, eraser), 'deleted');
+    assert.equal(await store.run('deleteMessage', { location, eraser }), 'deleted');
     await dify.run(touch(ids.conversation));
     await dify.insert('messages', newMessage(70));
     const { differing, events } = await runImport(dify.url, store, { isForced: true });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
-import type { KnowledgeLocation } from '../../src/domain/store/knowledge-path.ts';
+import type { KnowledgeLocation } from '../../src/domain/store/child-chunks.ts';
 import type { OffsetQuery } from '../../src/domain/store/knowledge-reads.ts';
 import type { Dialect, ScanSnapshot } from '../../src/store/base/engine.ts';
 import { findLastChunk } from '../../src/store/knowledge/chunk-writes.ts';

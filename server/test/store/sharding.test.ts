@@ -376,14 +376,14 @@ describe('the statements', () => {
     for (const path of [...lists, ...activity])
       assert.equal((await service.request('GET', `/admin/${path}`, withSession)).status, 200);
     assert.equal((await service.request('DELETE', '/console/session', withSession)).status, 204);
-    await service.store.sessions.trim(5);
+    await service.store.run('trimSessions', 5);
     await service.store.listKeys();
-    await service.store.noteKeyUse(new Map([[one.keyIds.writer, 5]]));
+    await service.store.run('noteKeyUse', [[one.keyIds.writer, 5]]);
     const filter = { before: 'z', from: 0, key_id: 'k', record_id: 'r', limit: 5 };
     assert.deepEqual((await service.store.listAudit(filter)).entries, []);
     assert.equal((await service.request('GET', '/admin/activity', { key: admin })).status, 200);
     assert.equal(await service.store.trimAudit(5), 0);
-    await service.store.revokeKey(one.keyIds.writer, null, 5);
+    await service.store.run('revokeKey', { id: one.keyIds.writer, by: null, now: 5 });
     const message = `/admin/apps/${other.ids.app}/conversations/${other.ids.conversation}/messages/${one.ids.conversation}`;
     assert.equal((await service.request('DELETE', message, { key: admin })).status, 404);
     assert.equal((await service.request('GET', '/admin/retention', { key: admin })).status, 200);

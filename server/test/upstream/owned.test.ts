@@ -67,7 +67,7 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     const { erasure } = service.store;
     const eraser = { action: 'purge', key_id: null, now: Math.floor(Date.now() / 1000) } as const;
     const location = { app_id: ids.app, conversation_id: ids.conversation, message_id: difyId(22) };
-    assert.equal(await erasure.deleteMessage(location, eraser), 'deleted');
+    assert.equal(await service.store.run('deleteMessage', { location, eraser }), 'deleted');
     dify.upstream.script = (socket) => json(socket, { from: 'Dify' });
     /** The second way is not that of the fast lane. */
     const statuses = async (path: string) =>
@@ -181,7 +181,7 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
         ...{ id: difyId(112), message_id: second, type: 'document', transfer_method: 'local_file' },
         ...{ belongs_to: 'user', upload_file_id: ids.upload },
       });
-      await service.store.doubts.add([
+      await service.store.run('addDoubts', [
         { kind: 'message', id: second, scope: ids.app, conversation_id: ids.conversation, at: Date.now() },
       ]);
       // More often than large pages may be open.

@@ -41,5 +41,5 @@ export async function endDoubts(context: RunContext, doubts: readonly Doubt[]): 
     if (kind === 'message' && (!existing.has(id) || waiting.has(id))) return now >= at + limits.doubtMillisMax;
     return !isStandby || now >= at + limits.standbyDoubtMillis;
   });
-  if (ended.length > 0) await store?.doubts.end(ended);
+  if (ended.length > 0) await store?.run('endDoubts', ended);
 }

@@ -9,9 +9,9 @@ import type { UserRows, UserSelection } from '../store/user-reads.ts';
  * totals of its user: many writes of one user would wait for each other, and on a distributed database each would need a
  * second node.
  */
-export async function countUsers({ users }: Store, pause: () => boolean | Promise<boolean>): Promise<void> {
+export async function countUsers(store: Store, pause: () => boolean | Promise<boolean>): Promise<void> {
   let after: string | undefined = '';
-  do after = await users.count(after);
+  do after = await store.run('countUsers', after);
   while (after !== undefined && (await pause()));
 }
 

@@ -58,7 +58,7 @@ export async function deleteMessage(
   location: MessageLocation,
   { key_id, now }: Requester,
 ): Promise<void> {
-  const outcome = await store.erasure.deleteMessage(location, { action: 'purge', key_id, now });
+  const outcome = await store.run('deleteMessage', { location, eraser: { action: 'purge', key_id, now } });
   if (outcome === 'no conversation') throw notFound('conversation not exists');
   if (outcome === 'no message') throw notFound('message not exists');
 }

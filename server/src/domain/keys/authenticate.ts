@@ -1,5 +1,6 @@
 import type { Caller } from '../caller.ts';
-import type { Store, StoredKey } from '../store/store.ts';
+import type { StoredKey } from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
 
 /**
  * The caller whose secret has this digest; undefined if there is no such key, or if it is expired or revoked. Not a promise

@@ -25,7 +25,7 @@ export async function createKey(
   const digest = digestOf(secret);
   const times = { created_at: now, expires_at };
   const key = { id, kind, ...(await resolveReach(store, reach)), name, digest, ...times, read_only };
-  await store.createKey(key, createdBy);
+  await store.run('createKey', { key, createdBy });
   return { id, secret };
 }
 
@@ -58,7 +58,7 @@ export async function updateKey(
   const stored = await store.admin.findKey(id);
   if (stored === undefined) throw notFound('key not found');
   requireReadOnlyKind(stored.kind);
-  await store.updateKey(id, change, changedBy, now);
+  await store.run('updateKey', { id, change, by: changedBy, now });
   return { ...stored, read_only: change.read_only };
 }
 

@@ -48,7 +48,7 @@ export class KeyUses {
     if (uses.size === 0) return;
     this.#uses = new Map();
     try {
-      await store.noteKeyUse(uses);
+      await store.run('noteKeyUse', [...uses]);
     } catch (error) {
       this.#uses = new Map([...uses, ...this.#uses]);
       throw error;
@@ -60,7 +60,7 @@ export class KeyUses {
     if (errors.size === 0) return;
     this.#errors = new Map();
     try {
-      await store.monitoring.addErrors([...errors.values()]);
+      await store.run('addKeyErrors', [...errors.values()]);
     } catch (error) {
       this.#sumUp(errors.values());
       throw error;

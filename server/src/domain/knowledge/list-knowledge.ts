@@ -3,7 +3,7 @@ import { type MetadataMode, metadataModes } from '../../contract/knowledge.ts';
 import type { CallerOf } from '../caller.ts';
 import { ServiceError } from '../errors.ts';
 import { joinTexts } from '../large-text.ts';
-import type { KnowledgeLocation } from '../store/knowledge-path.ts';
+import type { KnowledgeLocation } from '../store/child-chunks.ts';
 import type {
   DatasetQuery,
   DocumentQuery,

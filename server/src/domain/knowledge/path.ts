@@ -2,7 +2,7 @@ import type { DocumentListed, SegmentListed } from '../../contract/console/knowl
 import { canonicalId } from '../../contract/primitives.ts';
 import type { CallerOf } from '../caller.ts';
 import { notFound } from '../errors.ts';
-import type { KnowledgePath, MissingPart } from '../store/knowledge-path.ts';
+import type { KnowledgePath, MissingPart } from '../store/child-chunks.ts';
 import type { Store } from '../store/store.ts';
 
 const canonicalPath = <P extends KnowledgePath>(path: P): P =>

@@ -10,9 +10,9 @@ import type {
   ChildChunkOutcome,
   FoundChunk,
   Precondition,
-  Store,
   Versioned,
-} from '../store/store.ts';
+} from '../store/child-chunks.ts';
+import type { Store } from '../store/store.ts';
 import { newVersion } from '../version.ts';
 import { locationOf, requirePath } from './path.ts';
 
@@ -35,7 +35,7 @@ export async function updateChildChunk(
   tool?: string,
 ): Promise<Versioned<ChildChunk>> {
   requireText(content);
-  const outcome = await store.updateChildChunk({
+  const outcome = await store.run('updateChildChunk', {
     ...locationOf(caller, path),
     content,
     now,
@@ -58,7 +58,7 @@ export async function createChildChunk(
   requireText(content);
   const location = locationOf(caller, { ...path, child_chunk_id: randomUUID() });
   const chunk = { ...location, content, now, key_id: caller.key_id, version: newVersion() };
-  return requireChunk(await store.createChildChunk(chunk));
+  return requireChunk(await store.run('createChildChunk', chunk));
 }
 
 /** Returns once the deletion is on disk. Its record stays, with `deleted: true`. */
@@ -71,7 +71,7 @@ export async function deleteChildChunk(
 ): Promise<void> {
   const location = locationOf(caller, path);
   const deletion = { ...location, now, key_id: caller.key_id, version: newVersion(), precondition };
-  requireChunk(await store.deleteChildChunk(deletion));
+  requireChunk(await store.run('deleteChildChunk', deletion));
 }
 
 /** The part of the path to a new chunk that does not exist, or the chunk, if a repeated write has already added it. */

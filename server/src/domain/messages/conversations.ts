@@ -74,7 +74,7 @@ function renderConversation({ id, name, inputs, introduction, created_at, update
 
 /** Returns the JSON text of the renamed conversation. */
 export async function renameConversation(
-  { apps }: Store,
+  store: Store,
   caller: CallerOf<'app'>,
   conversation_id: string,
   { name, auto_generate = false, user }: Rename,
@@ -82,20 +82,21 @@ export async function renameConversation(
 ): Promise<string> {
   const change = { ...changeOf(caller, user, now), conversation_id: canonicalId(conversation_id) };
   const newName = auto_generate ? null : requireName(name ?? '');
-  const row = await apps.changeConversation({ ...change, name: newName });
+  const row = await store.run('changeConversation', { ...change, name: newName });
   if (row === undefined) throw conversationMissing();
   return renderConversation(row);
 }
 
 export async function deleteConversation(
-  { apps }: Store,
+  store: Store,
   caller: CallerOf<'app'>,
   conversation_id: string,
   user: string | null | undefined,
   now: number,
 ): Promise<void> {
   const change = { ...changeOf(caller, user, now), conversation_id: canonicalId(conversation_id) };
-  if ((await apps.changeConversation({ ...change, deleted: true })) === undefined) throw conversationMissing();
+  const row = await store.run('changeConversation', { ...change, deleted: true });
+  if (row === undefined) throw conversationMissing();
 }
 
 /** An empty user counts as absent. */
@@ -105,7 +106,7 @@ function changeOf({ app, key_id }: CallerOf<'app'>, user: string | null | undefi
 }
 
 export async function rateMessage(
-  { apps }: Store,
+  store: Store,
   { app, key_id }: CallerOf<'app'>,
   message_id: string,
   { rating = null, content = null, user }: Rating,
@@ -114,7 +115,7 @@ export async function rateMessage(
   if (content !== null) requireText('content', content, limits.feedbackUnitsMax);
   const isPossible = !user.includes('\0');
   const input = { app_id: app.id, user, key_id, now, message_id: canonicalId(message_id), rating, content };
-  const outcome = isPossible ? await apps.rateMessage(input) : 'missing';
+  const outcome = isPossible ? await store.run('rateMessage', input) : 'missing';
   if (outcome === 'missing') throw notFound('Message Not Exists.');
   if (outcome === 'unrated') throw invalidParam('rating is null, but the message has no feedback');
 }

@@ -4,7 +4,7 @@ import { limits } from '../../contract/limits.ts';
 import { type ChangePlace, cursorOf, startOf } from '../changes/changes.ts';
 import { notFound, ServiceError } from '../errors.ts';
 import type { ChangeCounts, ChangedId } from '../store/change-reads.ts';
-import type { IndexChange } from '../store/search-reads.ts';
+import type { IndexChange, IndexState } from '../store/search-reads.ts';
 import type { Store } from '../store/store.ts';
 import { tokenRules } from '../words/tokens.ts';
 
@@ -83,12 +83,12 @@ export class SearchIndexer {
 
   /** Lets another process continue at once. */
   async end(): Promise<void> {
-    if (this.#cursor !== undefined) await this.#store.search.takeLease(this.#holder, 0, this.#now());
+    if (this.#cursor !== undefined) await this.#takeLease(0);
     this.#cursor = undefined;
   }
 
   async #apply(millis: number): Promise<void> {
-    const applied = await this.#store.search.apply(this.#cursor ?? '', this.#changes, millis);
+    const applied = await this.#store.run('applyToIndex', { from: this.#cursor ?? '', changes: this.#changes, millis });
     const cursor = applied?.cursor;
     this.workedMillis += applied?.millis ?? 0;
     const count = cursor === undefined ? 0 : this.#changes.findLastIndex((change) => change.cursor === cursor) + 1;
@@ -106,12 +106,16 @@ export class SearchIndexer {
   async #hasLease(): Promise<boolean> {
     const now = this.#now();
     if (now < this.#renewAt && this.#cursor !== undefined) return true;
-    const state = await this.#store.search.takeLease(this.#holder, now + limits.indexLeaseSeconds, now);
+    const state = await this.#takeLease(now + limits.indexLeaseSeconds);
     if (state?.cursor !== this.#cursor) this.#changes = [];
     this.#cursor = state?.cursor;
     this.#renewAt = now + Math.floor(limits.indexLeaseSeconds / 3);
     if (state !== undefined && state.rules !== tokenRules) await this.reset();
     return state !== undefined;
+  }
+
+  #takeLease(expires_at: number): Promise<IndexState | undefined> {
+    return this.#store.run('takeIndexLease', { holder: this.#holder, expires_at, now: this.#now() });
   }
 
   /** Undefined if the cursor is no longer valid. */

@@ -9,7 +9,7 @@ import type {
 } from '../../contract/console/knowledge.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import type { RecordName } from './audit.ts';
-import type { KnowledgePath, MissingPart } from './knowledge-path.ts';
+import type { KnowledgePath, MissingPart } from './child-chunks.ts';
 
 /** The rows to read for a page of a list. */
 export type ListRange = {

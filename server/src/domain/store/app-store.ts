@@ -71,10 +71,6 @@ export interface AppStore {
   listConversations(query: ConversationQuery): Promise<FoundList<ConversationRow> | undefined>;
   /** A list of any size. See `Store.openPage` for the limit and the signal. */
   openConversations(query: ConversationQuery, signal: AbortSignal): Promise<OpenList<ConversationRow> | undefined>;
-  /** The changed conversation. Undefined if it does not exist. */
-  changeConversation(change: ConversationChange): Promise<ConversationRow | undefined>;
   /** Feedback of conversations that are not deleted: newest first, then by message id, descending. */
   listFeedback(app_id: string, offset: number, count: number): Promise<FeedbackEntry[]>;
-  /** `unrated`: there is no feedback to remove. */
-  rateMessage(rating: MessageRating): Promise<'rated' | 'unrated' | 'missing'>;
 }

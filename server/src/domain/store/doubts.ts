@@ -15,9 +15,6 @@ export type Doubt = {
  * its messages needs no other read.
  */
 export interface Doubts {
-  add(doubts: readonly Doubt[]): Promise<void>;
-  /** Those that were not added again since then. */
-  end(doubts: readonly Doubt[]): Promise<void>;
   /** The oldest ones. */
   list(limit: number): Promise<Doubt[]>;
   ofConversations(conversation_ids: readonly string[]): Promise<Doubt[]>;

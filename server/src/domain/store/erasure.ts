@@ -38,8 +38,6 @@ export interface Erasure {
    * the signal aborts, the rest is left. The file of the embedded engine may have copies of the texts until `clean`.
    */
   erase(selection: ErasureSelection, eraser: Eraser, signal?: AbortSignal): Promise<Erased>;
-  /** As `erase`, for one message. */
-  deleteMessage(location: MessageLocation, eraser: Eraser): Promise<'deleted' | 'no conversation' | 'no message'>;
   /** Removes what erased texts have left in the file of the embedded engine, if there may be anything. */
   clean(): Promise<void>;
 
@@ -50,5 +48,4 @@ export interface Erasure {
   listRetention(): Promise<AppRetention[]>;
   /** The period in days for apps without one that is stored: 0 for none. */
   readRetentionDays(): Promise<number>;
-  writeRetentionDays(days: number): Promise<void>;
 }

@@ -37,9 +37,6 @@ export interface ImportSources {
   /** The ids of these that are listed. */
   findIds(source: string, kind: string, ids: readonly string[]): Promise<Set<string>>;
 
-  /** Takes or renews a lease until `expires_at`, in seconds. False if another holder has it. */
-  takeLease(name: string, holder: string, expires_at: number, now: number): Promise<boolean>;
-
   /** The stored records of one kind with these ids, by id. `conversation_ids`: of messages. A provider's id is WORKSPACE/PROVIDER. */
   findRecords(
     kind: RecordKind,

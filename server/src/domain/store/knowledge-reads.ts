@@ -1,6 +1,6 @@
 import type { ChildChunk } from '../../contract/child-chunk.ts';
 import type { DisplayStatus } from '../../contract/knowledge.ts';
-import type { KnowledgeLocation, MissingPart } from './knowledge-path.ts';
+import type { KnowledgeLocation, MissingPart } from './child-chunks.ts';
 
 /** Which knowledge bases a key allows: all of a workspace, or some of them. */
 export type KnowledgeScope = { workspace_id: string; dataset_ids: readonly string[] | null };

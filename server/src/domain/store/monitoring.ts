@@ -21,13 +21,8 @@ export interface Monitoring {
   nodes(): Promise<NodeState[]>;
   /** Connections of this thread that are in use, and requests that wait for one. None on the embedded engine. */
   connections(): { used: number; waiting: number };
-  addErrors(errors: readonly KeyErrors[]): Promise<void>;
   /** Failed requests by key, from an hour on; at most `limit` keys, those with the most errors first. */
   sumErrors(hour: number, limit: number): Promise<KeyErrorSum[]>;
-  /** Deletes the errors before an hour. */
-  trimErrors(hour: number): Promise<void>;
-  /** Stores the time of a successful backup, in seconds. */
-  noteBackup(kind: BackupKind, at: number): Promise<void>;
   /** The latest backup of each kind. */
   listBackups(): Promise<{ kind: BackupKind; at: number }[]>;
 }

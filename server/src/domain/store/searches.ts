@@ -2,6 +2,7 @@ import type { KnowledgeHit, SearchCounts, SearchHit } from '../../contract/conso
 import type { FoundMessage } from '../../contract/conversation.ts';
 import type { filterTerms } from '../words/search-document.ts';
 import type { KnowledgeScope } from './knowledge-reads.ts';
+import type { IndexCheck, IndexDifference, IndexState } from './search-reads.ts';
 
 /** Conditions of a message search. Ids are canonical, `now` and times are in seconds. */
 export type MessageSearch = {
@@ -46,3 +47,23 @@ export type Searches = {
 export type SearchName = keyof Searches;
 export type SearchInput<N extends SearchName> = Searches[N][0];
 export type SearchResult<N extends SearchName> = Searches[N][1];
+
+/** The index of messages and of knowledge bases. */
+export interface SearchStore {
+  state(): Promise<IndexState>;
+  /** The time of the first change after a position of the change feed; null if there is none. */
+  timeAfter(position: number): Promise<number | null>;
+  /** Runs a search where it holds up no other request. It ends when `signal` aborts. */
+  run<N extends SearchName>(name: N, input: SearchInput<N>, signal: AbortSignal): Promise<SearchResult<N>>;
+
+  /** The number of records in the index. */
+  count(): Promise<number>;
+  /**
+   * Compares the index with the records, without those that have changed since the indexer's cursor. `sliceMax`: how many
+   * entries are in memory at the same time.
+   */
+  check(report: (difference: IndexDifference) => void, sliceMax?: number): Promise<IndexCheck>;
+
+  /** Makes the index empty, to be built again from the start of the feed. */
+  reset(rules: string): Promise<void>;
+}

@@ -1,9 +1,6 @@
-import type { KeyChange, ListedKey } from '../../contract/admin.ts';
-import type { ChildChunk } from '../../contract/child-chunk.ts';
-import type { KeyKind, Reach } from '../../contract/key-kinds.ts';
+import type { ListedKey } from '../../contract/admin.ts';
 import type { PageOrder } from '../../contract/message.ts';
 import type { ModelType } from '../../contract/model.ts';
-import type { App } from '../caller.ts';
 import type { Batch } from '../records/prepare-lines.ts';
 import type { ReferableKind } from '../records/record-kinds.ts';
 import type { ActivityReads } from './activity-reads.ts';
@@ -11,40 +8,17 @@ import type { AdminReads } from './admin-reads.ts';
 import type { AppStore } from './app-store.ts';
 import type { AuditPage, AuditQuery, Author } from './audit.ts';
 import type { ChangeReads } from './change-reads.ts';
+import type { ChunkLocation, FoundChunk } from './child-chunks.ts';
+import type { RunCommand } from './commands.ts';
 import type { Doubts } from './doubts.ts';
 import type { Erasure } from './erasure.ts';
 import type { Exports } from './exports.ts';
 import type { ImportSources } from './import-sources.ts';
-import type { ChunkLocation, MissingPart } from './knowledge-path.ts';
+import type { KeyLookup, Sessions } from './keys.ts';
 import type { KnowledgeReads, KnowledgeSnapshot } from './knowledge-reads.ts';
 import type { Monitoring } from './monitoring.ts';
-import type { SearchStore } from './search-store.ts';
-import type { Sessions } from './session.ts';
+import type { SearchStore } from './searches.ts';
 import type { Users } from './user-reads.ts';
-
-/** The fields of an API key that decide what it allows. */
-export type StoredKey = {
-  id: string;
-  kind: KeyKind;
-  workspace_id: string | null;
-  app: App | null;
-  dataset_ids: readonly string[] | null;
-  expires_at: number | null;
-  read_only: boolean;
-};
-
-export type KeyLookup = StoredKey | undefined | Promise<StoredKey | undefined>;
-
-/** A new key: neither revoked nor used yet. */
-export type NewStoredKey = Reach & {
-  id: string;
-  kind: KeyKind;
-  name: string;
-  digest: string;
-  created_at: number;
-  expires_at: number | null;
-  read_only: boolean;
-};
 
 /** A position in a conversation of an app. Without `user`: of any user. Without `first_id`: from the newest message. */
 export type PagePosition = {
@@ -95,37 +69,6 @@ export type OpenPage = {
   close(): void;
 };
 
-export type Versioned<T> = { chunk: T; version: string };
-
-export type FoundChunk = Versioned<ChildChunk> | MissingPart;
-
-/** `any` is `If-Match: *`; a list has the strong tags of the request; undefined: the request has no `If-Match`. */
-export type Precondition = 'any' | readonly string[] | undefined;
-
-export type ChildChunkEdit = ChunkLocation & {
-  content: string;
-  now: number;
-  key_id: string;
-  /** The version that the chunk gets. */
-  version: string;
-  precondition: Precondition;
-  /** The tool of an agent, for the audit log. */
-  tool?: string | undefined;
-};
-
-/** A new child chunk, for the end of its segment. */
-export type NewChildChunk = ChunkLocation & { content: string; now: number; key_id: string; version: string };
-
-export type ChildChunkDeletion = ChunkLocation & {
-  now: number;
-  key_id: string;
-  /** The version that the deleted chunk gets. */
-  version: string;
-  precondition: Precondition;
-};
-
-export type ChildChunkOutcome = FoundChunk | { stale: true };
-
 /** Kinds of lookups: referable records by id; `digest`: a key by its digest; `key_digest`: a digest by its key's id. */
 export type LookupKind = ReferableKind | 'digest' | 'key_digest';
 
@@ -175,14 +118,10 @@ export interface Store {
    */
   openPage(position: PagePosition, shape: PageShape, signal: AbortSignal): Promise<OpenPage | undefined>;
 
-  findChildChunk(location: ChunkLocation): Promise<FoundChunk>;
-  /** Checks the edit against the stored chunk and writes it, atomically. Resolves when the edit is on disk. */
-  updateChildChunk(edit: ChildChunkEdit): Promise<ChildChunkOutcome>;
+  /** Every single write. */
+  readonly run: RunCommand;
 
-  /** Adds the chunk at the next position, unless a chunk with its id exists. Resolves when it is on disk. */
-  createChildChunk(chunk: NewChildChunk): Promise<ChildChunkOutcome>;
-  /** Resolves with the deleted chunk when the deletion is on disk. */
-  deleteChildChunk(deletion: ChildChunkDeletion): Promise<ChildChunkOutcome>;
+  findChildChunk(location: ChunkLocation): Promise<FoundChunk>;
 
   /** Reads for the lists of knowledge bases. */
   readonly knowledge: KnowledgeReads;
@@ -224,20 +163,11 @@ export interface Store {
   /** The records of one kind with these ids that exist. */
   lookup(kind: LookupKind, ids: readonly string[]): Promise<Map<string, ReferenceTarget>>;
 
-  /** `createdBy` is the id of a key, or null for the command line. */
-  createKey(key: NewStoredKey, createdBy: string | null): Promise<void>;
   listKeys(): Promise<ListedKey[]>;
-  /** False if no such key exists. A key that is already revoked is unchanged. `by` is the id of a key, or null. */
-  revokeKey(id: string, by: string | null, now: number): Promise<boolean>;
-  /** False if no such key exists. `by` is the id of a key, or null. */
-  updateKey(id: string, change: KeyChange, by: string | null, now: number): Promise<boolean>;
 
-  /** Every write adds an audit entry in its own transaction. */
   listAudit(query: AuditQuery): Promise<AuditPage>;
   /** Deletes entries from before a time in seconds, in batches; returns how many. */
   trimAudit(before: number): Promise<number>;
-  /** Stores when keys were last used, in seconds, by key id. */
-  noteKeyUse(uses: ReadonlyMap<string, number>): Promise<void>;
 
   isEmpty(): Promise<boolean>;
   /** Throws if the database does not respond. */

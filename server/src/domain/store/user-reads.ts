@@ -9,8 +9,6 @@ export type UserRows = { rows: UserListed[]; next: UserKey | undefined };
 
 /** Totals of end users, which follow their conversations. */
 export interface Users {
-  /** Counts some of the changed conversations after this id. Returns the last one; undefined if there are no more. */
-  count(after: string): Promise<string | undefined>;
   /** With `q` only a part of the list is compared: rows may be fewer than requested, even none, although more follow. */
   list(selection: UserSelection, range: ListRange): Promise<UserRows>;
 }

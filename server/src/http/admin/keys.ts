@@ -81,7 +81,7 @@ export const adminKeyRoutes: Routes = (app, dependencies) => {
     onRequest: requireAdmin,
     handler: async (request) => {
       const id = canonicalId(request.params.key_id);
-      const exists = await store.revokeKey(id, requireCaller(request, 'admin').key_id, seconds());
+      const exists = await store.run('revokeKey', { id, by: requireCaller(request, 'admin').key_id, now: seconds() });
       const key = exists ? await store.admin.findKey(id) : undefined;
       if (key === undefined) throw notFound('key not found');
       return key;

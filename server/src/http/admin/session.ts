@@ -80,7 +80,7 @@ export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
       const digest = sessionDigest(request.headers);
       // Anyone may send this request, so it writes only if there is a session to end.
       const session = digest && (await store.sessions.find(digest, seconds()));
-      if (digest && session) await store.sessions.end(digest);
+      if (digest && session) await store.run('endSession', digest);
       return reply.code(204).headers(noStore).header('set-cookie', setCookie(request.headers, undefined)).send();
     },
   });

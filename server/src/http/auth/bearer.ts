@@ -8,7 +8,7 @@ import { ServiceError } from '../../domain/errors.ts';
 import { authenticate } from '../../domain/keys/authenticate.ts';
 import type { KeyUses } from '../../domain/keys/key-uses.ts';
 import { digestOf } from '../../domain/secret.ts';
-import type { StoredSession } from '../../domain/store/session.ts';
+import type { StoredSession } from '../../domain/store/keys.ts';
 import type { Store } from '../../domain/store/store.ts';
 import type { FailedKeyReason, Metrics } from '../observe/metrics.ts';
 import { secondsLeft, type Window, WindowCounter } from '../workers/window-counter.ts';

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts';
 import type { ClientTags } from '../../domain/messages/list-messages.ts';
-import type { Precondition } from '../../domain/store/store.ts';
+import type { Precondition } from '../../domain/store/child-chunks.ts';
 
 const oneTag = /[ \t,]*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y;
 

@@ -253,7 +253,7 @@ export class OwnedData {
   async #doubt(doubt: Doubt): Promise<void> {
     while (!this.#closed.signal.aborted) {
       try {
-        return await this.#options.store.doubts.add([doubt]);
+        return await this.#options.store.run('addDoubts', [doubt]);
       } catch {
         await sleep(limits.doubtRetryMillis, undefined, { ref: false });
       }

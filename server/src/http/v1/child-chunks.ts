@@ -14,7 +14,8 @@ import {
   findChildChunk,
   updateChildChunk,
 } from '../../domain/knowledge/update-child-chunk.ts';
-import type { Precondition, Store, Versioned } from '../../domain/store/store.ts';
+import type { Precondition, Versioned } from '../../domain/store/child-chunks.ts';
+import type { Store } from '../../domain/store/store.ts';
 import { TickQueue } from '../../domain/tick-queue.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';

@@ -39,11 +39,8 @@ export function entryValues(entry: AuditEntry, scope = entry.id, document_id: st
   return [id, scope, at, key_id, action, record, count, JSON.stringify(ids), document_id, tool, app_id, messages];
 }
 
-/** Parameters: those of `entryKeyOf`. */
+/** Parameters: id, scope. */
 export const findEntry = 'SELECT 1 FROM audit_entries WHERE id = ? AND scope = ?';
-
-/** The key of a row of `writeEntries`. */
-export const entryKeyOf = (row: readonly Scalar[] = []): readonly Scalar[] => row.slice(0, 2);
 
 type ChunkWrite = { now: number; key_id: string; child_chunk_id: string; tool?: string | undefined };
 

@@ -1,10 +1,10 @@
 import type { BackupKind, KeyErrors, Monitoring, NodeState } from '../../domain/store/monitoring.ts';
-import type { Engine, MonitoringChange } from '../base/engine.ts';
+import type { Engine, WriteInput } from '../base/engine.ts';
 import { execute, insertInto, type RowStatements, type Statement, type Write, writeRows } from '../base/statement.ts';
 
 /** The SQL about what operators watch, which both engines share. */
 
-export const addKeyErrors: RowStatements = {
+export const insertKeyErrors: RowStatements = {
   ...insertInto(
     'key_errors',
     { key_id: 'text', hour: 'bigint', client_errors: 'bigint', server_errors: 'bigint' },
@@ -24,26 +24,30 @@ export const listKeyErrors: Statement<KeyErrors & { key_name: string | null }> =
   JOIN key_errors e ON e.key_id = most.key_id AND e.hour >= ?
   LEFT JOIN api_keys k ON k.id = e.key_id
   ORDER BY most.errors DESC, e.key_id, e.hour`;
-const trimKeyErrors = 'DELETE FROM key_errors WHERE hour < ?';
+const deleteKeyErrors = 'DELETE FROM key_errors WHERE hour < ?';
 /** Parameters: kind, time. An older time never replaces a newer one. */
-const noteBackup = `
+const insertBackup = `
   INSERT INTO backups (kind, at) VALUES (?, ?)
   ON CONFLICT (kind) DO UPDATE SET at = excluded.at WHERE backups.at < excluded.at`;
 const listBackups: Statement<{ kind: BackupKind; at: number }> = 'SELECT kind, at FROM backups ORDER BY kind';
 
-export function* changeMonitoring(change: MonitoringChange): Write<undefined> {
-  if ('backup' in change) yield* execute(noteBackup, change.backup, change.at);
-  else if ('trim' in change) yield* execute(trimKeyErrors, change.trim);
-  else {
-    // In one order, so that two instances never deadlock.
-    const sorted = change.errors.toSorted(
-      (one, other) => one.hour - other.hour || (one.key_id < other.key_id ? -1 : 1),
-    );
-    const rows = sorted.map(({ key_id, hour, client_errors, server_errors }) => [
-      ...[key_id, hour, client_errors, server_errors],
-    ]);
-    yield* writeRows(addKeyErrors, rows);
-  }
+/** In one order, so that two instances never deadlock. */
+export function* addKeyErrors(errors: readonly KeyErrors[]): Write<undefined> {
+  const sorted = errors.toSorted((one, other) => one.hour - other.hour || (one.key_id < other.key_id ? -1 : 1));
+  yield* writeRows(
+    insertKeyErrors,
+    sorted.map(({ key_id, hour, client_errors, server_errors }) => [key_id, hour, client_errors, server_errors]),
+  );
+  return undefined;
+}
+
+export function* trimKeyErrors(hour: number): Write<undefined> {
+  yield* execute(deleteKeyErrors, hour);
+  return undefined;
+}
+
+export function* noteBackup({ kind, at }: WriteInput<'noteBackup'>): Write<undefined> {
+  yield* execute(insertBackup, kind, at);
   return undefined;
 }
 
@@ -67,10 +71,6 @@ export class SqlMonitoring implements Monitoring {
     return this.#engine.connections?.() ?? { used: 0, waiting: 0 };
   }
 
-  addErrors(errors: readonly KeyErrors[]): Promise<void> {
-    return this.#change({ errors });
-  }
-
   async sumErrors(hour: number, limit: number): ReturnType<Monitoring['sumErrors']> {
     const rows = await this.#engine.read(listKeyErrors, hour, limit, hour);
     const byKey = Map.groupBy(rows, ({ key_id }) => key_id);
@@ -87,19 +87,7 @@ export class SqlMonitoring implements Monitoring {
     }));
   }
 
-  trimErrors(hour: number): Promise<void> {
-    return this.#change({ trim: hour });
-  }
-
-  noteBackup(kind: BackupKind, at: number): Promise<void> {
-    return this.#change({ backup: kind, at });
-  }
-
   listBackups(): ReturnType<Monitoring['listBackups']> {
     return this.#engine.read(listBackups);
-  }
-
-  #change(change: MonitoringChange): Promise<void> {
-    return this.#engine.write('changeMonitoring', change);
   }
 }

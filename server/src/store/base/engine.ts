@@ -1,26 +1,12 @@
-import type { KeyChange } from '../../contract/admin.ts';
 import type { RecordKind } from '../../contract/record.ts';
-import type { ConversationChange, ConversationRow, MessageRating } from '../../domain/store/app-store.ts';
 import type { Author } from '../../domain/store/audit.ts';
 import type { ChangesHead } from '../../domain/store/change-reads.ts';
-import type { Doubt } from '../../domain/store/doubts.ts';
-import type { Eraser, ErasureSelection, MessageLocation } from '../../domain/store/erasure.ts';
-import type { BackupKind, KeyErrors, NodeState } from '../../domain/store/monitoring.ts';
-import type { AppliedChanges, IndexChange, IndexQuery, IndexState } from '../../domain/store/search-reads.ts';
-import type { SearchStore } from '../../domain/store/search-store.ts';
-import type { Session } from '../../domain/store/session.ts';
-import type {
-  CachedVersion,
-  ChildChunkDeletion,
-  ChildChunkEdit,
-  ChildChunkOutcome,
-  FoundPage,
-  NewChildChunk,
-  NewStoredKey,
-  OpenPage,
-  PagePosition,
-  PageShape,
-} from '../../domain/store/store.ts';
+import type { Commands } from '../../domain/store/commands.ts';
+import type { Eraser, ErasureSelection } from '../../domain/store/erasure.ts';
+import type { NodeState } from '../../domain/store/monitoring.ts';
+import type { IndexQuery } from '../../domain/store/search-reads.ts';
+import type { SearchStore } from '../../domain/store/searches.ts';
+import type { CachedVersion, FoundPage, OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
 import type { IndexTables } from './index-tables.ts';
 import type { MessageTables } from './message-tables.ts';
 import type { Row, Statement, Value } from './statement.ts';
@@ -32,16 +18,6 @@ export type SpoolHandle = { kinds: ReadonlySet<RecordKind> } & (
   | { parts: Uint8Array[] }
   | { fd: number; bytes: number }
 );
-
-/** Changes of sessions, one statement each. */
-export type SessionChange =
-  | { open: Session }
-  | { exchange: string; session: Omit<Session, 'key_id' | 'key_digest'> }
-  | { end: string }
-  | { trim: number };
-
-/** Errors to add, the hour before which errors are deleted, or a backup. */
-export type MonitoringChange = { errors: readonly KeyErrors[] } | { trim: number } | { backup: BackupKind; at: number };
 
 /** Changes of the values of a source of imports, or of its listed ids of one kind. */
 export type ImportSourceChange = { source: string } & (
@@ -79,64 +55,33 @@ export type ExportStep = {
 
 export type IsWanted = (step: ExportStep) => boolean;
 
-/** All writes, by name. An engine decides on which thread or connection a write runs. */
-export type Writes = {
-  updateChildChunk: { input: ChildChunkEdit; result: ChildChunkOutcome };
-  createChildChunk: { input: NewChildChunk; result: ChildChunkOutcome };
-  deleteChildChunk: { input: ChildChunkDeletion; result: ChildChunkOutcome };
+/** Writes that are parts of a method of the store, in the form of `Commands`. */
+type StoreWrites = {
   /** The result is the number of records. */
-  applyRecords: { input: { spool: SpoolHandle; author: Author }; result: number };
-  createKey: { input: { key: NewStoredKey; createdBy: string | null }; result: undefined };
-  /** The result is false if no such key exists. */
-  revokeKey: { input: { id: string; by: string | null; now: number }; result: boolean };
-  /** The result is undefined if the conversation does not exist. */
-  changeConversation: { input: ConversationChange; result: ConversationRow | undefined };
-  rateMessage: { input: MessageRating; result: 'rated' | 'unrated' | 'missing' };
-  /** The result is false if no such key exists. */
-  updateKey: { input: { id: string; change: KeyChange; by: string | null; now: number }; result: boolean };
-  changeSession: { input: SessionChange; result: undefined };
+  applyRecords: [{ spool: SpoolHandle; author: Author }, number];
   /** Erases some conversations, and adds them to an audit entry. */
-  eraseConversations: {
-    input: { selection: ErasureSelection; eraser: Eraser; audit_id: string };
-    result: { hasMore: boolean };
-  };
-  /** See `Users`. */
-  countUsers: { input: string; result: string | undefined };
-  deleteMessage: {
-    input: { location: MessageLocation; eraser: Eraser };
-    result: 'deleted' | 'no conversation' | 'no message';
-  };
+  eraseConversations: [{ selection: ErasureSelection; eraser: Eraser; audit_id: string }, { hasMore: boolean }];
   /** Rebuilds the file without copies of deleted texts. Only for an engine whose dialect `leavesCopies`. */
-  rebuildFile: { input: undefined; result: undefined };
+  rebuildFile: [undefined, undefined];
   /** The result is false if someone else reads the log. Only for an engine whose dialect `leavesCopies`. */
-  emptyLog: { input: undefined; result: boolean };
-  writeServiceValue: { input: { name: string; value: string }; result: undefined };
+  emptyLog: [undefined, boolean];
   /** Removes it if it still has this value. */
-  removeServiceValue: { input: { name: string; value: string }; result: undefined };
+  removeServiceValue: [{ name: string; value: string }, undefined];
   /** Deletes one batch of the oldest entries before an id. The result is their number. */
-  trimAudit: { input: { before: string }; result: number };
-  changeMonitoring: { input: MonitoringChange; result: undefined };
-  noteKeyUse: { input: [id: string, at: number][]; result: undefined };
+  trimAudit: [{ before: string }, number];
   /** Sequences some of the committed outbox entries. The result is the head, and whether some may be left. */
-  sequenceChanges: { input: undefined; result: ChangesHead & { hasMore: boolean } };
+  sequenceChanges: [undefined, ChangesHead & { hasMore: boolean }];
   /** Makes all cursors of the change feed invalid. */
-  startEpoch: { input: { epoch: string }; result: undefined };
-  changeImportSource: { input: ImportSourceChange; result: undefined };
-  changeDoubts: { input: { added: readonly Doubt[] } | { ended: readonly Doubt[] }; result: undefined };
-  /** The result is false if another holder has the lease. */
-  takeLease: { input: { name: string; holder: string; expires_at: number; now: number }; result: boolean };
-  /** See `SearchStore`. */
-  takeIndexLease: { input: { holder: string; expires_at: number; now: number }; result: IndexState | undefined };
-  resetIndex: { input: { rules: string }; result: undefined };
-  applyToIndex: {
-    input: { from: string; changes: readonly IndexChange[]; millis: number };
-    result: AppliedChanges | undefined;
-  };
+  startEpoch: [{ epoch: string }, undefined];
+  changeImportSource: [ImportSourceChange, undefined];
+  resetIndex: [{ rules: string }, undefined];
 };
 
+/** All writes, by name. An engine decides on which thread or connection a write runs. */
+type Writes = Commands & StoreWrites;
 export type WriteName = keyof Writes;
-export type WriteInput<N extends WriteName> = Writes[N]['input'];
-export type WriteResult<N extends WriteName> = Writes[N]['result'];
+export type WriteInput<N extends WriteName> = Writes[N][0];
+export type WriteResult<N extends WriteName> = Writes[N][1];
 
 /** The engine's part of a write. */
 export type WriteContext = {

@@ -37,6 +37,11 @@ export type Command =
   | { kind: 'lock'; statement: string; values: readonly Value[] }
   /** The statements before it are no part of the transaction, unless the engine runs all writes inside one. */
   | { kind: 'begin' }
+  /**
+   * The audit entry that the write will add. True if an earlier attempt has added it: it was committed, and only the response was
+   * lost. Never on the embedded engine.
+   */
+  | { kind: 'entry'; id: string; scope: string }
   | { kind: 'outbox'; entries: readonly OutboxEntry[]; at: number; isLarge: boolean };
 
 /**
@@ -116,6 +121,8 @@ export const lock = (statement: string, ...values: Value[]): Write<void> =>
   new Request({ kind: 'lock', statement, values });
 
 export const begin = (): Write<void> => new Request({ kind: 'begin' });
+
+export const announceEntry = (id: string, scope: string): Write<boolean> => new Request({ kind: 'entry', id, scope });
 
 export const writeOutbox = (command: Omit<Command & { kind: 'outbox' }, 'kind'>): Write<void> =>
   new Request({ kind: 'outbox', ...command });

@@ -3,7 +3,7 @@ import { addToEntries, entryValues, writeEntries } from '../accounting/audit.ts'
 import type { UsageOfDay } from '../accounting/usage-tally.ts';
 import { addUsage } from '../accounting/usage-writes.ts';
 import type { OutboxEntry } from '../base/outbox-entry.ts';
-import { type Write, writeOutbox, writeRows } from '../base/statement.ts';
+import { announceEntry, type Write, writeOutbox, writeRows } from '../base/statement.ts';
 
 /** The entries of a write in the audit log, the feed and the totals. The versions of the changed rows are already replaced. */
 export type Change = {
@@ -25,6 +25,8 @@ export type Change = {
 export function* changed(change: Change): Write<void> {
   const { audit, addsToEntry = false, outbox, at, shard, document_id, usage = [] } = change;
   yield* addUsage(usage);
+  const [first] = audit;
+  if (first !== undefined && !addsToEntry) yield* announceEntry(first.id, shard ?? first.id);
   yield* writeRows(
     addsToEntry ? addToEntries : writeEntries,
     audit.map((entry) => entryValues(entry, shard, document_id)),

@@ -11,7 +11,7 @@ import {
   sortText,
 } from '../../domain/store/admin-reads.ts';
 import type { RecordName } from '../../domain/store/audit.ts';
-import type { KnowledgePath, MissingPart } from '../../domain/store/knowledge-path.ts';
+import type { KnowledgePath, MissingPart } from '../../domain/store/child-chunks.ts';
 import type { ReadEngine, Value } from '../base/engine.ts';
 import type { Statement } from '../base/statement.ts';
 import { foundRow } from '../knowledge/path.ts';

@@ -2,7 +2,7 @@ import type { AppListed, ListedKey, WorkspaceListed } from '../../contract/admin
 import type { DatasetListed, SegmentListed } from '../../contract/console/knowledge.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
-import type { KnowledgePath } from '../../domain/store/knowledge-path.ts';
+import type { KnowledgePath } from '../../domain/store/child-chunks.ts';
 import type { Dialect, ReadEngine, Value } from '../base/engine.ts';
 import { sorted } from '../base/selection.ts';
 import type { Bound, Row, Statement } from '../base/statement.ts';

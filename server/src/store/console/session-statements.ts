@@ -1,5 +1,5 @@
-import type { StoredSession } from '../../domain/store/session.ts';
-import type { SessionChange } from '../base/engine.ts';
+import type { Session, StoredSession } from '../../domain/store/keys.ts';
+import type { WriteInput } from '../base/engine.ts';
 import { type Bound, execute, type Statement, type Write } from '../base/statement.ts';
 
 /** The SQL about sessions, which both engines share. */
@@ -13,28 +13,26 @@ export const findSession: Statement<
   WHERE s.digest = ? AND s.expires_at > ? AND k.digest = s.key_digest AND k.kind = 'admin'
     AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
 
-export const openSession = `
+export const insertSession = `
   INSERT INTO console_sessions (digest, key_id, key_digest, created_at, expires_at) VALUES (?, ?, ?, ?, ?)`;
 /** Parameters: new digest, created_at, expires_at, old digest, now. */
-export const exchangeSession = `
+const replaceSession = `
   UPDATE console_sessions SET digest = ?, created_at = ?, expires_at = ? WHERE digest = ? AND expires_at > ?`;
-export const endSession = 'DELETE FROM console_sessions WHERE digest = ?';
+export const deleteSession = 'DELETE FROM console_sessions WHERE digest = ?';
 /** Parameters: now. */
-export const trimSessions = 'DELETE FROM console_sessions WHERE expires_at <= ?';
+const deleteExpired = 'DELETE FROM console_sessions WHERE expires_at <= ?';
 
-/** The statement and its parameters. */
-export function sessionStatement(change: SessionChange): Bound {
-  if ('end' in change) return [endSession, change.end];
-  if ('trim' in change) return [trimSessions, change.trim];
-  if ('exchange' in change) {
-    const { digest, created_at, expires_at } = change.session;
-    return [exchangeSession, digest, created_at, expires_at, change.exchange, created_at];
-  }
-  const { digest, key_id, key_digest, created_at, expires_at } = change.open;
-  return [openSession, digest, key_id, key_digest, created_at, expires_at];
-}
+/** Each is one statement. */
+export const sessionWrites = {
+  openSession: ({ digest, key_id, key_digest, created_at, expires_at }: Session) =>
+    run(insertSession, digest, key_id, key_digest, created_at, expires_at),
+  exchangeSession: ({ digest, session }: WriteInput<'exchangeSession'>) =>
+    run(replaceSession, session.digest, session.created_at, session.expires_at, digest, session.created_at),
+  endSession: (digest: string) => run(deleteSession, digest),
+  trimSessions: (now: number) => run(deleteExpired, now),
+};
 
-export function* changeSession(change: SessionChange): Write<undefined> {
-  yield* execute(...sessionStatement(change));
+function* run(...statement: Bound): Write<undefined> {
+  yield* execute(...statement);
   return undefined;
 }

@@ -1,5 +1,5 @@
-import type { Session, Sessions, StoredSession } from '../../domain/store/session.ts';
-import type { Engine, SessionChange } from '../base/engine.ts';
+import type { Sessions, StoredSession } from '../../domain/store/keys.ts';
+import type { Engine } from '../base/engine.ts';
 import { findSession } from './session-statements.ts';
 
 export class SqlSessions implements Sessions {
@@ -15,25 +15,5 @@ export class SqlSessions implements Sessions {
     const { key_id, name, expires_at, key_expires_at, read_only } = row;
     const end = Math.min(expires_at, key_expires_at ?? expires_at);
     return { key_id, name, expires_at: end, read_only: read_only === 1 };
-  }
-
-  open(session: Session): Promise<void> {
-    return this.#change({ open: session });
-  }
-
-  exchange(digest: string, session: Omit<Session, 'key_id' | 'key_digest'>): Promise<void> {
-    return this.#change({ exchange: digest, session });
-  }
-
-  end(digest: string): Promise<void> {
-    return this.#change({ end: digest });
-  }
-
-  trim(now: number): Promise<void> {
-    return this.#change({ trim: now });
-  }
-
-  #change(change: SessionChange): Promise<void> {
-    return this.#engine.write('changeSession', change);
   }
 }

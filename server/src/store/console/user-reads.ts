@@ -3,7 +3,7 @@ import { limits } from '../../contract/limits.ts';
 import type { ListRange } from '../../domain/store/admin-reads.ts';
 import type { UserKey, UserRows, UserSelection, Users } from '../../domain/store/user-reads.ts';
 import { priceOf } from '../accounting/user-totals.ts';
-import type { Engine, ReadEngine, Value } from '../base/engine.ts';
+import type { ReadEngine, Value } from '../base/engine.ts';
 import type { Bound } from '../base/statement.ts';
 import { contains } from '../knowledge/statements.ts';
 import { type List, readList } from './admin-statements.ts';
@@ -58,15 +58,9 @@ export function scanEnd(
 /** The list of users. Totals over all apps are rows with an empty app. */
 export class SqlUsers implements Users {
   readonly #reads: ReadEngine;
-  readonly #write: Engine['write'];
 
-  constructor(reads: ReadEngine, write: Engine['write']) {
+  constructor(reads: ReadEngine) {
     this.#reads = reads;
-    this.#write = write;
-  }
-
-  count(after: string): Promise<string | undefined> {
-    return this.#write('countUsers', after);
   }
 
   async list({ app_id = '', q, order }: UserSelection, range: ListRange): Promise<UserRows> {

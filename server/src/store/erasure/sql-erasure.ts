@@ -5,7 +5,6 @@ import type {
   Erasure,
   ErasureCounts,
   ErasureSelection,
-  MessageLocation,
   Tombstone,
 } from '../../domain/store/erasure.ts';
 import { newEntryId } from '../accounting/entry-id.ts';
@@ -44,10 +43,6 @@ export class SqlErasure implements Erasure {
     return entry === undefined ? { conversations: 0, messages: 0, audit_id: null } : { ...entry, audit_id };
   }
 
-  deleteMessage(location: MessageLocation, eraser: Eraser): Promise<'deleted' | 'no conversation' | 'no message'> {
-    return this.#engine.write('deleteMessage', { location, eraser });
-  }
-
   async clean(): Promise<void> {
     if (!this.#engine.dialect.leavesCopies) return;
     const [mark] = await this.#engine.read(sql.findValue, unclean);
@@ -76,9 +71,5 @@ export class SqlErasure implements Erasure {
 
   async readRetentionDays(): Promise<number> {
     return Number((await this.#engine.read(sql.findValue, retentionDays))[0]?.value ?? 0);
-  }
-
-  async writeRetentionDays(days: number): Promise<void> {
-    await this.#engine.write('writeServiceValue', { name: retentionDays, value: `${days}` }, { waitForever: true });
   }
 }

@@ -117,8 +117,8 @@ export function* emptyLog(): Write<boolean> {
   return false;
 }
 
-export function* writeServiceValue({ name, value }: WriteInput<'writeServiceValue'>): Write<undefined> {
-  yield* execute(sql.setValue, name, value);
+export function* setRetentionDays(days: number): Write<undefined> {
+  yield* execute(sql.setValue, sql.valueNames.retentionDays, `${days}`);
   return undefined;
 }
 

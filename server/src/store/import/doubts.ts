@@ -1,6 +1,6 @@
 import { type Doubt, type Doubts, doubtMark } from '../../domain/store/doubts.ts';
 import { newVersion } from '../../domain/version.ts';
-import type { Engine, WriteInput } from '../base/engine.ts';
+import type { Engine } from '../base/engine.ts';
 import { begin, execute, first, insertInto, type Statement, type Write, writeRows } from '../base/statement.ts';
 
 export class SqlDoubts implements Doubts {
@@ -8,14 +8,6 @@ export class SqlDoubts implements Doubts {
 
   constructor(engine: Engine) {
     this.#engine = engine;
-  }
-
-  add(added: readonly Doubt[]): Promise<void> {
-    return this.#engine.write('changeDoubts', { added });
-  }
-
-  end(ended: readonly Doubt[]): Promise<void> {
-    return this.#engine.write('changeDoubts', { ended });
   }
 
   list(limit: number): Promise<Doubt[]> {
@@ -38,16 +30,18 @@ export class SqlDoubts implements Doubts {
 
 const select = 'SELECT scope, kind, id, conversation_id, at FROM doubts';
 
-export function* changeDoubts(change: WriteInput<'changeDoubts'>): Write<undefined> {
+export function* addDoubts(doubts: readonly Doubt[]): Write<undefined> {
   yield* begin();
-  if ('added' in change) {
-    const rows = change.added.map(({ scope, kind, id, conversation_id, at }) => [scope, kind, id, conversation_id, at]);
-    yield* writeRows(addDoubts, rows);
-    for (const id of conversationsOf(change.added)) yield* execute(setVersion, doubtMark + newVersion(), id);
-    return undefined;
-  }
-  for (const { scope, kind, id, at } of change.ended) yield* execute(endDoubt, scope, kind, id, at);
-  for (const id of conversationsOf(change.ended)) {
+  const rows = doubts.map(({ scope, kind, id, conversation_id, at }) => [scope, kind, id, conversation_id, at]);
+  yield* writeRows(insertDoubts, rows);
+  for (const id of conversationsOf(doubts)) yield* execute(setVersion, doubtMark + newVersion(), id);
+  return undefined;
+}
+
+export function* endDoubts(doubts: readonly Doubt[]): Write<undefined> {
+  yield* begin();
+  for (const { scope, kind, id, at } of doubts) yield* execute(deleteDoubt, scope, kind, id, at);
+  for (const id of conversationsOf(doubts)) {
     if ((yield* first(findOther, id)) === undefined) yield* execute(unmark, newVersion(), id, `${doubtMark}%`);
   }
   return undefined;
@@ -57,12 +51,12 @@ export function* changeDoubts(change: WriteInput<'changeDoubts'>): Write<undefin
 const conversationsOf = (doubts: readonly Doubt[]): string[] =>
   [...new Set(doubts.map(({ conversation_id }) => conversation_id))].filter((id) => id !== '').sort();
 
-const addDoubts = insertInto(
+const insertDoubts = insertInto(
   'doubts',
   { scope: 'text', kind: 'text', id: 'text', conversation_id: 'text', at: 'bigint' },
   'ON CONFLICT (scope, kind, id) DO UPDATE SET at = excluded.at, conversation_id = excluded.conversation_id',
 );
-const endDoubt = 'DELETE FROM doubts WHERE scope = ? AND kind = ? AND id = ? AND at = ?';
+const deleteDoubt = 'DELETE FROM doubts WHERE scope = ? AND kind = ? AND id = ? AND at = ?';
 const findOther: Statement<{ id: string }> = 'SELECT id FROM doubts WHERE conversation_id = ? LIMIT 1';
 const setVersion = 'UPDATE conversations SET version = ? WHERE conversation_id = ?';
 const unmark = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND version LIKE ?';

@@ -130,10 +130,6 @@ export class SqlImportSources implements ImportSources {
     return counts;
   }
 
-  takeLease(name: string, holder: string, expires_at: number, now: number): Promise<boolean> {
-    return this.#engine.write('takeLease', { name, holder, expires_at, now });
-  }
-
   async #readList<R extends object = Row>(
     statement: Statement<R>,
     ids: readonly string[],

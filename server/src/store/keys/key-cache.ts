@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import { RecentMap } from '../../domain/recent-map.ts';
-import type { KeyLookup, StoredKey } from '../../domain/store/store.ts';
+import type { KeyLookup, StoredKey } from '../../domain/store/keys.ts';
 import { textKey } from '../../domain/text-key.ts';
 
 /** Lifetime of an entry without a data version. A revocation by another instance must take effect within 5 seconds. */

@@ -2,16 +2,17 @@ import type { ChildChunk } from '../../contract/child-chunk.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { decideCreation, decideDeletion, decideEdit } from '../../domain/knowledge/update-child-chunk.ts';
 import { countWords } from '../../domain/records/count-words.ts';
-import type { ChunkLocation } from '../../domain/store/knowledge-path.ts';
 import type {
   ChildChunkDeletion,
   ChildChunkEdit,
   ChildChunkOutcome,
+  ChunkLocation,
   FoundChunk,
   NewChildChunk,
   Versioned,
-} from '../../domain/store/store.ts';
+} from '../../domain/store/child-chunks.ts';
 import { chunkEntry } from '../accounting/audit.ts';
+import type { Reader } from '../base/engine.ts';
 import { begin, execute, first, lock, query, type Statement, type Write } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
 import { outboxEntryOfChunk } from '../changes/outbox.ts';
@@ -118,6 +119,11 @@ export function* deleteChildChunk(deletion: ChildChunkDeletion): Write<ChildChun
   if ('outcome' in decided) return decided.outcome;
   yield* chunkChanged('delete', deletion);
   return { chunk: decided.written.chunk, version };
+}
+
+/** The outcome of an edit that changes nothing, or is rejected. */
+export async function findUnchanged(edit: ChildChunkEdit, read: Reader): Promise<ChildChunkOutcome | undefined> {
+  return decideEdit(chunkOf(await read(findChunkPath, ...chunkPathValues(edit))), edit);
 }
 
 export function* findChunk(location: ChunkLocation): Write<FoundChunk> {

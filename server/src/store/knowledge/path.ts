@@ -1,6 +1,5 @@
 import type { ChildChunk } from '../../contract/child-chunk.ts';
-import type { ChunkLocation, KnowledgePath, MissingPart } from '../../domain/store/knowledge-path.ts';
-import type { FoundChunk } from '../../domain/store/store.ts';
+import type { ChunkLocation, FoundChunk, KnowledgePath, MissingPart } from '../../domain/store/child-chunks.ts';
 import type { Statement } from '../base/statement.ts';
 
 /** The parameter of each part of a path, as it is written in the statement. */

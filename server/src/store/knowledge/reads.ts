@@ -1,6 +1,6 @@
 import type { ChildChunk } from '../../contract/child-chunk.ts';
 import { limits } from '../../contract/limits.ts';
-import type { KnowledgeLocation, MissingPart } from '../../domain/store/knowledge-path.ts';
+import type { KnowledgeLocation, MissingPart } from '../../domain/store/child-chunks.ts';
 import type {
   ChunksBySegment,
   DatasetQuery,

@@ -1,6 +1,6 @@
 import type { ChildChunk } from '../../contract/child-chunk.ts';
 import { limits } from '../../contract/limits.ts';
-import type { KnowledgeLocation } from '../../domain/store/knowledge-path.ts';
+import type { KnowledgeLocation } from '../../domain/store/child-chunks.ts';
 import type { OffsetQuery } from '../../domain/store/knowledge-reads.ts';
 import type { Dialect, Value } from '../base/engine.ts';
 import type { Bound, Statement } from '../base/statement.ts';

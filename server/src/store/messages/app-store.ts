@@ -2,13 +2,11 @@ import type { AppDetails } from '../../contract/app.ts';
 import { limits } from '../../contract/limits.ts';
 import type {
   AppStore,
-  ConversationChange,
   ConversationPosition,
   ConversationQuery,
   ConversationRow,
   FeedbackEntry,
   FoundList,
-  MessageRating,
   OpenList,
 } from '../../domain/store/app-store.ts';
 import type { Engine, Snapshot } from '../base/engine.ts';
@@ -78,16 +76,8 @@ export class SqlAppStore implements AppStore {
     return this.#slots.open(async () => openList(await this.#engine.openSnapshot(), statement('none'), query), signal);
   }
 
-  changeConversation(change: ConversationChange): Promise<ConversationRow | undefined> {
-    return this.#engine.write('changeConversation', change);
-  }
-
   listFeedback(app_id: string, offset: number, count: number): Promise<FeedbackEntry[]> {
     return this.#engine.read(sql.listFeedback(this.#engine.dialect), app_id, count, offset);
-  }
-
-  rateMessage(rating: MessageRating): Promise<'rated' | 'unrated' | 'missing'> {
-    return this.#engine.write('rateMessage', rating);
   }
 }
 

@@ -2,15 +2,8 @@ import { limits } from '../../contract/limits.ts';
 import { searches } from '../../domain/search/search.ts';
 import type { ChangeReads } from '../../domain/store/change-reads.ts';
 import { ReadBudget } from '../../domain/store/read-budget.ts';
-import type {
-  AppliedChanges,
-  IndexChange,
-  IndexCheck,
-  IndexDifference,
-  IndexState,
-} from '../../domain/store/search-reads.ts';
-import type { SearchStore } from '../../domain/store/search-store.ts';
-import type { SearchInput, SearchName, SearchResult } from '../../domain/store/searches.ts';
+import type { IndexCheck, IndexDifference, IndexState } from '../../domain/store/search-reads.ts';
+import type { SearchInput, SearchName, SearchResult, SearchStore } from '../../domain/store/searches.ts';
 import type { Engine } from '../base/engine.ts';
 import type { Slots } from '../base/large-responses.ts';
 import { waitForEmptyLog } from '../base/wait-for-empty-log.ts';
@@ -44,18 +37,10 @@ export class SqlSearchStore implements SearchStore {
     return row?.at ?? null;
   }
 
-  takeLease(holder: string, expires_at: number, now: number): Promise<IndexState | undefined> {
-    return this.#engine.write('takeIndexLease', { holder, expires_at, now });
-  }
-
   async reset(rules: string): Promise<void> {
     await this.#engine.write('resetIndex', { rules }, { waitForever: true });
     // All pages of the index were overwritten, but the log may have copies.
     if (this.#engine.dialect.leavesCopies) await waitForEmptyLog(this.#engine);
-  }
-
-  apply(from: string, changes: readonly IndexChange[], millis: number): Promise<AppliedChanges | undefined> {
-    return this.#engine.write('applyToIndex', { from, changes, millis });
   }
 
   async count(): Promise<number> {

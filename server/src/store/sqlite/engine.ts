@@ -2,15 +2,7 @@ import { dirname } from 'node:path';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { clientDisconnected } from '../../domain/errors.ts';
-import { decideEdit } from '../../domain/knowledge/update-child-chunk.ts';
-import type {
-  CachedVersion,
-  ChildChunkEdit,
-  FoundPage,
-  OpenPage,
-  PagePosition,
-  PageShape,
-} from '../../domain/store/store.ts';
+import type { CachedVersion, FoundPage, OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
 import {
   type Engine,
   type ExportStep,
@@ -27,8 +19,8 @@ import {
   type WriteResult,
 } from '../base/engine.ts';
 import type { Statement } from '../base/statement.ts';
-import { chunkOf, chunkPathValues, findChunkPath } from '../knowledge/path.ts';
 import * as sql from '../statements.ts';
+import { resultByRead } from '../writes.ts';
 import { BackgroundReader } from './background.ts';
 import { Connection, openReader, readerBusyMillis } from './connection.ts';
 import { orUnavailable } from './or-unavailable.ts';
@@ -165,12 +157,8 @@ export class SqliteEngine implements Engine {
 
   async write<N extends WriteName>(name: N, input: WriteInput<N>, options: WriteOptions = {}): Promise<WriteResult<N>> {
     this.#writes ??= this.#writesToOwnWriter();
-    if (name === 'updateChildChunk' && this.#writes.isBlocked) {
-      // An edit that changes nothing, or is rejected, does not wait.
-      const edit = input as ChildChunkEdit;
-      const outcome = decideEdit(chunkOf(await this.read(findChunkPath, ...chunkPathValues(edit))), edit);
-      if (outcome !== undefined) return outcome as WriteResult<N>;
-    }
+    const result = this.#writes.isBlocked ? await resultByRead[name]?.(input, this.read.bind(this)) : undefined;
+    if (result !== undefined) return result;
     return this.#writes.run(name, input, options);
   }
 

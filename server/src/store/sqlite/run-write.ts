@@ -24,6 +24,8 @@ function run(db: Connection, command: Command): unknown {
     }
     case 'outbox':
       return (command.isLarge ? writeManyOutboxEntries : addOutboxEntries)(db, command.entries, command.at);
+    case 'entry':
+      return false;
     case 'begin':
     case 'lock':
       return undefined;

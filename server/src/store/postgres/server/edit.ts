@@ -1,29 +1,23 @@
 import { decideEdit } from '../../../domain/knowledge/update-child-chunk.ts';
 import { countWords } from '../../../domain/records/count-words.ts';
-import type { ChildChunkEdit, ChildChunkOutcome } from '../../../domain/store/store.ts';
-import { chunkEntry, findEntry } from '../../accounting/audit.ts';
+import type { ChildChunkEdit, ChildChunkOutcome } from '../../../domain/store/child-chunks.ts';
+import { chunkEntry } from '../../accounting/audit.ts';
 import type { WriteContext } from '../../base/engine.ts';
-import { first, query, type Write } from '../../base/statement.ts';
+import { announceEntry, query, type Write } from '../../base/statement.ts';
 import { outboxEntryOfChunk, outboxValues } from '../../changes/outbox.ts';
 import * as shared from '../../knowledge/chunk-writes.ts';
 import { chunkOf } from '../../knowledge/path.ts';
 import * as postgres from './statements.ts';
 
-/** Audit entries of edits that were sent. A retry finds one if its edit was committed and only the response was lost. */
-const sentEntries = new WeakMap<ChildChunkEdit, string>();
-
 /** An edit in one statement, and one round trip. If another edit came first, the shared write follows. */
 export function* updateAtOnce(edit: ChildChunkEdit, context: WriteContext): Write<ChildChunkOutcome> {
-  const sent = sentEntries.get(edit);
-  if (sent !== undefined && (yield* first(findEntry, sent, edit.dataset_id)) !== undefined)
-    return yield* findEdited(edit);
   const { dataset_id, workspace_id, document_id, segment_id, child_chunk_id, precondition } = edit;
   const path = [dataset_id, workspace_id, document_id, segment_id, child_chunk_id];
   const tags = precondition === undefined || precondition === 'any' ? null : precondition;
   const { content, now, version, key_id } = edit;
   const word_count = countWords(content);
   const entry = chunkEntry('update', edit);
-  sentEntries.set(edit, entry.id);
+  if (yield* announceEntry(entry.id, dataset_id)) return yield* findEdited(edit);
   const [outbox_id, , , outbox] = outboxValues([outboxEntryOfChunk(dataset_id, child_chunk_id)], now);
   const values = [...path, content, word_count, now, version, key_id, tags, entry.id, JSON.stringify(entry.ids)];
   const rows = yield* query(

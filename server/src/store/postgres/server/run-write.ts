@@ -1,4 +1,4 @@
-import { entryKeyOf, findEntry, writeEntries } from '../../accounting/audit.ts';
+import { findEntry } from '../../accounting/audit.ts';
 import type { Command, Scalar, Value, Write } from '../../base/statement.ts';
 import { insertOutbox, outboxValues } from '../../changes/outbox.ts';
 import type { PostgresPool, Session } from '../pool/pool.ts';
@@ -19,23 +19,29 @@ export function runWrite<T>(
   start: () => Write<T>,
   { singleRowsMax, statementMillis }: RunOptions,
 ): Promise<T> {
-  let earlier: { result: T; entry: readonly Scalar[] } | undefined;
+  let sent: { id: string; scope: string; result?: T } | undefined;
   return pool.session(async (session) => {
-    if (earlier !== undefined && (await session.query(findEntry, ...earlier.entry)).length > 0) return earlier.result;
-    earlier = undefined;
-    let entry: readonly Scalar[] | undefined;
+    const isCommitted = sent !== undefined && (await session.query(findEntry, sent.id, sent.scope)).length > 0;
+    // Without a result, the write itself reads what it has written: it is one statement, whose response was lost.
+    if (isCommitted && sent !== undefined && 'result' in sent) return sent.result as T;
+    if (!isCommitted) sent = undefined;
     const write = start();
     let step = write.next();
     while (step.done !== true) {
-      if (step.value.kind === 'rows' && step.value.statements === writeEntries) entry = entryKeyOf(step.value.rows[0]);
-      step = write.next(await run(session, step.value, singleRowsMax));
+      const command: Command = step.value;
+      if (command.kind === 'entry' && !isCommitted) sent = { id: command.id, scope: command.scope };
+      step = write.next(command.kind === 'entry' ? isCommitted : await run(session, command, singleRowsMax));
     }
-    if (entry !== undefined) earlier = { result: step.value, entry };
+    if (sent !== undefined) sent.result = step.value;
     return step.value;
   }, statementMillis);
 }
 
-async function run(session: Session, command: Command, singleRowsMax: number): Promise<unknown> {
+async function run(
+  session: Session,
+  command: Exclude<Command, { kind: 'entry' }>,
+  singleRowsMax: number,
+): Promise<unknown> {
   switch (command.kind) {
     case 'query':
       return session.query(command.statement, ...command.values);

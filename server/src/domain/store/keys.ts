@@ -1,3 +1,30 @@
+import type { KeyKind, Reach } from '../../contract/key-kinds.ts';
+import type { App } from '../caller.ts';
+
+/** The fields of an API key that decide what it allows. */
+export type StoredKey = {
+  id: string;
+  kind: KeyKind;
+  workspace_id: string | null;
+  app: App | null;
+  dataset_ids: readonly string[] | null;
+  expires_at: number | null;
+  read_only: boolean;
+};
+
+export type KeyLookup = StoredKey | undefined | Promise<StoredKey | undefined>;
+
+/** A new key: neither revoked nor used yet. */
+export type NewStoredKey = Reach & {
+  id: string;
+  kind: KeyKind;
+  name: string;
+  digest: string;
+  created_at: number;
+  expires_at: number | null;
+  read_only: boolean;
+};
+
 /** A session of the console. It ends at the latest when its admin key expires or is revoked. */
 export type Session = {
   /** Digest of the secret in the cookie. The secret itself is not stored. */
@@ -19,10 +46,4 @@ export type StoredSession = { key_id: string; name: string; expires_at: number; 
 export interface Sessions {
   /** A session that has not ended, of an admin key that is neither revoked nor expired. */
   find(digest: string, now: number): Promise<StoredSession | undefined>;
-  open(session: Session): Promise<void>;
-  /** Replaces a session that has not expired by another one of its key. Nothing happens if there is none. */
-  exchange(digest: string, session: Omit<Session, 'key_id' | 'key_digest'>): Promise<void>;
-  end(digest: string): Promise<void>;
-  /** Deletes expired sessions. */
-  trim(now: number): Promise<void>;
 }

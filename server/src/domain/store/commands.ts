@@ -1,0 +1,78 @@
+import type { KeyChange } from '../../contract/admin.ts';
+import type { ConversationChange, ConversationRow, MessageRating } from './app-store.ts';
+import type { ChildChunkDeletion, ChildChunkEdit, ChildChunkOutcome, NewChildChunk } from './child-chunks.ts';
+import type { Doubt } from './doubts.ts';
+import type { Eraser, MessageLocation } from './erasure.ts';
+import type { NewStoredKey, Session } from './keys.ts';
+import type { BackupKind, KeyErrors } from './monitoring.ts';
+import type { AppliedChanges, IndexChange, IndexState } from './search-reads.ts';
+
+/**
+ * What the domain can write: the input of each command, and its result. The result is there when the command is on disk. Every
+ * command that changes records adds an audit entry in its own transaction. `by` is the id of a key, or null.
+ */
+export type Commands = {
+  /** Checks the edit against the stored chunk and writes it, atomically. */
+  updateChildChunk: [edit: ChildChunkEdit, outcome: ChildChunkOutcome];
+  /** Adds the chunk at the next position, unless a chunk with its id exists. */
+  createChildChunk: [chunk: NewChildChunk, outcome: ChildChunkOutcome];
+  /** The outcome is the deleted chunk. */
+  deleteChildChunk: [deletion: ChildChunkDeletion, outcome: ChildChunkOutcome];
+
+  /** The changed conversation; undefined if it does not exist. */
+  changeConversation: [change: ConversationChange, row: ConversationRow | undefined];
+  /** `unrated`: there is no feedback to remove. */
+  rateMessage: [rating: MessageRating, outcome: 'rated' | 'unrated' | 'missing'];
+  /** Erases a message for good. The file of the embedded engine may have copies of its texts until `Erasure.clean`. */
+  deleteMessage: [{ location: MessageLocation; eraser: Eraser }, outcome: 'deleted' | 'no conversation' | 'no message'];
+  /** The period in days for apps without one: 0 for none. */
+  setRetentionDays: [days: number, undefined];
+
+  /** `createdBy` is the id of a key, or null for the command line. */
+  createKey: [{ key: NewStoredKey; createdBy: string | null }, undefined];
+  /** False if no such key exists. A key that is already revoked is unchanged. */
+  revokeKey: [{ id: string; by: string | null; now: number }, exists: boolean];
+  /** False if no such key exists. */
+  updateKey: [{ id: string; change: KeyChange; by: string | null; now: number }, exists: boolean];
+  /** When keys were last used, in seconds. */
+  noteKeyUse: [uses: readonly (readonly [id: string, at: number])[], undefined];
+
+  openSession: [session: Session, undefined];
+  /** Replaces a session that has not expired by another one of its key. Nothing happens if there is none. */
+  exchangeSession: [{ digest: string; session: Omit<Session, 'key_id' | 'key_digest'> }, undefined];
+  /** By its digest. */
+  endSession: [digest: string, undefined];
+  /** Deletes expired sessions. */
+  trimSessions: [now: number, undefined];
+
+  addKeyErrors: [errors: readonly KeyErrors[], undefined];
+  /** Deletes the errors before an hour. */
+  trimKeyErrors: [hour: number, undefined];
+  /** Stores the time of a successful backup, in seconds. */
+  noteBackup: [{ kind: BackupKind; at: number }, undefined];
+
+  addDoubts: [doubts: readonly Doubt[], undefined];
+  /** Ends those that were not added again since then. */
+  endDoubts: [doubts: readonly Doubt[], undefined];
+
+  /** Takes or renews a lease until `expires_at`, in seconds. False if another holder has it. */
+  takeLease: [{ name: string; holder: string; expires_at: number; now: number }, isHeld: boolean];
+  /** Counts some of the changed conversations after this id. The last one; undefined if there are no more. */
+  countUsers: [after: string, last: string | undefined];
+
+  /** Undefined if another process indexes. Otherwise no other one does so until the lease expires. */
+  takeIndexLease: [{ holder: string; expires_at: number; now: number }, state: IndexState | undefined];
+  /**
+   * Applies changes to the index for about `millis`, and stores the cursor after them. Undefined if another process has indexed
+   * since `from`.
+   */
+  applyToIndex: [
+    { from: string; changes: readonly IndexChange[]; millis: number },
+    applied: AppliedChanges | undefined,
+  ];
+};
+
+export type CommandName = keyof Commands;
+
+/** Runs a command. */
+export type RunCommand = <N extends CommandName>(name: N, input: Commands[N][0]) => Promise<Commands[N][1]>;
