@@ -6,8 +6,7 @@ import { ChangeWatch } from '../domain/changes/change-watch.ts';
 import { startEpoch, startOf } from '../domain/changes/changes.ts';
 import { followChanges } from '../domain/changes/follow-changes.ts';
 import { parseKinds } from '../domain/records/parse-kinds.ts';
-import { indexLag, requireSearch, SearchIndexer } from '../domain/search/search-indexer.ts';
-import type { IndexDifference } from '../domain/store/search-reads.ts';
+import { requireSearch, SearchIndexer } from '../domain/search/search-indexer.ts';
 import type { Store } from '../domain/store/store.ts';
 import { type Command, parse, print, requireOptions, showLine, Usage, withStore } from './command.ts';
 
@@ -86,19 +85,14 @@ async function printChanges(
 const pollMillis = 500;
 
 export const reindexCommand: Command = {
-  help: `Usage: backscroll reindex [--check]
+  help: `Usage: backscroll reindex
 
 Rebuilds the search index from all records. The service can run meanwhile: the search finds what is indexed so far. Needed
-only if the index is damaged; a new version of the program rebuilds it by itself if necessary.
-
-Options:
-  --check  compare the index with the records instead, and print the differences; exit code 1 if there are any.
-           The service can run meanwhile. What is not indexed yet is no difference`,
+only if the index is damaged; a new version of the program rebuilds it by itself if necessary.`,
 
   run: async (argv, config) => {
-    const { values } = parse(argv, { check: { type: 'boolean' } }, { max: 0 });
+    parse(argv, {}, { max: 0 });
     requireSearch(config);
-    if (values.check) return withStore(config, 'existing', check);
     const start = performance.now();
     const count = await withStore(config, 'existing', reindex);
     print(`indexed ${count} records in ${((performance.now() - start) / 1000).toFixed(1)} s`);
@@ -121,24 +115,4 @@ async function reindex(store: Store): Promise<number> {
   await indexer.end();
   if (process.stderr.isTTY) showLine('');
   return store.search.count();
-}
-
-const faults: Record<IndexDifference['fault'], string> = {
-  missing: 'is not in the index',
-  erased: 'is in the index, but does not exist',
-  differs: 'has other words in the index',
-};
-
-/** The exit code. */
-async function check(store: Store): Promise<number> {
-  if ((await indexLag(store)).isBuilding) throw new Error('the index is being built: check it when that is done');
-  let differences = 0;
-  const { records, strayWords } = await store.search.check(({ kind, scope, id, fault }) => {
-    differences += 1;
-    print(`${kind} ${id} of ${kind === 'message' ? 'conversation' : 'dataset'} ${scope} ${faults[fault]}`);
-  });
-  if (strayWords > 0) print(`${strayWords} words in the index belong to no message and no chunk`);
-  const isEqual = differences === 0 && strayWords === 0;
-  print(`compared ${records} records: ${isEqual ? 'no differences' : 'there are differences, run backscroll reindex'}`);
-  return isEqual ? 0 : 1;
 }

@@ -30,7 +30,7 @@ Commands:
     keys       create, update, list and revoke API keys
   migrate    bring the database schema up to date
   changes    print changed records, and follow changes
-  reindex    rebuild or check the search index
+  reindex    rebuild the search index
   audit      show the audit log
   purge      erase conversations permanently
     retain     erase conversations that are past the retention period of their app

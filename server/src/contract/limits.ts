@@ -166,12 +166,6 @@ export const limits = {
   /** Duration of a transaction of the indexer: alone, and while others write. */
   indexWriteMillis: 50,
   indexBusyMillis: 10,
-  /** A check of the index: records, or entries with their texts, that are read at once; entries in memory, in 16 bytes each; */
-  indexCheckRows: 20,
-  indexCheckEntriesMax: 2_000_000,
-  /** tokens of one statement, and positions without an entry that it counts. */
-  indexCheckTokens: 500_000,
-  indexCheckStraysMax: 10_000,
   /** Lease of the indexer: one that has died delays the next one for at most this time. */
   indexLeaseSeconds: 10,
   /** Time until an indexer without changes looks again, and renews its lease. */

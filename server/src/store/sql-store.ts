@@ -90,7 +90,7 @@ export class SqlStore implements Store {
     );
     this.#slots = new Slots(limits.largePagesMax, engine.openPagesMax, slotMemory);
     this.changes = new SqlChangeReads(engine, this.#slots, () => Math.floor(Date.now() / 1000));
-    this.search = new SqlSearchStore(engine, scans, this.changes);
+    this.search = new SqlSearchStore(engine, scans);
     this.apps = new SqlAppStore(engine, this.#slots);
   }
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { purge } from '../../src/domain/erasure/purge.ts';
 import { Follower } from '../experiments/support/follower.ts';
+import { indexDifferences } from '../search/index-differences.ts';
 import { makeTwoTenants, message, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
 import { nodesOf, onEveryNode, onNode, workerUrls } from './cluster.ts';
 import { type Cut, NodeProxy } from './node-proxy.ts';
@@ -92,9 +93,11 @@ describe('the change feed and the search, if a commit on several nodes is interr
       assert.deepEqual(follower.unexpected, []);
     }
     await service?.index();
-    const differences: unknown[] = [];
-    await service?.store.search.check((difference) => differences.push(difference));
-    assert.deepEqual(differences, []);
+    const reindex = async () => {
+      await service?.store.search.reset('other rules');
+      await service?.index();
+    };
+    assert.deepEqual(await indexDifferences('postgres', url, reindex), []);
   }
 
   const cuts = ['PREPARE TRANSACTION', 'COMMIT PREPARED'].flatMap((statement): Cut[] => [

@@ -3,7 +3,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../src/contract/limits.ts';
-import type { IndexDifference } from '../../src/domain/store/search-reads.ts';
+import { indexDifferences } from '../search/index-differences.ts';
 import { newFolder, type Settings, sendRequest, serve, start } from '../support/cli-helpers.ts';
 import { type Engine, makeTwoTenants, message, newMigratedUrl, onOneEngine, startService } from '../support/harness.ts';
 import { firstOrAll, shortOrLong } from '../support/long.ts';
@@ -78,9 +78,11 @@ async function newErasure(t: TestContext, engine: Engine) {
       return [totals?.conversations ?? 0, totals?.messages ?? 0];
     }, [left.length, 2 * left.length]);
     await service.index();
-    const differences: IndexDifference[] = [];
-    await service.store.search.check((difference) => differences.push(difference));
-    assert.deepEqual(differences, []);
+    const reindex = async () => {
+      await service.store.search.reset('other rules');
+      await service.index();
+    };
+    assert.deepEqual(await indexDifferences(engine, url, reindex), []);
     return left.length;
   };
   return { service, url, cwd: await newFolder(t), app_id, admin, chats, untilSomeAreErased, check };

@@ -63,19 +63,6 @@ export type IndexChange = { cursor: string } & (
 /** Position of the indexer in the change feed; '' at the start. `rules`: of the tokens in the index. */
 export type IndexState = { cursor: string; rules: string };
 
-/**
- * `missing`: a record has no entry; `erased`: an entry has no record; `differs`: an entry has other tokens or values than its
- * record. `scope` is the conversation of a message, and the dataset of a chunk.
- */
-export type IndexDifference = {
-  kind: 'message' | ChunkKind;
-  scope: string;
-  id: string;
-  fault: 'missing' | 'erased' | 'differs';
-};
-/** `strayWords` are words in the index that belong to no entry. */
-export type IndexCheck = { records: number; strayWords: number };
-
 /** Reads of a search. Lists are in the order of the hits; undefined for hits that do not exist or were deleted. */
 export interface SearchReads {
   findMessages(query: IndexQuery, count: HitCount, budget: ReadBudget): Promise<IndexPart<IndexHit>>;

@@ -2,7 +2,7 @@ import type { KnowledgeHit, SearchCounts, SearchHit } from '../../contract/conso
 import type { FoundMessage } from '../../contract/conversation.ts';
 import type { filterTerms } from '../words/search-document.ts';
 import type { KnowledgeScope } from './knowledge-reads.ts';
-import type { IndexCheck, IndexDifference, IndexState } from './search-reads.ts';
+import type { IndexState } from './search-reads.ts';
 
 /** Conditions of a message search. Ids are canonical, `now` and times are in seconds. */
 export type MessageSearch = {
@@ -58,11 +58,6 @@ export interface SearchStore {
 
   /** The number of records in the index. */
   count(): Promise<number>;
-  /**
-   * Compares the index with the records, without those that have changed since the indexer's cursor. `sliceMax`: how many
-   * entries are in memory at the same time.
-   */
-  check(report: (difference: IndexDifference) => void, sliceMax?: number): Promise<IndexCheck>;
 
   /** Makes the index empty, to be built again from the start of the feed. */
   reset(rules: string): Promise<void>;

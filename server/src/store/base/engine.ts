@@ -197,10 +197,6 @@ export type SearchDialect = {
    * more than `max`.
    */
   wordsWith?(read: Reader, table: SearchTable, start: string, max: number): Promise<string[] | undefined>;
-  /** An expression: the tokens of a row as a list; null if only `tokenList` has them. */
-  tokensOfEntry: string;
-  /** The tables with all tokens (`term`) of all positions (`doc`), in the order of tokens. */
-  tokenList?: Record<SearchTable, string>;
   /** The parameter of `matches`. */
   queryOf(tokens: IndexQuery['tokens']): string;
 };

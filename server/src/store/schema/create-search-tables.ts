@@ -33,12 +33,10 @@ const chunkColumns = `
 /**
  * FTS5 without a copy of the texts, and without the positions of words: phrases are checked in the stored texts. To remove
  * a message, its tokens are given: then nothing of them stays in the file. A replaced chunk's text is stored as a revision
- * anyway, so its entry is only marked as deleted. The tables named `_list` list the
- * tokens.
+ * anyway, so its entry is only marked as deleted.
  */
 const fts = (name: string, options: string): readonly string[] => [
   `CREATE VIRTUAL TABLE ${name} USING fts5(tokens, content='', detail=none, tokenize='ascii', ${options})`,
-  `CREATE VIRTUAL TABLE ${name}_list USING fts5vocab(${name}, 'instance')`,
 ];
 
 export const createSearchTables = {

@@ -1,13 +1,10 @@
-import { limits } from '../../contract/limits.ts';
 import { searches } from '../../domain/search/search.ts';
-import type { ChangeReads } from '../../domain/store/change-reads.ts';
 import { ReadBudget } from '../../domain/store/read-budget.ts';
-import type { IndexCheck, IndexDifference, IndexState } from '../../domain/store/search-reads.ts';
+import type { IndexState } from '../../domain/store/search-reads.ts';
 import type { SearchInput, SearchName, SearchResult, SearchStore } from '../../domain/store/searches.ts';
 import type { Engine } from '../base/engine.ts';
 import type { Slots } from '../base/large-responses.ts';
 import { waitForEmptyLog } from '../base/wait-for-empty-log.ts';
-import { checkIndex } from './check.ts';
 import { SqlSearchReads } from './search-reads.ts';
 import * as sql from './statements.ts';
 
@@ -16,11 +13,9 @@ export class SqlSearchStore implements SearchStore {
   readonly #engine: Engine;
   readonly #reads: SqlSearchReads;
   readonly #slots: Slots;
-  readonly #changes: Pick<ChangeReads, 'sequence'>;
 
   /** `slots`: for reads that take long. */
-  constructor(engine: Engine, slots: Slots, changes: Pick<ChangeReads, 'sequence'>) {
-    this.#changes = changes;
+  constructor(engine: Engine, slots: Slots) {
     this.#engine = engine;
     this.#reads = new SqlSearchReads(engine.dialect, (statement, ...values) => engine.read(statement, ...values));
     this.#slots = slots;
@@ -46,10 +41,6 @@ export class SqlSearchStore implements SearchStore {
   async count(): Promise<number> {
     const counts = await Promise.all(sql.countEntries.map((statement) => this.#engine.read(statement)));
     return counts.reduce((sum, [row]) => sum + Number(row?.n), 0);
-  }
-
-  check(report: (difference: IndexDifference) => void, sliceMax = limits.indexCheckEntriesMax): Promise<IndexCheck> {
-    return checkIndex(this.#engine, this.#changes, report, sliceMax);
   }
 
   run<N extends SearchName>(name: N, input: SearchInput<N>, signal: AbortSignal): Promise<SearchResult<N>> {

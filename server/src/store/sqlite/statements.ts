@@ -6,8 +6,6 @@ import { wordsWith } from './words.ts';
 
 /** SQL for the embedded engine only. Parameters are positional. */
 
-const tokenList = { search_messages: 'search_message_tokens_list', search_chunks: 'search_chunk_tokens_list' };
-
 /** A table of FTS5 is sorted by position, and reads only what a LIMIT needs. Tokens have no quotation marks. */
 const search: SearchDialect = {
   from: {
@@ -18,8 +16,6 @@ const search: SearchDialect = {
   matches: { search_messages: 'search_message_tokens MATCH ?', search_chunks: 'search_chunk_tokens MATCH ?' },
   isIndexed: { search_messages: 's.filter_terms IS NOT NULL', search_chunks: 'true' },
   wordsWith,
-  tokensOfEntry: 'NULL',
-  tokenList,
   queryOf: (tokens) =>
     tokens
       .map((list) => `(${list.map(({ token, isPrefix }) => `"${token}"${isPrefix ? ' *' : ''}`).join(' OR ')})`)

@@ -64,7 +64,6 @@ const search: SearchDialect = {
   position: 's.position',
   matches: { search_messages: 's.tokens @@ CAST(? AS tsquery)', search_chunks: 's.tokens @@ CAST(? AS tsquery)' },
   isIndexed: { search_messages: 's.tokens IS NOT NULL', search_chunks: 's.tokens IS NOT NULL' },
-  tokensOfEntry: 'tsvector_to_array(s.tokens)',
   queryOf: (tokens) =>
     tokens
       .map((list) => `(${list.map(({ token, isPrefix }) => `'${token}'${isPrefix ? ':*' : ''}`).join(' | ')})`)
