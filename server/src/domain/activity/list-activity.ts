@@ -1,8 +1,29 @@
-import type { ActivityListed } from '../../contract/audit.ts';
+import type { ActivityListed, ActivityQuery } from '../../contract/audit.ts';
 import { limits } from '../../contract/limits.ts';
+import { canonicalId } from '../../contract/primitives.ts';
 import type { RecordKind } from '../../contract/record.ts';
+import { type CursorPage, Paging } from '../paging.ts';
 import type { AuditEntry, RecordName } from '../store/audit.ts';
 import type { Store } from '../store/store.ts';
+
+const newestFirst = new Paging<ActivityListed>(['string'], ({ id }) => [id]);
+
+/** A page of the audit log, newest first. */
+export function listActivity(store: Store, query: ActivityQuery): Promise<CursorPage<ActivityListed>> {
+  return newestFirst.readWindow(query, async ({ after, count }) => {
+    const { cursor: _, key_id, record_id, dataset_id, document_id, ...others } = query;
+    const { entries, next } = await store.listAudit({
+      ...others,
+      key_id: key_id && canonicalId(key_id),
+      record_id: record_id && canonicalId(record_id),
+      dataset_id: dataset_id && canonicalId(dataset_id),
+      document_id: document_id && canonicalId(document_id),
+      before: after?.[0] as string | undefined,
+      limit: count,
+    });
+    return { rows: await nameEntries(store, entries), next: next === undefined ? undefined : [next] };
+  });
+}
 
 /** Entries of the audit log with the current names of their keys and of their first records. */
 export async function nameEntries(store: Store, entries: readonly AuditEntry[]): Promise<ActivityListed[]> {

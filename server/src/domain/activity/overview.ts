@@ -1,8 +1,11 @@
-import type { Overview, OverviewTotals } from '../../contract/console/activity.ts';
+import type { Static } from 'typebox';
+import type { Overview, OverviewQuery, OverviewTotals } from '../../contract/console/activity.ts';
 import { limits } from '../../contract/limits.ts';
 import { invalidParam } from '../errors.ts';
 import { dayOf, days, formatDay } from '../records/usage.ts';
 import type { ActivityReads, DayRange, DaySelection, UsageSum } from '../store/activity-reads.ts';
+import type { Store } from '../store/store.ts';
+import { requireApp } from './require-app.ts';
 
 /** The days of a period that is given in seconds. */
 export function periodOf(from: number | undefined, to: number | undefined, now: number): DayRange {
@@ -18,12 +21,19 @@ export function periodOf(from: number | undefined, to: number | undefined, now: 
 /** The period before, which is equally long. */
 export const periodBefore = ({ first, last }: DayRange): DayRange => ({ first: 2 * first - last - 1, last: first - 1 });
 
-/** `signal` aborts when the client disconnects. */
-export async function readOverview(
-  activity: ActivityReads,
-  selection: DaySelection,
+/** Totals of a period. `now` is in seconds; `signal` aborts when the client disconnects. */
+export async function findOverview(
+  store: Store,
+  { from, to, app_id }: Static<typeof OverviewQuery>,
+  now: number,
   signal: AbortSignal,
 ): Promise<Overview> {
+  const period = periodOf(from, to, now);
+  const id = app_id === undefined ? undefined : (await requireApp(store, app_id)).id;
+  return readOverview(store.activity, { ...period, app_id: id }, signal);
+}
+
+async function readOverview(activity: ActivityReads, selection: DaySelection, signal: AbortSignal): Promise<Overview> {
   const { first, last } = selection;
   const before = periodBefore(selection);
   const found = await activity.sumPeriod(selection, before, signal);

@@ -1,3 +1,4 @@
+import { limits } from '../../contract/limits.ts';
 import { type LargeText, openText, type TextParts } from '../large-text.ts';
 import type { ItemSize, KnowledgeReads, OffsetQuery, OffsetRows } from '../store/knowledge-reads.ts';
 import type { Store } from '../store/store.ts';
@@ -58,3 +59,11 @@ async function* joinLarge<R>(rows: readonly R[], textOf: (row: R) => TextParts):
 /** The rest of an envelope, after its data. */
 export const envelopeEnd = (fields: object): string => `],${JSON.stringify(fields).slice(1)}`;
 export const hasMore = ({ page, limit }: OffsetQuery, total: number): boolean => page * limit < total;
+
+type OffsetParameters = { page?: number; limit?: number };
+/** With the defaults of the API. */
+export const withPage = <Q extends OffsetParameters>(query: Q) => ({
+  ...query,
+  page: query.page ?? 1,
+  limit: query.limit ?? limits.listRowsDefault,
+});

@@ -24,27 +24,32 @@ export async function findChildChunk(
   return requirePath(await store.findChildChunk(locationOf(caller, path)));
 }
 
-/** Replaces the text and stores the old one as a revision. Returns once the change is on disk. `tool`: of an agent. */
+/** Another system that may own the chunk: `edit` sends it the text. False if the chunk belongs to this server. */
+type ChunkOwner = { edit(path: ChildChunkPath, content: string): Promise<boolean> };
+
+/** `tool`: of an agent. */
+type ChunkEdit = { content: string; precondition: Precondition; now: number; tool?: string };
+
+/**
+ * Replaces the text and stores the old one as a revision, or sends the text to the owner of the chunk. Returns once the change is
+ * on disk.
+ */
 export async function updateChildChunk(
   store: Store,
+  owner: ChunkOwner | undefined,
   caller: CallerOf<'knowledge'>,
   path: ChildChunkPath,
-  content: string,
-  precondition: Precondition,
-  now: number,
-  tool?: string,
+  edit: ChunkEdit,
 ): Promise<Versioned<ChildChunk>> {
-  requireText(content);
-  const outcome = await store.run('updateChildChunk', {
-    ...locationOf(caller, path),
-    content,
-    now,
-    key_id: caller.key_id,
-    version: newVersion(),
-    precondition,
-    tool,
-  });
-  return requireChunk(outcome);
+  if (owner !== undefined) {
+    const { version } = await findChildChunk(store, caller, path);
+    requireMatch(edit.precondition, version);
+    if (await owner.edit(path, edit.content)) return findChildChunk(store, caller, path);
+  }
+  requireText(edit.content);
+  const { key_id } = caller;
+  const command = { ...locationOf(caller, path), ...edit, key_id, version: newVersion() };
+  return requireChunk(await store.run('updateChildChunk', command));
 }
 
 /** Adds a child chunk at the end of its segment. Returns once it is on disk. */
@@ -89,6 +94,12 @@ export function decideDeletion(
 
 const isAllowed = (precondition: Precondition, version: string): boolean =>
   precondition === undefined || precondition === 'any' || precondition.includes(version);
+
+/** Throws if `If-Match` does not allow to replace this version. */
+export function requireMatch(precondition: Precondition, version: string): void {
+  if (isAllowed(precondition, version)) return;
+  throw new ServiceError('precondition_failed', 'the text has changed since it was read');
+}
 
 /**
  * The outcome of an edit, given the stored chunk; undefined if the edit must be written. If the text is already stored, the

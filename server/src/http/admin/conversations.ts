@@ -1,4 +1,3 @@
-import type { Static } from 'typebox';
 import {
   ConversationListed,
   ConversationSummary,
@@ -9,41 +8,22 @@ import {
   SummaryQuery,
   TranscriptQuery,
 } from '../../contract/console/activity.ts';
-import { limits } from '../../contract/limits.ts';
 import { MessagePage } from '../../contract/message.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
+import { listAllConversations } from '../../domain/activity/list-conversations.ts';
+import { requireApp } from '../../domain/activity/require-app.ts';
 import { notFound } from '../../domain/errors.ts';
 import { listMessages, pageRequest } from '../../domain/messages/list-messages.ts';
-import { selectionOf } from '../../domain/store/selection.ts';
-import type { Store } from '../../domain/store/store.ts';
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';
 import { onDisconnect, pageQuery, sendPage } from '../response/message-page.ts';
 import type { Routes } from '../route-types.ts';
-import { type CursorPage, Paging } from './paging.ts';
 import { adminGet, adminList } from './routes.ts';
-import { requireApp } from './workspaces.ts';
 
 const url = '/admin/apps/:app_id/conversations';
 const app_id = Type.String({ description: 'App ID.' });
 const conversation_id = Type.String({ description: 'Conversation ID.' });
-
-const latestFirst = new Paging<ConversationSummary>(['number', 'string'], ({ updated_at, id }) => [updated_at, id]);
-
-/** A page of conversations: latest update first, then by id, descending. */
-export function listAllConversations(
-  store: Store,
-  query: Static<typeof SummaryQuery>,
-): Promise<CursorPage<ConversationSummary>> {
-  const { id, cursor, app_id } = query;
-  const ids = id?.map(canonicalId);
-  const page = ids === undefined ? query : { limit: limits.listRowsMax, ...(cursor && { cursor }) };
-  return latestFirst.read(page, async (range) => {
-    if (app_id !== undefined) await requireApp(store, app_id);
-    return store.activity.listSummaries(selectionOf(query), ids, range);
-  });
-}
 
 /** Conversations of any app, and their messages. */
 export const adminConversationRoutes: Routes = (app, dependencies) => {

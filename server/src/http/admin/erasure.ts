@@ -1,6 +1,7 @@
 import { Purge, Purged, Retention } from '../../contract/erasure.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
+import { requireApp } from '../../domain/activity/require-app.ts';
 import { deleteMessage, purgeExisting, purgeSelection } from '../../domain/erasure/purge.ts';
 import { listRetention } from '../../domain/erasure/retention.ts';
 import { notFound } from '../../domain/errors.ts';
@@ -9,7 +10,6 @@ import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { requireContentType } from '../request/body.ts';
 import type { Routes } from '../route-types.ts';
 import { adminGet } from './routes.ts';
-import { requireApp } from './workspaces.ts';
 
 /** What erases records for good, and when that happens by itself. */
 export const adminErasureRoutes: Routes = (app, dependencies) => {

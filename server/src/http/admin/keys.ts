@@ -3,12 +3,12 @@ import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { notFound } from '../../domain/errors.ts';
 import { createKey, updateKey } from '../../domain/keys/create-key.ts';
+import { Paging } from '../../domain/paging.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { requireContentType } from '../request/body.ts';
 import { validatorCompiler } from '../request/query.ts';
 import type { Routes } from '../route-types.ts';
-import { Paging } from './paging.ts';
 import { adminList } from './routes.ts';
 
 const keys = new Paging<ListedKey>(['number', 'string'], ({ created_at, id }) => [created_at, id]);

@@ -11,23 +11,20 @@ import {
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { notFound } from '../../domain/errors.ts';
+import { listAllDatasets, listRevisions } from '../../domain/knowledge/list-all.ts';
 import { addChildChunks, listSegments } from '../../domain/knowledge/list-segments.ts';
 import { requireDocument, requireKnowledge, requireSegment } from '../../domain/knowledge/path.ts';
-import type { Store } from '../../domain/store/store.ts';
+import { byName, Paging } from '../../domain/paging.ts';
 import type { Routes } from '../route-types.ts';
-import { type CursorPage, Paging } from './paging.ts';
 import { adminGet, adminList } from './routes.ts';
-import { byName } from './workspaces.ts';
 
 type Positioned = { position: number; id: string };
 const byPosition = <R extends Positioned>() =>
   new Paging<R>(['number', 'string'], ({ position, id }) => [position, id]);
 
-const datasets = byName<DatasetListed>();
 const documents = byName<DocumentListed>();
 const segments = byPosition<SegmentListed>();
 const childChunks = byPosition<ChildChunk>();
-const revisions = new Paging<RevisionListed>(['number'], ({ revision }) => [revision]);
 
 const { dataset_id, document_id, segment_id } = ChildChunkPath.properties;
 const datasetUrl = '/admin/datasets/:dataset_id';
@@ -141,20 +138,3 @@ export const adminKnowledgeRoutes: Routes = (app, dependencies) => {
     read: ({ params, query }) => listRevisions(store, params, query),
   });
 };
-
-type ListQuery = { limit?: number; cursor?: string };
-
-/** A page of the knowledge bases of all workspaces, by name, then by id. */
-export const listAllDatasets = ({ admin }: Store, query: ListQuery): Promise<CursorPage<DatasetListed>> =>
-  datasets.read(query, (range) => admin.listDatasets(range));
-
-/** A page of the replaced texts of a child chunk, newest first. */
-export const listRevisions = (
-  store: Store,
-  params: ChildChunkPath,
-  query: ListQuery,
-): Promise<CursorPage<RevisionListed>> =>
-  revisions.read(query, async (range) => {
-    const path = await requireKnowledge(store, params);
-    return store.admin.listRevisions(path.dataset_id, path.child_chunk_id, range);
-  });

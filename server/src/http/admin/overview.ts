@@ -1,11 +1,8 @@
-import type { Static } from 'typebox';
 import { Overview, OverviewQuery } from '../../contract/console/activity.ts';
-import { periodOf, readOverview } from '../../domain/activity/overview.ts';
-import type { Store } from '../../domain/store/store.ts';
+import { findOverview } from '../../domain/activity/overview.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { onDisconnect } from '../response/message-page.ts';
 import type { Routes } from '../route-types.ts';
-import { requireApp } from './workspaces.ts';
 
 /** Totals of the messages of a period. */
 export const adminOverviewRoutes: Routes = (app, { store, bearer, clock }) => {
@@ -26,15 +23,3 @@ export const adminOverviewRoutes: Routes = (app, { store, bearer, clock }) => {
     handler: ({ query }, reply) => findOverview(store, query, Math.floor(clock() / 1000), onDisconnect(reply.raw)),
   });
 };
-
-/** `now` is in seconds; `signal` aborts when the client disconnects. */
-export async function findOverview(
-  store: Store,
-  { from, to, app_id }: Static<typeof OverviewQuery>,
-  now: number,
-  signal: AbortSignal,
-): Promise<Overview> {
-  const period = periodOf(from, to, now);
-  const id = app_id === undefined ? undefined : (await requireApp(store, app_id)).id;
-  return readOverview(store.activity, { ...period, app_id: id }, signal);
-}

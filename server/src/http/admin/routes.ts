@@ -1,9 +1,9 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import { ListQuery, listOf } from '../../contract/admin.ts';
 import { Type } from '../../contract/type.ts';
+import type { CursorPage } from '../../domain/paging.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import type { App, Dependencies } from '../route-types.ts';
-import type { CursorPage } from './paging.ts';
 
 type Description = {
   url: string;

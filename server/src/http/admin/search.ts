@@ -1,68 +1,22 @@
 import { listOf } from '../../contract/admin.ts';
 import {
   AnyHit,
-  type KnowledgeHit,
   SearchCounts,
   SearchCountsQuery,
   type SearchFilters,
-  type SearchHit,
   SearchQuery,
 } from '../../contract/console/search.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { invalidParam, notFound } from '../../domain/errors.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
-import type { ListRange } from '../../domain/store/admin-reads.ts';
+import { requireSearchOn, searchChunks, searchMessages, searchOf } from '../../domain/search/search-pages.ts';
 import type { KnowledgeScope } from '../../domain/store/knowledge-reads.ts';
-import type { FoundPart, MessageSearch } from '../../domain/store/searches.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { onDisconnect } from '../response/message-page.ts';
-import type { Dependencies, Routes } from '../route-types.ts';
-import { type CursorPage, Paging } from './paging.ts';
+import type { Routes } from '../route-types.ts';
 
 const url = '/admin/search';
-
-/** The sort key is the position of a hit, which is not part of it. */
-const pagesOf = <Hit>() => new Paging<Hit>(['number'], () => []);
-const messagePages = pagesOf<SearchHit>();
-const chunkPages = pagesOf<KnowledgeHit>();
-
-type Searched = Pick<Dependencies, 'store' | 'clock' | 'search'>;
-
-function requireOn({ search }: Searched): void {
-  if (search !== undefined) throw notFound(search);
-}
-
-/** A page of messages, newest first. */
-export function searchMessages(
-  searched: Searched,
-  query: SearchQuery,
-  signal: AbortSignal,
-): Promise<CursorPage<SearchHit>> {
-  requireOn(searched);
-  const { limit: _, cursor: __, ...filters } = query;
-  return messagePages.readWindow(query, async (range) => {
-    const input = { search: searchOf(filters, searched.clock()), ...positionsOf(range) };
-    return rowsOf(await searched.store.search.run('searchMessages', input, signal));
-  });
-}
-
-/** A page of segments and child chunks: of all knowledge bases, or of those that a key allows. */
-export function searchChunks(
-  searched: Searched,
-  query: Pick<SearchQuery, 'q' | 'limit' | 'cursor'>,
-  scope: KnowledgeScope | undefined,
-  signal: AbortSignal,
-): Promise<CursorPage<KnowledgeHit>> {
-  requireOn(searched);
-  return chunkPages.readWindow(query, async (range) => {
-    const input = { q: query.q, scope, ...positionsOf(range) };
-    return rowsOf(await searched.store.search.run('searchKnowledge', input, signal));
-  });
-}
-
-const positionsOf = ({ after, count }: ListRange) => ({ before: after?.[0] as number | undefined, limit: count });
-const rowsOf = <Hit>({ hits, next }: FoundPart<Hit>) => ({ rows: hits, next: next === undefined ? undefined : [next] });
 
 /** The search over all messages and knowledge bases. */
 export const adminSearchRoutes: Routes = (app, dependencies) => {
@@ -105,7 +59,7 @@ export const adminSearchRoutes: Routes = (app, dependencies) => {
     },
     onRequest: bearer.requireAdmin(),
     handler: async ({ query }, reply) => {
-      requireOn(dependencies);
+      requireSearchOn(dependencies);
       if (isOfKnowledge(query)) throw invalidParam('in must be messages');
       const { isBuilding: is_building } = await indexLag(store);
       const input = { search: searchOf(query, clock()) };
@@ -131,22 +85,4 @@ async function scopeOf({ admin }: Store, { dataset_id }: SearchFilters): Promise
   const dataset = await admin.findDataset(canonicalId(dataset_id));
   if (dataset === undefined) throw notFound('dataset not found');
   return { workspace_id: dataset.workspace_id, dataset_ids: [dataset.id] };
-}
-
-function searchOf(
-  { in: _, dataset_id: __, app_id, conversation_id, segment_id, min_cost, min_latency, ...others }: SearchFilters,
-  now: number,
-): MessageSearch {
-  const ids = {
-    app_id: app_id && canonicalId(app_id),
-    conversation_id: conversation_id && canonicalId(conversation_id),
-    segment_id: segment_id && canonicalId(segment_id),
-  };
-  const numbers = { min_cost: min_cost && Number(min_cost), min_latency: min_latency && Number(min_latency) };
-  return {
-    ...others,
-    ...ids,
-    ...(numbers as { min_cost?: number; min_latency?: number }),
-    now: Math.floor(now / 1000),
-  };
 }

@@ -1,10 +1,10 @@
 import { UserListed, type UserOrder, UserQuery } from '../../contract/console/users.ts';
 import { listUsers } from '../../domain/activity/list-users.ts';
-import { invalidCursor } from '../request/cursor.ts';
+import { requireApp } from '../../domain/activity/require-app.ts';
+import { invalidCursor } from '../../domain/cursor.ts';
+import { Paging } from '../../domain/paging.ts';
 import type { Routes } from '../route-types.ts';
-import { Paging } from './paging.ts';
 import { adminList } from './routes.ts';
-import { requireApp } from './workspaces.ts';
 
 /** The sort key begins with the order: a cursor of another order is rejected. */
 const pagesBy = (type: 'string' | 'number') => new Paging<UserListed>(['string', type, 'string'], () => []);

@@ -2,20 +2,17 @@ import { AppListed, ProviderListed, WorkspaceListed } from '../../contract/admin
 import { NewApp } from '../../contract/app.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
+import { requireApp } from '../../domain/activity/require-app.ts';
 import { notFound } from '../../domain/errors.ts';
 import { createApp } from '../../domain/import/create-app.ts';
-import { type StoredProvider, sortText } from '../../domain/store/admin-reads.ts';
+import { byName, Paging } from '../../domain/paging.ts';
+import type { StoredProvider } from '../../domain/store/admin-reads.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { requireContentType } from '../request/body.ts';
 import type { Routes } from '../route-types.ts';
-import { Paging } from './paging.ts';
 import { adminGet, adminList } from './routes.ts';
-
-type Named = { name: string; id: string };
-export const byName = <R extends Named>() =>
-  new Paging<R>(['string', 'string'], ({ name, id }) => [sortText(name), id]);
 
 const workspaces = byName<WorkspaceListed>();
 const apps = byName<AppListed>();
@@ -107,10 +104,4 @@ async function requireWorkspace({ admin }: Store, id: string): Promise<Workspace
   const workspace = await admin.findWorkspace(canonicalId(id));
   if (workspace === undefined) throw notFound('workspace not found');
   return workspace;
-}
-
-export async function requireApp({ admin }: Store, id: string): Promise<AppListed> {
-  const app = await admin.findApp(canonicalId(id));
-  if (app === undefined) throw notFound('app not found');
-  return app;
 }

@@ -25,19 +25,6 @@ declare module 'fastify' {
   }
 }
 
-/** A hook that runs before the body is read. An error that `check` throws becomes the response. Synchronous, for speed. */
-export function checkFirst(check: (request: FastifyRequest, reply: FastifyReply) => void): onRequestHookHandler {
-  return (request, reply, done) => {
-    try {
-      check(request, reply);
-    } catch (error) {
-      done(error as Error);
-      return;
-    }
-    done();
-  };
-}
-
 const failureWindowMillis = 60_000;
 
 export type BearerOptions = {

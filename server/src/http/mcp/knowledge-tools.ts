@@ -15,15 +15,14 @@ import { limits } from '../../contract/limits.ts';
 import { choice, list, nullable, shape, text } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import type { CallerOf } from '../../domain/caller.ts';
+import { listAllDatasets, listRevisions } from '../../domain/knowledge/list-all.ts';
 import * as knowledge from '../../domain/knowledge/list-knowledge.ts';
+import { withPage } from '../../domain/knowledge/offset-page.ts';
 import { asKnowledgeCaller } from '../../domain/knowledge/path.ts';
-import { findChildChunk } from '../../domain/knowledge/update-child-chunk.ts';
+import { findChildChunk, updateChildChunk } from '../../domain/knowledge/update-child-chunk.ts';
+import { searchChunks } from '../../domain/search/search-pages.ts';
 import type { KnowledgeScope } from '../../domain/store/knowledge-reads.ts';
 import { diffWords } from '../../domain/words/word-diff.ts';
-import { listAllDatasets, listRevisions } from '../admin/knowledge.ts';
-import { searchChunks } from '../admin/search.ts';
-import { editChunk } from '../v1/child-chunks.ts';
-import { withPage } from '../v1/datasets.ts';
 import { parseBody } from './json-body.ts';
 import { consoleUrl, LinkedHit, searchLinked } from './message-tools.ts';
 import { type AgentCaller, defineTool, type ToolCall } from './tool.ts';
@@ -200,7 +199,7 @@ const updateChunk = defineTool({
     const caller = await knowledgeCaller(call, path.dataset_id);
     const before = await findChildChunk(store, caller, path);
     const edit = { content, precondition: [replaced], now: call.now, tool: 'update_chunk' };
-    const { chunk, version } = await editChunk(store, owned, caller, path, edit);
+    const { chunk, version } = await updateChildChunk(store, owned, caller, path, edit);
     return { data: chunk, version, diff: diffWords(before.chunk.content, chunk.content) };
   },
 });

@@ -1,6 +1,6 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify';
 import { ServiceError } from '../../domain/errors.ts';
-import { checkFirst } from '../auth/bearer.ts';
+import { checkFirst } from '../request/check-first.ts';
 
 /**
  * A hook that rejects requests of foreign pages. A page can make its own host name an address of this machine (DNS rebinding), and then

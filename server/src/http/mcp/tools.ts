@@ -1,8 +1,8 @@
 import { listOf } from '../../contract/admin.ts';
 import { ActivityListed, ActivityQuery } from '../../contract/audit.ts';
 import { Overview, OverviewQuery } from '../../contract/console/activity.ts';
-import { listActivity } from '../admin/activity.ts';
-import { findOverview } from '../admin/overview.ts';
+import { listActivity } from '../../domain/activity/list-activity.ts';
+import { findOverview } from '../../domain/activity/overview.ts';
 import { knowledgeTools } from './knowledge-tools.ts';
 import { messageTools } from './message-tools.ts';
 import { type AgentCaller, defineTool, type Tool } from './tool.ts';

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHand
 import type { Static, TSchema } from 'typebox';
 import { limits } from '../../contract/limits.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { checkFirst } from '../auth/bearer.ts';
+import { checkFirst } from './check-first.ts';
 import { requireValid } from './query.ts';
 
 declare module 'fastify' {

@@ -1,4 +1,3 @@
-import { ServiceError } from '../../domain/errors.ts';
 import type { ClientTags } from '../../domain/messages/list-messages.ts';
 import type { Precondition } from '../../domain/store/child-chunks.ts';
 
@@ -35,12 +34,6 @@ export function parseIfMatch(header: string | undefined): Precondition {
   if (header === undefined) return undefined;
   if (header.trim() === '*') return 'any';
   return parseTags(header).flatMap(({ weak, tag }) => (weak ? [] : [tag]));
-}
-
-/** Throws if `If-Match` does not allow to replace this version. */
-export function requireMatch(precondition: Precondition, version: string): void {
-  if (precondition === undefined || precondition === 'any' || precondition.includes(version)) return;
-  throw new ServiceError('precondition_failed', 'the text has changed since it was read');
 }
 
 /** Only a private cache may store the response, and it must revalidate it for each request. */

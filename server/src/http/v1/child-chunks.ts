@@ -14,15 +14,13 @@ import {
   findChildChunk,
   updateChildChunk,
 } from '../../domain/knowledge/update-child-chunk.ts';
-import type { Precondition, Versioned } from '../../domain/store/child-chunks.ts';
-import type { Store } from '../../domain/store/store.ts';
+import type { Versioned } from '../../domain/store/child-chunks.ts';
 import { TickQueue } from '../../domain/tick-queue.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';
 import { requireContentType } from '../request/body.ts';
-import { parseIfMatch, parseIfNoneMatch, requireMatch, revalidate } from '../request/etag.ts';
+import { parseIfMatch, parseIfNoneMatch, revalidate } from '../request/etag.ts';
 import type { App, Dependencies, Routes } from '../route-types.ts';
-import type { OwnedData } from '../upstream/owned-data.ts';
 
 const listPath = 'datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks';
 const path = `${listPath}/:child_chunk_id`;
@@ -99,7 +97,7 @@ function chunkRoutes(
       const { content } = request.body;
       const edit = { content, precondition, now };
       // A request with a knowledge key of the owner was passed on to it.
-      return sendChunk(reply, await editChunk(store, isAdmin ? owned : undefined, caller, params, edit));
+      return sendChunk(reply, await updateChildChunk(store, isAdmin ? owned : undefined, caller, params, edit));
     },
   });
 
@@ -125,25 +123,6 @@ function chunkRoutes(
       return reply.code(304).header('etag', `"${storedChunk.version}"`).header('cache-control', revalidate).send();
     },
   });
-}
-
-/** `tool`: of an agent. */
-type ChunkEdit = { content: string; precondition: Precondition; now: number; tool?: string };
-
-/** Replaces the text of a child chunk, at its owner if another system owns it. */
-export async function editChunk(
-  store: Store,
-  owned: OwnedData | undefined,
-  caller: CallerOf<'knowledge'>,
-  path: ChildChunkPath,
-  { content, precondition, now, tool }: ChunkEdit,
-): Promise<Versioned<ChildChunk>> {
-  if (owned !== undefined) {
-    const { version } = await findChildChunk(store, caller, path);
-    requireMatch(precondition, version);
-    if (await owned.edit(path, content)) return findChildChunk(store, caller, path);
-  }
-  return updateChildChunk(store, caller, path, content, precondition, now, tool);
 }
 
 function addAndDeleteRoutes(

@@ -13,6 +13,7 @@ import {
 } from '../../contract/conversation.ts';
 import { limits } from '../../contract/limits.ts';
 import { canonicalId } from '../../contract/primitives.ts';
+import { decodeCursor, encodeCursor, invalidCursor } from '../../domain/cursor.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import {
   deleteConversation,
@@ -22,10 +23,10 @@ import {
 } from '../../domain/messages/conversations.ts';
 import { requireChatApp } from '../../domain/messages/list-messages.ts';
 import type { ConversationPosition } from '../../domain/store/app-store.ts';
-import { checkFirst, requireCaller } from '../auth/bearer.ts';
+import { requireCaller } from '../auth/bearer.ts';
 import { responses } from '../openapi/openapi.ts';
 import { optionalBody, requireContentType } from '../request/body.ts';
-import { decodeCursor, encodeCursor, invalidCursor } from '../request/cursor.ts';
+import { checkFirst } from '../request/check-first.ts';
 import { linkToNext } from '../request/link.ts';
 import { sendLargePage } from '../response/large-page.ts';
 import { onDisconnect } from '../response/message-page.ts';

@@ -15,10 +15,10 @@ import {
   SegmentResponse,
   SingleDocumentQuery,
 } from '../../contract/knowledge.ts';
-import { limits } from '../../contract/limits.ts';
 import { Type } from '../../contract/type.ts';
 import * as knowledge from '../../domain/knowledge/list-knowledge.ts';
 import type { JsonBody } from '../../domain/knowledge/offset-page.ts';
+import { withPage } from '../../domain/knowledge/offset-page.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { responses } from '../openapi/openapi.ts';
 import { validatorCompiler } from '../request/query.ts';
@@ -35,13 +35,6 @@ const segmentUrl = `${documentUrl}/segments/:segment_id`;
 
 /** The error code of an unknown value is `invalid_metadata`, not that of an invalid parameter. */
 const AnyMetadata = Type.Object({ metadata: Type.Optional(Type.String()) });
-
-type OffsetParameters = { page?: number; limit?: number };
-export const withPage = <Q extends OffsetParameters>(query: Q) => ({
-  ...query,
-  page: query.page ?? 1,
-  limit: query.limit ?? limits.listRowsDefault,
-});
 
 const listCaller = (request: FastifyRequest, reply: FastifyReply): knowledge.ListCaller => ({
   caller: requireCaller(request, 'knowledge'),

@@ -1,10 +1,10 @@
 import { FoundMessages, MessageSearchQuery } from '../../contract/conversation.ts';
 import { limits } from '../../contract/limits.ts';
+import { decodeCursor, encodeCursor } from '../../domain/cursor.ts';
 import { notFound } from '../../domain/errors.ts';
 import type { OwnCursor } from '../../domain/store/searches.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { responses } from '../openapi/openapi.ts';
-import { decodeCursor, encodeCursor } from '../request/cursor.ts';
 import { onDisconnect } from '../response/message-page.ts';
 import type { Routes } from '../route-types.ts';
 

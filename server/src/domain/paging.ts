@@ -1,6 +1,6 @@
-import { limits } from '../../contract/limits.ts';
-import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
-import { decodeCursor, encodeCursor, type SortKey } from '../request/cursor.ts';
+import { limits } from '../contract/limits.ts';
+import { decodeCursor, encodeCursor, type SortKey } from './cursor.ts';
+import { type ListRange, type ListRows, sortText } from './store/admin-reads.ts';
 
 type Query = { limit?: number; cursor?: string };
 
@@ -40,3 +40,7 @@ export class Paging<R> {
     return { limit, has_more: next !== undefined, data, next_cursor: next === undefined ? null : encodeCursor(next) };
   }
 }
+
+/** Pages of a list by name, then by id. */
+export const byName = <R extends { name: string; id: string }>(): Paging<R> =>
+  new Paging<R>(['string', 'string'], ({ name, id }) => [sortText(name), id]);

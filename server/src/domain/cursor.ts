@@ -1,5 +1,5 @@
-import { cursorProblem } from '../../contract/rules.ts';
-import { invalidParam, type ServiceError } from '../../domain/errors.ts';
+import { cursorProblem } from '../contract/rules.ts';
+import { invalidParam, type ServiceError } from './errors.ts';
 
 /** The values by which a list is sorted, of one row. */
 export type SortKey = readonly (string | number)[];

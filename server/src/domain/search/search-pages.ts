@@ -1,0 +1,70 @@
+import type { KnowledgeHit, SearchFilters, SearchHit, SearchQuery } from '../../contract/console/search.ts';
+import { canonicalId } from '../../contract/primitives.ts';
+import { notFound } from '../errors.ts';
+import { type CursorPage, Paging } from '../paging.ts';
+import type { ListRange } from '../store/admin-reads.ts';
+import type { KnowledgeScope } from '../store/knowledge-reads.ts';
+import type { FoundPart, MessageSearch } from '../store/searches.ts';
+import type { Store } from '../store/store.ts';
+
+/** The sort key is the position of a hit, which is not part of it. */
+const pagesOf = <Hit>() => new Paging<Hit>(['number'], () => []);
+const messagePages = pagesOf<SearchHit>();
+const chunkPages = pagesOf<KnowledgeHit>();
+
+/** `search`: why the search is off; undefined if it is on. `clock`: milliseconds since the epoch. */
+type Searched = { store: Store; clock: () => number; search: string | undefined };
+
+export function requireSearchOn({ search }: Pick<Searched, 'search'>): void {
+  if (search !== undefined) throw notFound(search);
+}
+
+/** A page of messages, newest first. */
+export function searchMessages(
+  searched: Searched,
+  query: SearchQuery,
+  signal: AbortSignal,
+): Promise<CursorPage<SearchHit>> {
+  requireSearchOn(searched);
+  const { limit: _, cursor: __, ...filters } = query;
+  return messagePages.readWindow(query, async (range) => {
+    const input = { search: searchOf(filters, searched.clock()), ...positionsOf(range) };
+    return rowsOf(await searched.store.search.run('searchMessages', input, signal));
+  });
+}
+
+/** A page of segments and child chunks: of all knowledge bases, or of those that a key allows. */
+export function searchChunks(
+  searched: Searched,
+  query: Pick<SearchQuery, 'q' | 'limit' | 'cursor'>,
+  scope: KnowledgeScope | undefined,
+  signal: AbortSignal,
+): Promise<CursorPage<KnowledgeHit>> {
+  requireSearchOn(searched);
+  return chunkPages.readWindow(query, async (range) => {
+    const input = { q: query.q, scope, ...positionsOf(range) };
+    return rowsOf(await searched.store.search.run('searchKnowledge', input, signal));
+  });
+}
+
+const positionsOf = ({ after, count }: ListRange) => ({ before: after?.[0] as number | undefined, limit: count });
+const rowsOf = <Hit>({ hits, next }: FoundPart<Hit>) => ({ rows: hits, next: next === undefined ? undefined : [next] });
+
+/** `now` is in milliseconds. */
+export function searchOf(
+  { in: _, dataset_id: __, app_id, conversation_id, segment_id, min_cost, min_latency, ...others }: SearchFilters,
+  now: number,
+): MessageSearch {
+  const ids = {
+    app_id: app_id && canonicalId(app_id),
+    conversation_id: conversation_id && canonicalId(conversation_id),
+    segment_id: segment_id && canonicalId(segment_id),
+  };
+  const numbers = { min_cost: min_cost && Number(min_cost), min_latency: min_latency && Number(min_latency) };
+  return {
+    ...others,
+    ...ids,
+    ...(numbers as { min_cost?: number; min_latency?: number }),
+    now: Math.floor(now / 1000),
+  };
+}
