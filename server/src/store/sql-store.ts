@@ -98,6 +98,10 @@ export class SqlStore implements Store {
     return this.#keys.find(digest, dataVersion, () => this.#queryKey(digest, now));
   }
 
+  async isKeyEnded(digest: string, now: number): Promise<boolean> {
+    return (await this.#engine.read(sql.findEndedKey, digest, now)).length > 0;
+  }
+
   async #queryKey(digest: string, now: number): Promise<StoredKey | undefined> {
     const [row] = await this.#engine.read(sql.findKey, digest, now);
     if (row === undefined) return undefined;

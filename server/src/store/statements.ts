@@ -16,6 +16,9 @@ export const findKey: Statement<
   FROM api_keys k LEFT JOIN apps a ON a.id = k.app_id
   WHERE k.digest = ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
 
+export const findEndedKey = `
+  SELECT 1 FROM api_keys WHERE digest = ? AND (revoked_at IS NOT NULL OR expires_at <= ?)`;
+
 export const listKeys: Statement<KeyRow> = `${selectKeys} ORDER BY created_at, id`;
 
 export const findModelEntries: Statement<{ entry: string }> = `

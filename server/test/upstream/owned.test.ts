@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import { whoResponds } from '../../src/http/upstream/who-responds.ts';
@@ -90,6 +91,32 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     const instance = await dify.serve();
     assert.equal((await read(instance, page())).status, 404);
     assert.equal(dify.upstream.requests.length, 2);
+  });
+
+  it('never gets 401 for a new key that another instance has stored, only once it is revoked', async (t) => {
+    const dify = await FakeDify.start(t, engine);
+    const service = await dify.serveCopied();
+    const other = await dify.serve();
+    await dify.untilServed(other);
+    dify.upstream.script = (socket) => json(socket, { data: [] });
+    const key = {
+      record: 'api_key',
+      id: randomUUID(),
+      kind: 'app',
+      name: 'new',
+      workspace_id: ids.workspace,
+      app_id: ids.app,
+    };
+    const secret = `app-${'n'.repeat(24)}`;
+    // Each instance knows now that it does not know the key.
+    for (const instance of [service, other]) assert.equal((await read(instance, page(), secret)).status, 200);
+    await service.load([{ ...key, secret }]);
+    for (const path of [page(), lists, '/v1/unknown']) {
+      for (const instance of [other, service]) assert.equal((await read(instance, path, secret)).status, 200, path);
+    }
+    assert.equal((await send(other, 'POST', '/v1/chat-messages', {}, secret)).status, 200);
+    await service.store.revokeKey(key.id, null, Math.floor(Date.now() / 1000));
+    await until(async () => (await read(other, page(), secret)).status === 401);
   });
 
   itOnOneEngine(engine, 'is not asked again for a key that it has rejected 100 times in a minute', async (t) => {

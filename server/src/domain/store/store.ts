@@ -103,6 +103,8 @@ export interface Store {
    * instance may take a few seconds to become visible. A cached key may have expired since it was read.
    */
   findKey(digest: string, now: number, dataVersion: number | undefined): KeyLookup;
+  /** Whether a key is revoked or expired. Not cached. */
+  isKeyEnded(digest: string, now: number): Promise<boolean>;
 
   /**
    * Changes with every commit to the database: data that was read is current while the data version is the same. Undefined

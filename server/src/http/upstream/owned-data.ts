@@ -185,9 +185,10 @@ export class OwnedData {
     leave(response);
   }
 
+  /** A new key may still be cached as unknown, and is not ended. */
   async #keyWithout(digest: string | undefined): Promise<Asked['key']> {
-    if (digest === undefined) return 'unknown';
-    return (await this.#options.store.lookup('digest', [digest])).size > 0 ? 'ended' : 'unknown';
+    const { store, clock } = this.#options;
+    return digest && (await store.isKeyEnded(digest, Math.floor(clock() / 1000))) ? 'ended' : 'unknown';
   }
 
   /** A page of messages shows it by its tag. */
