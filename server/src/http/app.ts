@@ -44,6 +44,7 @@ import { RouteTable } from './request/route-table.ts';
 import type { App, Dependencies, Routes } from './route-types.ts';
 import { createServer } from './server.ts';
 import { OwnedData } from './upstream/owned-data.ts';
+import { UnstoredDoubts } from './upstream/unstored-doubts.ts';
 import { Upstream } from './upstream/upstream.ts';
 import { appInfoRoutes } from './v1/app-info.ts';
 import { chatMessageRoutes } from './v1/chat-messages.ts';
@@ -225,8 +226,11 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
   const upstream = url === undefined ? undefined : new Upstream({ url, errors, metrics, passed, workers });
   if (upstream !== undefined) metrics.addUpstream();
   const leave = (response: ServerResponse) => leaveGate(response, inFlight);
+  const unstored = new UnstoredDoubts(shared.unstoredDoubts, worker);
   const owned =
-    upstream && owner && new OwnedData({ owner, store, bearer, upstream, metrics, errors, leave, clock, datasetKey });
+    upstream &&
+    owner &&
+    new OwnedData({ owner, store, bearer, upstream, metrics, errors, unstored, leave, clock, datasetKey });
   return {
     store,
     pages: new PageCache((settings.page_cache * 2 ** 20) / shared.workers),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Failures } from './observe/failures.ts';
 import { SeriesTable } from './observe/series-table.ts';
 import { Traffic } from './observe/traffic.ts';
+import { UnstoredDoubts } from './upstream/unstored-doubts.ts';
 import type { SharedState } from './workers/context.ts';
 import { SharedSum } from './workers/shared-sum.ts';
 import { SlowReaders } from './workers/slow-readers.ts';
@@ -22,6 +23,7 @@ export function createSharedState(
     inFlight: new SharedArrayBuffer(SharedSum.bytes(workers)),
     waiting: new SharedArrayBuffer(SharedSum.bytes(workers)),
     passedOn: new SharedArrayBuffer(SharedSum.bytes(workers)),
+    unstoredDoubts: new SharedArrayBuffer(UnstoredDoubts.bytes(workers)),
     slowReaders: new SharedArrayBuffer(SlowReaders.bytes(workers)),
     failedKeys: WindowCounter.create(),
     rejectedKeys: WindowCounter.create(),

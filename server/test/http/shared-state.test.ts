@@ -5,6 +5,7 @@ import { it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { SeriesTable } from '../../src/http/observe/series-table.ts';
 import { createSharedState } from '../../src/http/shared-state.ts';
+import { UnstoredDoubts } from '../../src/http/upstream/unstored-doubts.ts';
 import { contextOf } from '../../src/http/workers/context.ts';
 import { SharedSum } from '../../src/http/workers/shared-sum.ts';
 import { SlowReaders } from '../../src/http/workers/slow-readers.ts';
@@ -123,4 +124,17 @@ it('unread responses are bounded over all workers: the one that ended first is a
   await until(() => oldest.isDestroyed && next.isDestroyed);
   assert.deepEqual([last.isDestroyed, added.isDestroyed], [false, false]);
   for (const { peers } of contexts) peers.close();
+});
+
+it('a doubt that one worker has not stored yet is known to all, and gone with its worker', () => {
+  const memory = new SharedArrayBuffer(UnstoredDoubts.bytes(2));
+  const workers = [0, 1].map((worker) => new UnstoredDoubts(memory, worker));
+  const [app, other] = ['2b1c7a0e-54b5-4e0c-9d6c-0d5a3f6f0A0b', '2b1c7a0e-54b5-4e0c-9d6c-0d5a3f6f0a0c'];
+  for (const worker of workers) worker.add(app, 1);
+  workers[0]?.add('', 1);
+  assert.ok(workers.every((worker) => worker.has(app.toLowerCase()) && worker.has('') && !worker.has(other)));
+  workers[1]?.add(app, -1);
+  assert.ok(workers[1]?.has(app));
+  new UnstoredDoubts(memory, 0);
+  assert.ok(!workers[1]?.has(app) && !workers[1]?.has(''));
 });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
+import pg from 'pg';
 import { limits } from '../../src/contract/limits.ts';
 import { whoResponds } from '../../src/http/upstream/who-responds.ts';
 import { startProxy, summarize } from '../store/recording-proxy.ts';
@@ -115,7 +117,7 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
       for (const instance of [other, service]) assert.equal((await read(instance, path, secret)).status, 200, path);
     }
     assert.equal((await send(other, 'POST', '/v1/chat-messages', {}, secret)).status, 200);
-    await service.store.revokeKey(key.id, null, Math.floor(Date.now() / 1000));
+    await service.store.run('revokeKey', { id: key.id, by: null, now: Math.floor(Date.now() / 1000) });
     await until(async () => (await read(other, page(), secret)).status === 401);
   });
 
@@ -290,6 +292,9 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
   it('leaves in doubt what cannot be read in time, until the follower has stored it', async (t) => {
     const dify = await FakeDify.start(t, engine);
     dify.heldMillisMax = limits.heldMillisMax;
+    const quiet = difyId(131);
+    await dify.database.insert('conversations', { id: quiet, app_id: ids.app, from_end_user_id: ids.user });
+    await dify.message(difyId(132), quiet);
     const service = await dify.serveCopied();
     const other = await dify.serve();
     await dify.untilServed(other);
@@ -298,9 +303,20 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
       if (head.startsWith('GET')) return json(socket, { data: [] });
       socket.write(`${streamHead}${chunked(eventOf('message_end', id, ids.conversation))}0\r\n\r\n`);
     };
-    // Its row is not there yet.
+    // Its row is not there yet, and the doubt cannot be written either: it is in the memory of the process.
+    const unblock = await blockDoubts((await dify.settings()).DATABASE_URL);
     const { body } = await send(service, 'POST', '/v1/chat-messages', {});
     assert.match(`${body}`, /message_end/);
+    for (const path of [page(), page(ids.conversation.toUpperCase()), lists]) {
+      // The second way is not that of the fast lane.
+      for (const connection of ['keep-alive', 'Keep-Alive']) {
+        const headers = { authorization: `Bearer ${tokens.app}`, connection };
+        assert.deepEqual(idsIn(`${(await exchange(service.base, 'GET', path, { headers })).body}`), [], path);
+      }
+    }
+    assert.equal(await service.store.doubts.count(), 0);
+    assert.ok(idsIn((await read(service, page(quiet))).text).length > 0);
+    await unblock();
     // On a busy machine, after the response.
     await until(async () => (await service.store.doubts.count()) === 1);
     dify.upstream.requests.length = 0;
@@ -319,6 +335,19 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     assert.equal(dify.upstream.requests.length, 0);
   });
 });
+
+/** Lets nobody write a doubt until the returned function is called. */
+async function blockDoubts(url: string): Promise<() => unknown> {
+  if (url.startsWith('sqlite:')) {
+    const database = new DatabaseSync(url.slice('sqlite:'.length));
+    database.exec('BEGIN IMMEDIATE');
+    return () => database.close();
+  }
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query('BEGIN; LOCK TABLE doubts IN EXCLUSIVE MODE');
+  return () => client.end();
+}
 
 describe('a page that is served in front of a Dify installation', () => {
   it('is read with one statement, as without it', async (t) => {

@@ -213,6 +213,7 @@ class FastLane {
   #read(request: IncomingMessage, response: ServerResponse): PlainRequest | undefined {
     try {
       const query = this.#parseQuery(request);
+      if (query && this.#dependencies.owned?.isUnstored(query.conversation_id)) return undefined;
       const headers = query && readLaneHeaders(request.rawHeaders);
       const digest = headers && bearerDigest(headers.authorization);
       if (query === undefined || digest === undefined) return undefined;

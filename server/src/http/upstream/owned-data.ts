@@ -10,7 +10,7 @@ import { locationOf } from '../../domain/knowledge/path.ts';
 import { requireMatch } from '../../domain/knowledge/update-child-chunk.ts';
 import type { LargePage, Page } from '../../domain/messages/list-messages.ts';
 import type { ChangedObject, Owner } from '../../domain/owner.ts';
-import { type Doubt, isInDoubt } from '../../domain/store/doubts.ts';
+import { isInDoubt } from '../../domain/store/doubts.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { type Bearer, bearerDigest } from '../auth/bearer.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -21,6 +21,7 @@ import { namesErased } from './erased.ts';
 import { isEventStream, type PassedRequest } from './exchange.ts';
 import { holdBackBody, holdBackEnd, idsIn } from './hold-back.ts';
 import { changedBy, isAnswer, operationOf, prefix } from './operations.ts';
+import type { UnstoredDoubts } from './unstored-doubts.ts';
 import type { Upstream } from './upstream.ts';
 import { type Asked, whoResponds } from './who-responds.ts';
 
@@ -31,6 +32,7 @@ type Options = {
   upstream: Upstream;
   metrics: Metrics;
   errors: ErrorSender;
+  unstored: UnstoredDoubts;
   /** A knowledge key of the owner, for edits in the console. */
   datasetKey: string | undefined;
   /** A request that is passed on no longer counts as being in flight. */
@@ -191,13 +193,21 @@ export class OwnedData {
     return digest && (await store.isKeyEnded(digest, Math.floor(clock() / 1000))) ? 'ended' : 'unknown';
   }
 
-  /** A page of messages shows it by its tag. */
-  async #isInDoubt({ params, routeOptions }: FastifyRequest, caller: Caller | undefined | ''): Promise<boolean> {
-    if (routeOptions.url === `${prefix}/messages`) return false;
+  /**
+   * Whether a doubt about a conversation is not in the database yet: then its pages do not show it. Ask before a data version
+   * is read, since the doubt may be stored and dropped here meanwhile.
+   */
+  isUnstored = (conversation_id: string): boolean => this.#options.unstored.has(conversation_id);
+
+  async #isInDoubt({ params, query, routeOptions }: FastifyRequest, caller: Caller | undefined | ''): Promise<boolean> {
+    const { store, unstored, metrics } = this.#options;
     const { dataset_id } = params as { dataset_id?: string };
     const scope = caller && caller.kind === 'app' ? caller.app.id : canonicalId(dataset_id ?? '');
-    const exists = scope !== '' && (await this.#options.store.doubts.exist(scope));
-    if (exists) this.#options.metrics.countResponder('doubt');
+    const exists =
+      routeOptions.url === `${prefix}/messages`
+        ? this.isUnstored(`${(query as { conversation_id?: string | string[] }).conversation_id}`)
+        : scope !== '' && (unstored.has(scope) || unstored.has('') || (await store.doubts.exist(scope)));
+    if (exists) metrics.countResponder('doubt');
     return exists;
   }
 
@@ -235,8 +245,13 @@ export class OwnedData {
   /** Stores what has changed. If that takes too long, it is in doubt. */
   async #record(given: ChangedObject): Promise<void> {
     const start = performance.now();
-    const { owner, metrics } = this.#options;
-    const object = { ...given, id: canonicalId(given.id), conversation_id: canonicalId(given.conversation_id) };
+    const { owner, metrics, store, unstored } = this.#options;
+    const object = {
+      ...given,
+      id: canonicalId(given.id),
+      scope: canonicalId(given.scope),
+      conversation_id: canonicalId(given.conversation_id),
+    };
     const isKnown = isUuid(object.id);
     if (!isUuid(object.conversation_id)) object.conversation_id = '';
     const stored = isKnown && owner.store(object).catch(() => false);
@@ -247,19 +262,12 @@ export class OwnedData {
         at: this.#options.clock(),
         ...(!isKnown && { kind: 'app' as const, id: object.scope }),
       };
-      await Promise.race([this.#doubt(doubt), sleep(limits.doubtWriteMillisMax, undefined, { ref: false })]);
+      await Promise.race([
+        unstored.store(doubt, store, this.#closed.signal),
+        sleep(limits.doubtWriteMillisMax, undefined, { ref: false }),
+      ]);
     }
     metrics.countHeldBack((performance.now() - start) / 1000);
-  }
-
-  async #doubt(doubt: Doubt): Promise<void> {
-    while (!this.#closed.signal.aborted) {
-      try {
-        return await this.#options.store.run('addDoubts', [doubt]);
-      } catch {
-        await sleep(limits.doubtRetryMillis, undefined, { ref: false });
-      }
-    }
   }
 }
 

@@ -8,6 +8,7 @@ export type SharedState = {
   readonly inFlight: SharedArrayBuffer;
   readonly waiting: SharedArrayBuffer;
   readonly passedOn: SharedArrayBuffer;
+  readonly unstoredDoubts: SharedArrayBuffer;
   readonly slowReaders: SharedArrayBuffer;
   readonly failedKeys: SharedArrayBuffer;
   readonly rejectedKeys: SharedArrayBuffer;
