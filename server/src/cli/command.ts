@@ -25,6 +25,9 @@ export function parse(argv: string[], options: ParseArgsOptionsConfig, operands:
     const [sentence = ''] = (error as Error).message.split('. ', 1);
     throw new Usage(`${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`);
   }
+  // As of a variable that is not set: it must not select everything.
+  const empty = Object.entries(parsed.values).find(([, value]) => [value].flat().includes(''));
+  if (empty !== undefined) throw new Usage(`--${empty[0]} must not be empty`);
   if (parsed.positionals.length > operands.max)
     throw new Usage(`unexpected argument '${parsed.positionals[operands.max]}'`);
   return parsed;

@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox';
 import { type KeyKind, keyKinds, keyKindTable, kindsWith, reachSchemas, readOnlyKinds } from './key-kinds.ts';
 import { limits } from './limits.ts';
 import { ModelProvider } from './model.ts';
-import { choice, epochSeconds, flag, id, integer, list, nullable, shape, text, uuid } from './primitives.ts';
+import { choice, epochSeconds, flag, id, integer, list, nonEmpty, nullable, shape, text, uuid } from './primitives.ts';
 import { chatModes, cursorPattern, noNul } from './rules.ts';
 import { Type } from './type.ts';
 
@@ -43,16 +43,19 @@ export const periodFilters = (what: string) => {
   };
 };
 
+const period = periodFilters('creation time of a message');
 const exportFilters = {
-  ...conversationFilters,
-  conversation_id: Type.Optional(Type.String({ description: 'Only this conversation.' })),
-  ...periodFilters('creation time of a message'),
+  app_id: nonEmpty(conversationFilters.app_id),
+  user: nonEmpty(conversationFilters.user),
+  conversation_id: nonEmpty(Type.String({ description: 'Only this conversation.' })),
+  from: nonEmpty(period.from),
+  to: nonEmpty(period.to),
 };
 
 export const MessageExportQuery = Type.Object(exportFilters);
 export const ExportQuery = Type.Object({
   ...exportFilters,
-  kinds: Type.Optional(
+  kinds: nonEmpty(
     Type.String({
       description:
         'Only records of these kinds: a comma-separated list. With another filter only `workspace`, `app`, `conversation` and `message`.',

@@ -1,6 +1,18 @@
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
-import { choice, epochSeconds, flag, id, list, nullable, openObject, shape, text, texts } from './primitives.ts';
+import {
+  choice,
+  epochSeconds,
+  flag,
+  id,
+  list,
+  nonEmpty,
+  nullable,
+  openObject,
+  shape,
+  text,
+  texts,
+} from './primitives.ts';
 import type { RecordKind } from './record.ts';
 import { Type } from './type.ts';
 
@@ -63,11 +75,9 @@ export const ChangesQuery = Type.Object({
       description: 'Seconds to wait for an entry before an empty response.',
     }),
   ),
-  kinds: Type.Optional(
-    Type.String({ description: `Comma-separated kinds: \`${changeKinds.join('`, `')}\`. Absent: all.` }),
-  ),
-  app_id: Type.Optional(Type.String({ description: 'Only this app, its conversations and messages.' })),
-  dataset_id: Type.Optional(Type.String({ description: 'Only this dataset and what is in it.' })),
+  kinds: nonEmpty(Type.String({ description: `Comma-separated kinds: \`${changeKinds.join('`, `')}\`. Absent: all.` })),
+  app_id: nonEmpty(Type.String({ description: 'Only this app, its conversations and messages.' })),
+  dataset_id: nonEmpty(Type.String({ description: 'Only this dataset and what is in it.' })),
   include: Type.Optional(
     Type.Unsafe<'record' | 'none'>({
       ...choice(['record', 'none'], 'Whether entries have their records.'),

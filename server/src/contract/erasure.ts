@@ -1,13 +1,13 @@
 import type { Static } from 'typebox';
-import { epochSeconds, flag, id, integer, list, nullable, shape, text } from './primitives.ts';
+import { epochSeconds, flag, id, integer, list, nonEmpty, nullable, shape, text } from './primitives.ts';
 import { noNul } from './rules.ts';
 import { Type } from './type.ts';
 
 export const Purge = shape(
   {
-    conversation_id: Type.Optional(text('Erases this conversation.')),
-    app_id: Type.Optional(text('With `user`: erases all conversations of a user in this app.')),
-    user: Type.Optional(Type.String({ pattern: noNul.source, description: 'The user, exactly.' })),
+    conversation_id: nonEmpty(text('Erases this conversation.')),
+    app_id: nonEmpty(text('With `user`: erases all conversations of a user in this app.')),
+    user: nonEmpty(Type.String({ pattern: noNul.source, description: 'The user, exactly.' })),
     dry_run: Type.Optional(flag('Only counts. Default: false.')),
   },
   { title: 'Purge', description: 'Either `conversation_id`, or `app_id` and `user`.' },

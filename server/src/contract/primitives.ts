@@ -31,6 +31,8 @@ export function canonicalId(id: string): string {
 type Notes = { description?: string; default?: unknown; examples?: unknown[] };
 
 export const text = (description: string, notes: Notes = {}) => Type.String({ description, ...notes });
+/** An optional filter of which an empty value is rejected, also of an integer: as absent, it would select everything. */
+export const nonEmpty = <S extends TSchema>(schema: S) => Type.Optional({ ...schema, minLength: 1 });
 export const uuid = (description: string) => Type.String({ format: 'uuid', description });
 export const id = (description: string) => Type.String({ minLength: 1, maxLength: limits.idUnitsMax, description });
 export const day = (description: string) => Type.String({ format: 'date', description });

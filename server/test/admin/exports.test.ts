@@ -75,6 +75,29 @@ onEveryEngine('exports with filters', (engine) => {
     assert.equal((await get('/admin/records?kinds=message,x')).status, 400);
   });
 
+  it('400 for an empty filter, which would select everything', async () => {
+    const owners = ['app_id', 'user', 'conversation_id'];
+    const filters: [path: string, names: string[]][] = [
+      ['/admin/records', [...owners, 'from', 'to', 'kinds']],
+      ['/admin/messages.csv', [...owners, 'from', 'to']],
+      ['/admin/changes', ['app_id', 'dataset_id', 'kinds']],
+    ];
+    for (const [path, names] of filters) {
+      for (const name of names) {
+        const { status, body } = await get(`${path}?${name}=`);
+        assert.deepEqual([status, body?.code], [400, 'invalid_param'], `${path} ${name}`);
+        assert.match(body.message, new RegExp(`^${name} `));
+      }
+    }
+    for (const name of owners) {
+      const whole = { app_id: one.ids.app, user: 'eve', [name]: '' };
+      const { status, body } = await service.request('POST', '/admin/purge', { key: admin, body: whole });
+      assert.deepEqual([status, body.message], [400, `${name} must not be empty`]);
+    }
+    assert.equal((await get(`/admin/changes?after=&limit=&app_id=${one.ids.app}`)).status, 200);
+    assert.equal((await get('/admin/conversations?user=&app_id=&from=')).status, 200);
+  });
+
   it('the command line writes the same', async () => {
     const scope = newScope();
     try {

@@ -4,7 +4,10 @@ import { describeProblem } from '../../contract/problem.ts';
 import { compile, type Validator } from '../../contract/validator.ts';
 import { invalidParam, type ServiceError } from '../../domain/errors.ts';
 
-type ObjectSchema = TSchema & { properties: Record<string, { type?: string }>; required?: string[] };
+type ObjectSchema = TSchema & {
+  properties: Record<string, { type?: string; minLength?: number }>;
+  required?: string[];
+};
 
 /** Validates against the route's schema. The error message names the field. */
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart, url }) => {
@@ -42,12 +45,13 @@ const wholeOf = (schema: TSchema): string =>
 const isStrict = (url: string | undefined): boolean => url?.startsWith('/admin/') ?? false;
 
 /**
- * Query parameters are text: digits become integers if the schema requires an integer. An empty parameter counts as absent,
- * a repeated one is rejected unless the schema requires a list, and an unknown one is ignored, or rejected if `strict`.
+ * Query parameters are text: digits become integers if the schema requires an integer. An empty parameter counts as absent
+ * unless the schema is `nonEmpty`, a repeated one is rejected unless the schema requires a list, and an unknown one is ignored, or rejected if `strict`.
  */
-function queryReader({ properties }: ObjectSchema, strict: boolean) {
-  const parameters = Object.entries(properties).map(([name, { type }]) => ({
+function queryReader({ properties, required = [] }: ObjectSchema, strict: boolean) {
+  const parameters = Object.entries(properties).map(([name, { type, minLength = 0 }]) => ({
     name,
+    mayBeEmpty: minLength === 0 || required.includes(name),
     isInteger: type === 'integer',
     isList: type === 'array',
   }));
@@ -55,9 +59,9 @@ function queryReader({ properties }: ObjectSchema, strict: boolean) {
     const rawQuery = raw as Record<string, string | string[]>;
     if (strict) rejectUnknown(rawQuery, properties);
     const value: Record<string, unknown> = {};
-    for (const { name, isInteger, isList } of parameters) {
+    for (const { name, mayBeEmpty, isInteger, isList } of parameters) {
       const text = rawQuery[name];
-      if (text === undefined || text === '') continue;
+      if (text === undefined || (text === '' && mayBeEmpty)) continue;
       if (isList) {
         const items = [text].flat().filter((item) => item !== '');
         if (items.length > 0) value[name] = items;
