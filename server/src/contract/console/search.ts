@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { listParameters } from '../admin.ts';
+import { listParameters, periodFilters } from '../admin.ts';
 import { limits } from '../limits.ts';
 import { choice, decimal, epochSeconds, flag, id, integer, nullable, shape, text } from '../primitives.ts';
 import { Type } from '../type.ts';
@@ -79,8 +79,7 @@ const filters = {
         'citations, or with a bad answer: one that was disliked or whose generation failed. Repeat it for several.',
     }),
   ),
-  from: Type.Optional(Type.Integer({ description: 'Earliest creation time. Unix epoch seconds.' })),
-  to: Type.Optional(Type.Integer({ description: 'Latest time, exclusive. Unix epoch seconds.' })),
+  ...periodFilters('creation time'),
   min_cost: Type.Optional(decimal('Only messages whose total_price is at least this, in any currency.')),
   min_latency: Type.Optional(decimal('Only messages whose provider_response_latency in seconds is at least this.')),
   segment_id: Type.Optional(Type.String({ description: 'Only messages that cite this segment.' })),
