@@ -1,4 +1,7 @@
-/** Every bound of the service, with its unit in its name. `Units` are UTF-16 code units. */
+/**
+ * Bounds that clients can see, or that several files know, with their units in their names. `Units` are UTF-16 code units. A number that
+ * only one file knows is at the head of that file.
+ */
 export const limits = {
   pageMessagesDefault: 20,
   pageMessagesMin: 1,
@@ -45,8 +48,6 @@ export const limits = {
   overviewCurrenciesMax: 20,
   /** Searches, lists with a keyword, and overviews that are read concurrently for one worker. */
   scansMax: 2,
-  /** Duration of a part of a scan, after which other requests of its thread run. */
-  scanTickMillis: 5,
 
   childChunkUnitsMax: 100_000,
   conversationNameUnitsMax: 255,
@@ -78,12 +79,6 @@ export const limits = {
   idUnitsMax: 255,
   /** Validated records of an import beyond this size are spooled to disk until they are applied. */
   spoolBytesMin: 4_194_304,
-  /** A chunk of an import of at least this size may be validated by another thread. */
-  threadChunkBytesMin: 131_072,
-  /** Threads for validation, in addition to the thread that reads the input. */
-  validationThreadsMax: 3,
-  /** Ids of one import beyond this are stored on disk. */
-  seenIdsInMemoryMax: 100_000,
 
   /** Ids in one audit entry. Records beyond this are only counted. */
   auditIdsMax: 100,
@@ -105,16 +100,9 @@ export const limits = {
   retentionIntervalMillis: 3_600_000,
   /** The year 5138. */
   epochSecondsMax: 99_999_999_999,
-  /** Time between two deletions of old audit entries and sessions. */
-  trimIntervalMillis: 3_600_000,
 
   /** Changed conversations that one transaction counts for the totals of users. */
   countedTogetherMax: 50,
-  /** Time that a list of users spends on counting first. */
-  countUsersMillis: 1_000,
-  /** Time between two looks for changed conversations, and the pause between two transactions. */
-  countUsersIntervalMillis: 60_000,
-  countUsersPauseMillis: 20,
   /** Users whose names one request compares with a part of a name. */
   usersScanMax: 20_000,
   /** Hours of which failed requests are counted by key, and the number of keys in a response. */
@@ -128,8 +116,6 @@ export const limits = {
   changesDefault: 100,
   changesMax: 1_000,
   changesBytesMax: 8_388_608,
-  /** Entries that a stream of the change feed reads at once, unless one entry is larger. */
-  changesStreamBytesMax: 262_144,
   changesWaitSecondsMax: 60,
   /** Requests that wait for changes at the same time, in all workers. */
   waitingMax: 200,
@@ -137,12 +123,8 @@ export const limits = {
   changesBatchMax: 1_000,
   /** Time between two looks into the outbox of a cluster, which is on all shards, while readers wait. */
   clusterOutboxMillis: 1_000,
-  /** Time between two times that changes are sequenced although no one reads the feed. */
-  sequenceIntervalMillis: 60_000,
   /** Maximum time that `/metrics` waits for the database. */
   metricsMillisMax: 1_000,
-  /** Maximum time that it waits for one node of a cluster. Two such times are less than the one above. */
-  nodeMillisMax: 450,
   /** Ids in one row of the outbox. */
   changeIdsMax: 500,
 
@@ -161,47 +143,19 @@ export const limits = {
   snippetUnits: 160,
   /** Messages of one conversation that a transaction of the indexer writes at most. */
   indexWriteMax: 50,
-  /** Messages that a transaction of the indexer of a cluster writes at most. */
-  clusterIndexWriteMax: 1_000,
   /** Duration of a transaction of the indexer: alone, and while others write. */
   indexWriteMillis: 50,
   indexBusyMillis: 10,
   /** Lease of the indexer: one that has died delays the next one for at most this time. */
   indexLeaseSeconds: 10,
-  /** Time until an indexer without changes looks again, and renews its lease. */
-  indexWaitMillis: 3_000,
-  /** Commits per second from which on others are writing. */
-  indexBusyCommits: 10,
-  /** While others write, the indexer works for this share of the time, and for the larger one if it lags but can keep up. */
-  indexShareMin: 1 / 40,
+  /** While others write, the indexer works for at most this share of the time. */
   indexShareMax: 1 / 3,
-  /** What the commits of a step take, which are not counted as its work. */
-  indexCommitMillis: 5,
-  indexPauseMillisMax: 3_000,
 
   /** Ids of a table of a Dify installation that one statement compares. */
   comparedIdsMax: 10_000,
-  /** While a Dify installation is followed: how long the comparison of a table takes, and the pause before the next one. */
-  comparisonSeconds: 20,
-  /** The least time between two writes of a follower's progress, if it has written nothing else. */
-  followWriteMillis: 10_000,
 
-  /** Lease of a follower: one that has died delays the next one for at most this time. */
-  followLeaseSeconds: 10,
   /** Time between two polls of `serve`, and until a follower that has failed tries again. */
   followSeconds: 5,
-
-  /** Objects in doubt that one poll reads, and how long one that does not exist in the source is in doubt. */
-  doubtsMax: 1_000,
-  doubtMillisMax: 600_000,
-  /** On a standby of the source: how long an object is in doubt at least, since its row may be an old one. */
-  standbyDoubtMillis: 10_000,
-  /** Objects that are read from the source together. */
-  storedTogetherMax: 200,
-  /** Pause before a row is looked for again that is not there yet. */
-  sourceRetryMillis: 50,
-  /** Time between two looks whether the source was read once as a whole. */
-  completeMillis: 1_000,
 
   /** Lifetime of a console session. */
   sessionSeconds: 43_200,
@@ -212,8 +166,6 @@ export const limits = {
   keyDatasetsMax: 1_000,
   secretRandomBytes: 30,
   failedKeysPerMinuteMax: 100,
-  /** Recently used keys that one instance caches. */
-  cachedKeysMin: 5_000,
 
   /** Time spent on requests in one tick of the event loop; further requests are queued. */
   tickMillisMax: 20,
@@ -241,17 +193,8 @@ export const limits = {
   heldBodyBytesMax: 4_194_304,
   /** Time until an object is put in doubt again, if that has failed. */
   doubtRetryMillis: 1_000,
-  /** Workers that `WORKERS=auto` starts at most. */
-  autoWorkersMax: 4,
-  /** Time between two log lines about rejected requests. */
-  overloadLogMillis: 1_000,
   /** Log lines that wait for a reader; further ones are dropped. */
   logBufferBytesMax: 2_097_152,
-  /** Time between two attempts to write the log to a full pipe: longer, the longer it is full. */
-  logRetryMillisMin: 1,
-  logRetryMillisMax: 100,
-  /** At its end, the process waits at most this long until the log is read. */
-  logFinishMillisMax: 1_000,
 
   /** Time from the start of the service until the schema compiler is loaded, unless a request needs it earlier. */
   loadCompilerMillis: 500,

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { limits } from '../contract/limits.ts';
 import type { Store } from './store/store.ts';
+
+/** A holder that has died delays the next one for at most this time. */
+const leaseSeconds = 10;
 
 export type Lease = {
   store: Store;
@@ -23,10 +25,10 @@ export async function underLease<T>(
 ): Promise<T> {
   const { store, name, clock, onWait } = lease;
   const holder = randomUUID();
-  const renewMillis = (limits.followLeaseSeconds * 1000) / 3;
+  const renewMillis = (leaseSeconds * 1000) / 3;
   const seconds = () => Math.floor(clock() / 1000);
   const until = (expires_at: number) => store.run('takeLease', { name, holder, expires_at, now: seconds() });
-  const take = () => until(seconds() + limits.followLeaseSeconds);
+  const take = () => until(seconds() + leaseSeconds);
   for (let isWaiting = false; ; ) {
     if (!(await take())) {
       if (!isWaiting) onWait();
@@ -38,7 +40,7 @@ export async function underLease<T>(
     const lost = new AbortController();
     let renewedAt = clock();
     const renew = async () => {
-      const isHeld = await take().catch(() => clock() < renewedAt + limits.followLeaseSeconds * 1000);
+      const isHeld = await take().catch(() => clock() < renewedAt + leaseSeconds * 1000);
       if (isHeld) renewedAt = clock();
       else lost.abort();
     };

@@ -1,6 +1,12 @@
 import { writeSync } from 'node:fs';
 import { limits } from '../contract/limits.ts';
 
+/** Time between two attempts to write the log to a full pipe: longer, the longer it is full. */
+const logRetryMillisMin = 1;
+const logRetryMillisMax = 100;
+/** At its end, the process waits at most this long until the log is read. */
+const logFinishMillisMax = 1_000;
+
 /** Longest delay of a line that waits to be written together with others. */
 const waitMillis = 50;
 const bufferUnitsMax = 65_536;
@@ -19,7 +25,7 @@ export class StandardOutput {
   #buffered: Buffer[] = [];
   #bufferedBytes = 0;
   readonly #format: (lines: string) => string;
-  #retryMillis: number = limits.logRetryMillisMin;
+  #retryMillis: number = logRetryMillisMin;
   #timer: NodeJS.Timeout | undefined;
 
   /** `format` gets lines of JSON and returns what is written. */
@@ -51,14 +57,12 @@ export class StandardOutput {
     const isEmpty = this.#tryWriting();
     if (isEmpty) this.#reportDrops();
     if (this.#bufferedBytes === 0) {
-      this.#retryMillis = limits.logRetryMillisMin;
+      this.#retryMillis = logRetryMillisMin;
       return;
     }
     const hasProgress = this.#bufferedBytes < before;
     this.#timer = setTimeout(this.#flush, this.#retryMillis).unref();
-    this.#retryMillis = hasProgress
-      ? limits.logRetryMillisMin
-      : Math.min(this.#retryMillis * 2, limits.logRetryMillisMax);
+    this.#retryMillis = hasProgress ? logRetryMillisMin : Math.min(this.#retryMillis * 2, logRetryMillisMax);
   };
 
   /** Returns whether nothing is buffered any more. */
@@ -88,8 +92,8 @@ export class StandardOutput {
 
   /** At the end of the process a reader has a moment to read the rest. */
   #finish(): void {
-    const deadline = Date.now() + limits.logFinishMillisMax;
-    while (!this.#tryWriting() && Date.now() < deadline) pause(limits.logRetryMillisMin);
+    const deadline = Date.now() + logFinishMillisMax;
+    while (!this.#tryWriting() && Date.now() < deadline) pause(logRetryMillisMin);
     this.#reportDrops();
   }
 }

@@ -8,6 +8,17 @@ import { IndexPace, type StepCost } from '../domain/search/index-pace.ts';
 import { type IndexStep, indexLag, SearchIndexer } from '../domain/search/search-indexer.ts';
 import type { Store } from '../domain/store/store.ts';
 
+/** Time between two deletions of old audit entries and sessions. */
+const trimIntervalMillis = 3_600_000;
+/** Time between two looks for changed conversations. */
+const countUsersIntervalMillis = 60_000;
+/** Pause between two transactions that count conversations. */
+const countUsersPauseMillis = 20;
+/** Time between two times that changes are sequenced although no one reads the feed. */
+const sequenceIntervalMillis = 60_000;
+/** Time until an indexer without changes looks again, and renews its lease. */
+const indexWaitMillis = 3_000;
+
 const secondsPerDay = 86_400;
 
 type Options = { store: Store; logger: FastifyBaseLogger };
@@ -35,7 +46,7 @@ export function trimRegularly(audit_days: number, { store, logger }: Options): M
       attempt('delete old errors of keys', store.run('trimKeyErrors', hourOf(now) - limits.keyErrorHours), logger),
     ]);
   };
-  const timer = setInterval(trim, limits.trimIntervalMillis).unref();
+  const timer = setInterval(trim, trimIntervalMillis).unref();
   void trim();
   return { end: async () => clearInterval(timer) };
 }
@@ -49,7 +60,7 @@ export function sequenceRegularly({ store, logger }: Options): Maintenance {
     await attempt('sequence changes', store.changes.sequence(), logger);
     isRunning = false;
   };
-  const timer = setInterval(sequence, limits.sequenceIntervalMillis).unref();
+  const timer = setInterval(sequence, sequenceIntervalMillis).unref();
   void sequence();
   return { end: async () => clearInterval(timer) };
 }
@@ -62,7 +73,7 @@ export function countUsersRegularly({ store, logger }: Options): Maintenance {
   let isRunning = false;
   let isEnded = false;
   const pause = async () => {
-    await sleep(limits.countUsersPauseMillis);
+    await sleep(countUsersPauseMillis);
     return !isEnded;
   };
   const count = async () => {
@@ -71,7 +82,7 @@ export function countUsersRegularly({ store, logger }: Options): Maintenance {
     await attempt('count the conversations of users', countUsers(store, pause), logger);
     isRunning = false;
   };
-  const timer = setInterval(count, limits.countUsersIntervalMillis).unref();
+  const timer = setInterval(count, countUsersIntervalMillis).unref();
   void count();
   return {
     end: async () => {
@@ -115,7 +126,7 @@ export function indexRegularly({ store, logger }: Options): Maintenance {
       };
       await pause(cost).catch(() => undefined);
       if (outcome === 'more') await nextTick();
-      else await watch.wait(limits.indexWaitMillis);
+      else await watch.wait(indexWaitMillis);
     }
     await attempt('end the lease of the indexer', indexer.end(), logger);
   };

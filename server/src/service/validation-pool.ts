@@ -1,10 +1,14 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { limits } from '../contract/limits.ts';
 import { fromErrorMessage } from '../domain/errors.ts';
 import { type PreparedLines, prepareLines } from '../domain/records/prepare-lines.ts';
 import type { Lines } from '../domain/records/read-lines.ts';
 import type { ValidationResult } from './validation-thread.ts';
+
+/** A chunk of an import of at least this size may be validated by another thread. */
+const threadChunkBytesMin = 131_072;
+/** In addition to the thread that reads the input. */
+const validationThreadsMax = 3;
 
 /** Maximum number of chunks that one thread has at a time: the current one and the next. */
 const threadChunksMax = 2;
@@ -39,7 +43,7 @@ class ValidationPool {
     let failure: { error: unknown } | undefined;
     try {
       for await (const chunk of chunks) {
-        const isLarge = chunk.bytes.length >= limits.threadChunkBytesMin;
+        const isLarge = chunk.bytes.length >= threadChunkBytesMin;
         pending.push(isLarge ? this.#share(chunk) : prepareLines(chunk, this.#now));
         const aheadMax = isLarge ? threadChunksMax * this.#threads.length : 0;
         while (pending.length > aheadMax) yield await (pending.shift() as PreparedLines);
@@ -60,7 +64,7 @@ class ValidationPool {
   }
 
   #start(): void {
-    const count = Math.min(limits.validationThreadsMax, availableParallelism() - 1);
+    const count = Math.min(validationThreadsMax, availableParallelism() - 1);
     this.#threads = Array.from({ length: count }, () => new ValidationThread());
   }
 

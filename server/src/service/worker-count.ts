@@ -3,8 +3,10 @@ import { createServer, type ListenOptions } from 'node:net';
 import { availableParallelism } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
 import { BadSetting, type Config } from '../config.ts';
-import { limits } from '../contract/limits.ts';
 import type { Database } from '../store/open.ts';
+
+/** Workers that `WORKERS=auto` starts at most. */
+const autoWorkersMax = 4;
 
 /** The number of workers to start: as configured, or less where that is not possible. */
 export async function workerCount(
@@ -17,7 +19,7 @@ export async function workerCount(
   if (workers !== 'auto' && workers > max) {
     throw new BadSetting(`WORKERS=${workers}: must be at most DATABASE_POOL, which is ${database_pool}`);
   }
-  const count = workers === 'auto' ? Math.min(availableParallelism(), limits.autoWorkersMax, max) : workers;
+  const count = workers === 'auto' ? Math.min(availableParallelism(), autoWorkersMax, max) : workers;
   if (count === 1 || (await canSharePort())) return count;
   logger.info('there is one worker: this operating system cannot share a port between threads');
   return 1;

@@ -13,6 +13,9 @@ import type { IdSets } from '../id-set.ts';
 import type { SourcePoint } from '../point.ts';
 import type { RunContext } from '../run-context.ts';
 
+/** How long the comparison of a table takes, and the pause before the next one. */
+const comparisonSeconds = 20;
+
 /** A comparison that is not complete. */
 type Comparison = { after: string; treatment: Treatment; file: string };
 
@@ -61,7 +64,7 @@ export class Comparisons {
     const running = this.#tables.filter(({ current }) => current !== undefined);
     const rows = running.reduce((sum, { compared }) => sum + Math.max(0, status.get(compared.table)?.rows ?? 0), 0);
     const all = running.length + rows / limits.comparedIdsMax;
-    const share = (now - this.#polled) / (limits.comparisonSeconds * 1000);
+    const share = (now - this.#polled) / (comparisonSeconds * 1000);
     this.#polled = now;
     for (let left = Math.max(1, Math.ceil(all * share)); left > 0; left -= 1) {
       await context.checkpoint();
@@ -79,7 +82,7 @@ export class Comparisons {
       return;
     }
     const slices = Math.ceil(status.rows / limits.comparedIdsMax);
-    const pauseSeconds = Math.min(limits.comparisonSeconds, Math.max(1, slices));
+    const pauseSeconds = Math.min(comparisonSeconds, Math.max(1, slices));
     if (now - table.begun < pauseSeconds * 1000) return;
     const treatment = await treatmentOf(this.#context, table.compared, status.file);
     if (treatment === undefined) return;

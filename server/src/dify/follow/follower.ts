@@ -1,4 +1,3 @@
-import { limits } from '../../contract/limits.ts';
 import { importConfiguration } from '../configuration.ts';
 import { IdSets } from '../id-set.ts';
 import { endDoubts, readDoubts } from '../owned/doubts.ts';
@@ -7,6 +6,9 @@ import type { RunContext } from '../run-context.ts';
 import { pollMessages, pollOthers, readConfigurationFingerprint } from '../scan.ts';
 import { syncChanges } from '../sync-changes.ts';
 import { Comparisons } from './comparisons.ts';
+
+/** The least time between two writes of the progress, if nothing else was written. */
+const followWriteMillis = 10_000;
 
 /** Seconds: what was committed in the source longer ago is stored, messages and everything else. */
 export type Lag = { messages: number; others: number };
@@ -116,7 +118,7 @@ export class Follower {
     const lag = { messages: (now - this.#polledAt) / 1000, others: (now - others) / 1000 };
     this.#polledAt = begun;
     this.#report(lag, written);
-    if (written === 0 && now < this.#wroteAt + limits.followWriteMillis) return;
+    if (written === 0 && now < this.#wroteAt + followWriteMillis) return;
     this.#wroteAt = now;
     await this.#context.state.writeFollowed({ messages: this.#messages, messages_at: begun, others_at: others });
   }

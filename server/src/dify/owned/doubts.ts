@@ -1,10 +1,16 @@
-import { limits } from '../../contract/limits.ts';
 import type { Doubt } from '../../domain/store/doubts.ts';
 import { applyGone } from '../deletions.ts';
 import type { IdSets } from '../id-set.ts';
 import type { RunContext } from '../run-context.ts';
 import type { DifySource } from '../source.ts';
 import { importMessages, waitingList } from '../sync.ts';
+
+/** Objects in doubt that one poll reads. */
+const doubtsMax = 1_000;
+/** How long an object that does not exist in the source is in doubt. */
+const doubtMillisMax = 600_000;
+/** On a standby of the source: how long an object is in doubt at least, since its row may be an old one. */
+const standbyDoubtMillis = 10_000;
 
 /** Whether the source is a copy of another server: its rows may be old. */
 export async function readIsStandby(source: DifySource): Promise<boolean> {
@@ -14,7 +20,7 @@ export async function readIsStandby(source: DifySource): Promise<boolean> {
 
 /** Objects in doubt are read by the next sync, whether they have changed or not. */
 export async function readDoubts({ store }: RunContext, changed: IdSets): Promise<Doubt[]> {
-  const doubts = (await store?.doubts.list(limits.doubtsMax)) ?? [];
+  const doubts = (await store?.doubts.list(doubtsMax)) ?? [];
   for (const { kind, id, conversation_id } of doubts) {
     if (kind !== 'app') changed.add(kind, [id]);
     if (conversation_id !== '') changed.add('conversation', [conversation_id]);
@@ -38,8 +44,8 @@ export async function endDoubts(context: RunContext, doubts: readonly Doubt[]): 
   const waiting = await state.findIds(waitingList, messages);
   const now = clock();
   const ended = doubts.filter(({ kind, id, at }) => {
-    if (kind === 'message' && (!existing.has(id) || waiting.has(id))) return now >= at + limits.doubtMillisMax;
-    return !isStandby || now >= at + limits.standbyDoubtMillis;
+    if (kind === 'message' && (!existing.has(id) || waiting.has(id))) return now >= at + doubtMillisMax;
+    return !isStandby || now >= at + standbyDoubtMillis;
   });
   if (ended.length > 0) await store?.run('endDoubts', ended);
 }

@@ -12,6 +12,13 @@ import { completeName, readSourceId } from '../state.ts';
 import { importConversations, importMessages, importRows, ratedList, waitingList } from '../sync.ts';
 import { readIsStandby } from './doubts.ts';
 
+/** Objects that are read from the source together. */
+const storedTogetherMax = 200;
+/** Pause before a row is looked for again that is not there yet. */
+const sourceRetryMillis = 50;
+/** Time between two looks whether the source was read once as a whole. */
+const completeMillis = 1_000;
+
 type Waiting = { object: ChangedObject; resolve: (isStored: boolean) => void; reject: (error: Error) => void };
 
 /**
@@ -38,7 +45,7 @@ export class DifyOwner implements Owner {
     this.#store = store;
     this.#clock = clock;
     const look = () => void this.#lookIfComplete().catch(() => undefined);
-    this.#timer = setInterval(look, limits.completeMillis).unref();
+    this.#timer = setInterval(look, completeMillis).unref();
     look();
   }
 
@@ -50,7 +57,7 @@ export class DifyOwner implements Owner {
         if (!this.#isReading) void this.#readWaiting();
       });
       if (isStored || performance.now() >= end || this.#stop.signal.aborted) return isStored;
-      await sleep(limits.sourceRetryMillis);
+      await sleep(sourceRetryMillis);
     }
   }
 
@@ -115,7 +122,7 @@ export class DifyOwner implements Owner {
   async #readWaiting(): Promise<void> {
     this.#isReading = true;
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, limits.storedTogetherMax);
+      const batch = this.#waiting.splice(0, storedTogetherMax);
       try {
         const missing = await this.#storeTogether(batch.map(({ object }) => object));
         for (const { object, resolve } of batch) resolve(!missing.has(object.id));

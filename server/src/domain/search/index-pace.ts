@@ -1,6 +1,15 @@
 import { limits } from '../../contract/limits.ts';
 import type { ChangeCounts } from '../store/change-reads.ts';
 
+/** Commits per second from which on others are writing. */
+const indexBusyCommits = 10;
+/** While others write, the indexer works for this share of the time, and for `indexShareMax` if it lags but can keep up. */
+const indexShareMin = 1 / 40;
+/** What the commits of a step take, which are not counted as its work. */
+const indexCommitMillis = 5;
+/** The longest pause. */
+const indexPauseMillisMax = 3_000;
+
 /** The last step of the indexer: its duration, how long it has worked, without waiting for others, and how many records it has indexed. */
 export type StepCost = { millis: number; workedMillis: number; records: number };
 
@@ -31,7 +40,7 @@ export class IndexPace {
     const hasMoved = position !== this.#position;
     // Each commit of others adds an outbox entry; a step that reads the feed sequences them, which moves the head.
     const commits = hasMoved ? unsequenced : unsequenced - this.#unsequenced;
-    this.#isBusy = commits / (hasMoved ? step.millis : now - this.#seenAt) > limits.indexBusyCommits / 1_000;
+    this.#isBusy = commits / (hasMoved ? step.millis : now - this.#seenAt) > indexBusyCommits / 1_000;
     if (hasMoved && this.#position !== undefined) this.#others.add(position - this.#position, now - this.#movedAt);
     if (hasMoved) this.#movedAt = now;
     if (step.records > 0) this.#own.add(step.records, step.workedMillis);
@@ -42,7 +51,7 @@ export class IndexPace {
 
   /** The pause after a step. `lagSeconds`: the age of the oldest change that is not indexed. */
   pauseMillis({ workedMillis }: StepCost, lagSeconds: number): number {
-    const { indexShareMin, indexShareMax, indexCommitMillis, indexPauseMillisMax } = limits;
+    const { indexShareMax } = limits;
     const neededShare = this.#others.perMilli / this.#own.perMilli;
     const share =
       neededShare > indexShareMax ? indexShareMin : Math.min(indexShareMin * 2 ** lagSeconds, indexShareMax);

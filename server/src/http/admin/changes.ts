@@ -19,6 +19,9 @@ import { sendLargePage } from '../response/large-page.ts';
 import { onDisconnect } from '../response/message-page.ts';
 import type { Dependencies, Routes } from '../route-types.ts';
 
+/** Entries that a stream reads at once, unless one entry is larger. */
+const changesStreamBytesMax = 262_144;
+
 const url = '/admin/changes';
 /** While a stream is open, its key or session is checked this often, so that it ends within 5 seconds. */
 const checkMillis = 4_000;
@@ -111,7 +114,7 @@ export const adminChangeRoutes: Routes = (app, dependencies) => {
 
 /** Bytes of the feed in memory for a page, and for a stream: streams are many, and their clients may be slow. */
 const pageBytes = { bytesMax: limits.changesBytesMax, wholeBytesMax: limits.pageBytesMax };
-const streamBytes = { bytesMax: limits.changesStreamBytesMax, wholeBytesMax: limits.changesStreamBytesMax };
+const streamBytes = { bytesMax: changesStreamBytesMax, wholeBytesMax: changesStreamBytesMax };
 
 function sendChanges(reply: FastifyReply, { entries, cursor, hasMore, isLarge, close }: Page): FastifyReply {
   reply.header('content-type', 'application/json; charset=utf-8');

@@ -11,6 +11,9 @@ import type { SharedSum } from '../workers/shared-sum.ts';
 import type { SlowReaders } from '../workers/slow-readers.ts';
 import { readLaneHeaders } from './lane-headers.ts';
 
+/** Time between two log lines about rejected requests. */
+const overloadLogMillis = 1_000;
+
 type QueuedRequest = {
   request: IncomingMessage;
   response: ServerResponse;
@@ -173,7 +176,7 @@ class Gate {
       this.#rejections = 0;
       this.#countResponded();
       this.#options.logger.warn({ rejected, in_flight: this.#inFlight.total }, 'overloaded: requests were rejected');
-    }, limits.overloadLogMillis).unref();
+    }, overloadLogMillis).unref();
   }
 
   /** Once a second, as the log line. */

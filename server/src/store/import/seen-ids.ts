@@ -1,8 +1,10 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { limits } from '../../contract/limits.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import type { LookupKind, ReferenceTarget } from '../../domain/store/store.ts';
 import { spoolFailure } from './spool.ts';
+
+/** Ids of one import beyond this are stored on disk. */
+const seenIdsInMemoryMax = 100_000;
 
 const spillIds = 1_000;
 
@@ -21,7 +23,7 @@ export class SeenIds {
 
   set(kind: RecordKind | LookupKind, target: ReferenceTarget): void {
     try {
-      if (this.#memory.size >= limits.seenIdsInMemoryMax) this.#spill();
+      if (this.#memory.size >= seenIdsInMemoryMax) this.#spill();
     } catch (error) {
       throw spoolFailure('the folder for temporary files', error);
     }

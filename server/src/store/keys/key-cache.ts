@@ -1,7 +1,9 @@
-import { limits } from '../../contract/limits.ts';
 import { RecentMap } from '../../domain/recent-map.ts';
 import type { KeyLookup, StoredKey } from '../../domain/store/keys.ts';
 import { textKey } from '../../domain/text-key.ts';
+
+/** Recently used keys that one instance caches. */
+const cachedKeysMin = 5_000;
 
 /** Lifetime of an entry without a data version. A revocation by another instance must take effect within 5 seconds. */
 const millisMax = 4_000;
@@ -14,7 +16,7 @@ type CachedKey = { lookup: KeyLookup; dataVersion: number | undefined; changes: 
  * until a thread of this process changes keys.
  */
 export class KeyCache {
-  readonly #entries = new RecentMap<CachedKey>(limits.cachedKeysMin);
+  readonly #entries = new RecentMap<CachedKey>(cachedKeysMin);
   /** Counts the changes by all threads of this process. */
   readonly #changes: Int32Array<SharedArrayBuffer>;
 

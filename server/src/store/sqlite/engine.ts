@@ -30,12 +30,15 @@ import { Writer } from './writer.ts';
 import type { WriterLinks } from './writer-link.ts';
 import { WriterQueue } from './writer-queue.ts';
 
+/** Duration of a part of a scan, after which other requests of its thread run. */
+const scanTickMillis = 5;
+
 /** Size of the rows that an export reads in one tick of the event loop. */
 const batchUnits = 65_536;
 
 /** Visits rows for one tick of the event loop. Returns whether all have been visited. */
 function visitSome<R>(rows: Iterator<R>, visit: (row: R) => void): boolean {
-  const end = performance.now() + limits.scanTickMillis;
+  const end = performance.now() + scanTickMillis;
   do {
     const { done, value } = rows.next();
     if (done) return true;

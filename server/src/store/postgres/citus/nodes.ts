@@ -1,7 +1,9 @@
-import { limits } from '../../../contract/limits.ts';
 import type { NodeState } from '../../../domain/store/monitoring.ts';
 import type { Statement } from '../../base/statement.ts';
 import type { PostgresPool } from '../pool/pool.ts';
+
+/** Time that is waited for one node. Two such times are less than `metricsMillisMax`. */
+const nodeMillisMax = 450;
 
 type Node = { nodename: string; nodeport: number };
 
@@ -21,10 +23,10 @@ const readState: Statement<{ success: boolean; result: string }> = `
 
 /** Each node is asked by a statement of its own: one that hangs hides only itself. */
 export async function readNodes(pool: PostgresPool): Promise<NodeState[]> {
-  const nodes = await pool.queryWithin(limits.nodeMillisMax, listNodes);
+  const nodes = await pool.queryWithin(nodeMillisMax, listNodes);
   return Promise.all(
     nodes.map(async ({ nodename, nodeport }) => {
-      const rows = await pool.queryWithin(limits.nodeMillisMax, readState, nodename, nodeport).catch(() => []);
+      const rows = await pool.queryWithin(nodeMillisMax, readState, nodename, nodeport).catch(() => []);
       const [read] = rows;
       return { name: `${nodename}:${nodeport}`, state: read?.success ? JSON.parse(read.result) : undefined };
     }),

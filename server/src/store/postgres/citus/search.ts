@@ -3,6 +3,9 @@ import type { MessageKey } from '../../base/index-tables.ts';
 import { query, type Statement } from '../../base/statement.ts';
 import { indexTables } from '../server/search.ts';
 
+/** Messages that a transaction writes at most. */
+const clusterIndexWriteMax = 1_000;
+
 /** Uses no node. Parameters: conversation ids. */
 const findShards: Statement<{ conversation_id: string; shard: number }> = `
   SELECT conversation_id, get_shard_id_for_distribution_column('messages', conversation_id) AS shard
@@ -14,7 +17,7 @@ const findShards: Statement<{ conversation_id: string; shard: number }> = `
  * it copies the rows to the nodes first, and inserts them from there.
  */
 export const index = indexTables({
-  findMax: limits.clusterIndexWriteMax,
+  findMax: clusterIndexWriteMax,
   *groupsOf(keys) {
     const ids = [...new Set(keys.map(({ conversation_id }) => conversation_id))];
     const shards = new Map((yield* query(findShards, ids)).map((row) => [row.conversation_id, row.shard]));
