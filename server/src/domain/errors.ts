@@ -91,3 +91,7 @@ export function fromErrorMessage(error: ErrorMessage): Error {
   if (error.kind === 'service') return new ServiceError(error.code, error.message, error.details);
   return new Error(error.message);
 }
+
+/** What was thrown, as an error of a system or a driver, which may have a code. */
+export const asError = (thrown: unknown): Error & { code?: string; errcode?: number } =>
+  thrown instanceof Error ? thrown : new Error(String(thrown));

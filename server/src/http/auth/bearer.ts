@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify
 import { type KeyKind, keyKinds } from '../../contract/key-kinds.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { asError, ServiceError } from '../../domain/errors.ts';
 import { authenticate } from '../../domain/keys/authenticate.ts';
 import type { KeyUses } from '../../domain/keys/key-uses.ts';
 import { digestOf } from '../../domain/secret.ts';
@@ -79,7 +79,7 @@ export class Bearer {
         }
         allow(request, reply, caller);
       } catch (error) {
-        return done(error as Error);
+        return done(asError(error));
       }
       done();
     };

@@ -5,6 +5,7 @@ import { parse } from 'fast-querystring';
 import type { Static } from 'typebox';
 import { MessageQuery } from '../../contract/message.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
+import { asError } from '../../domain/errors.ts';
 import {
   isChatApp,
   listMessages,
@@ -147,7 +148,7 @@ class FastLane {
       if (caller instanceof Promise) void this.#respondLater(plain, caller);
       else this.#respond(plain, caller);
     } catch (error) {
-      this.#sendError(plain, error as Error);
+      this.#sendError(plain, asError(error));
     }
   }
 
@@ -155,7 +156,7 @@ class FastLane {
     try {
       this.#respond(plain, await caller);
     } catch (error) {
-      this.#sendError(plain, error as Error);
+      this.#sendError(plain, asError(error));
     }
   }
 
@@ -189,7 +190,7 @@ class FastLane {
       const disconnected = () => onDisconnect(plain.response);
       await this.#send(plain, await listMessages(store, pages, requestedPage, clientTags, dataVersion, disconnected));
     } catch (error) {
-      this.#sendError(plain, error as Error);
+      this.#sendError(plain, asError(error));
     }
   }
 

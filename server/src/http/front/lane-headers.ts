@@ -28,8 +28,8 @@ export function readLaneHeaders(rawHeaders: readonly string[]): LaneHeaders | un
     return true;
   };
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const value = rawHeaders[index + 1] as string;
-    const name = (rawHeaders[index] as string).toLowerCase();
+    const value = rawHeaders[index + 1] ?? '';
+    const name = (rawHeaders[index] ?? '').toLowerCase();
     switch (name) {
       case 'host':
         hosts += 1;

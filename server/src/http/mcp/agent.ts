@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import { limits } from '../../contract/limits.ts';
+import { asError } from '../../domain/errors.ts';
 import { statusOf } from '../request/errors.ts';
 import { requireValid } from '../request/query.ts';
 import { onDisconnect } from '../response/message-page.ts';
@@ -67,7 +68,7 @@ export class Agent {
       return { content: [{ type: 'text', text: summaryOf(tool, result) }], structuredContent: result };
     } catch (error) {
       const { errors, metrics } = this.#dependencies;
-      const { code, message } = errors.report(error as Error, this.#request.id, this.#reply.raw);
+      const { code, message } = errors.report(asError(error), this.#request.id, this.#reply.raw);
       const status = statusOf(code);
       metrics.countTool(name, status);
       // As text: structured content has the output schema of the tool, and clients validate that of errors, too.

@@ -27,16 +27,16 @@ export class Counter {
 
   /** Counts several at once, without their times. */
   addMany(count: number): void {
-    this.#values[0] = (this.#values[0] as number) + count;
+    this.#values[0] = (this.#values[0] ?? 0) + count;
   }
 
   add(seconds = 0): void {
     const values = this.#values;
-    values[0] = (values[0] as number) + 1;
-    values[1] = (values[1] as number) + seconds;
+    values[0] = (values[0] ?? 0) + 1;
+    values[1] = (values[1] ?? 0) + seconds;
     let index = 0;
-    while (index < bounds.length && seconds > (bounds[index] as number)) index += 1;
-    if (index < bounds.length) values[index + 2] = (values[index + 2] as number) + 1;
+    while (index < bounds.length && seconds > (bounds[index] ?? 0)) index += 1;
+    if (index < bounds.length) values[index + 2] = (values[index + 2] ?? 0) + 1;
   }
 }
 
@@ -112,9 +112,9 @@ export class SeriesTable {
   #addRow(label: string): Values {
     const start = this.#worker * workerBytes;
     const rows = new Int32Array(this.#memory, start, 1);
-    const row = Math.min((rows[0] as number) + 1, rowsMax);
+    const row = Math.min((rows[0] ?? 0) + 1, rowsMax);
     const rowStart = start + row * rowBytes;
-    if (row > (rows[0] as number)) {
+    if (row > (rows[0] ?? 0)) {
       const bytes = Buffer.from(label).subarray(0, labelBytesMax);
       new Uint8Array(this.#memory, rowStart).set([bytes.length, ...bytes]);
       // From now on other workers read the row.

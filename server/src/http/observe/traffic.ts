@@ -52,7 +52,7 @@ export class Traffic {
   }
 
   #increment(at: number): void {
-    this.#numbers[at] = (this.#numbers[at] as number) + 1;
+    this.#numbers[at] = (this.#numbers[at] ?? 0) + 1;
   }
 
   /** The complete intervals of the last hour, oldest first. */
@@ -75,7 +75,7 @@ export class Traffic {
       const slot = worker * workerNumbers + (index % slotsMax) * slotNumbers;
       if (this.#numbers[slot] !== index) continue;
       for (let at = 1; at < slotNumbers; at += 1) {
-        total[at] = (total[at] as number) + (this.#numbers[slot + at] as number);
+        total[at] = (total[at] ?? 0) + (this.#numbers[slot + at] ?? 0);
       }
     }
     const [, requests = 0, client_errors = 0, server_errors = 0] = total;

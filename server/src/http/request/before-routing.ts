@@ -11,7 +11,7 @@ export function requireUnambiguousHeaders(request: IncomingMessage): void {
   const { httpVersion, rawHeaders } = request;
   const seen = new Set<string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] as string).toLowerCase();
+    const name = (rawHeaders[index] ?? '').toLowerCase();
     if (!(name in singleHeaders)) continue;
     if (seen.has(name)) throw headerCountError(name as keyof typeof singleHeaders);
     seen.add(name);

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
+import { asError } from '../../domain/errors.ts';
 
 /** A hook that runs before the body is read. An error that `check` throws becomes the response. Synchronous, for speed. */
 export function checkFirst(check: (request: FastifyRequest, reply: FastifyReply) => void): onRequestHookHandler {
@@ -6,7 +7,7 @@ export function checkFirst(check: (request: FastifyRequest, reply: FastifyReply)
     try {
       check(request, reply);
     } catch (error) {
-      done(error as Error);
+      done(asError(error));
       return;
     }
     done();

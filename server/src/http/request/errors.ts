@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../../contract/error.ts';
-import { overloaded, ServiceError } from '../../domain/errors.ts';
+import { asError, overloaded, ServiceError } from '../../domain/errors.ts';
 import { noteCause } from '../observe/causes.ts';
 import type { Outages } from '../observe/outages.ts';
 
@@ -104,7 +104,7 @@ export function writeOverloaded(response: ServerResponse, id: string): void {
 /** The error that is returned to the client. */
 function publicError(error: FastifyError | Error): ServiceError {
   if (error instanceof ServiceError) return error;
-  switch ((error as FastifyError).code) {
+  switch (asError(error).code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new ServiceError('unsupported_media_type', 'this content type is not supported');
     case 'ECONNRESET':
@@ -117,7 +117,7 @@ function publicError(error: FastifyError | Error): ServiceError {
 
 /** Enough to find the cause. Not the whole error: a database error contains values of rows. */
 function loggable(error: Error): object {
-  const { cause, code } = error as { cause?: unknown; code?: string };
+  const { cause, code } = asError(error);
   return {
     err: { code, message: error.message, stack: error.stack },
     ...(cause !== undefined && { cause: String(cause) }),

@@ -34,7 +34,7 @@ export const isLarge = (page: Page): page is LargePage => 'chunks' in page;
 /** Sends a page through the framework, or 304 if the client has it. */
 export function sendPage(reply: FastifyReply, page: Page, path: string): FastifyReply {
   const headers = pageHeaders(page, (next) => pageLink(path, reply.request.url, next));
-  for (let index = 0; index < headers.length; index += 2) reply.header(headers[index] as string, headers[index + 1]);
+  for (let index = 0; index < headers.length; index += 2) reply.header(headers[index] ?? '', headers[index + 1]);
   if (isTag(page)) return reply.code(304).send();
   if (isLarge(page)) return sendLargePage(reply, page);
   return reply.send(Buffer.concat([Buffer.from(page.head), page.docs, Buffer.from(page.tail)]));

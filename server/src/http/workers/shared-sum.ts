@@ -14,7 +14,7 @@ export class SharedSum {
   constructor(memory: SharedArrayBuffer, worker: number) {
     this.#values = new Int32Array(memory);
     this.#part = (worker + 1) * stride;
-    this.add(-(this.#values[this.#part] as number));
+    this.add(-(this.#values[this.#part] ?? 0));
   }
 
   get total(): number {
@@ -38,6 +38,6 @@ export class SharedSum {
 
   /** Only this worker writes its part. */
   #addToPart(amount: number): void {
-    this.#values[this.#part] = (this.#values[this.#part] as number) + amount;
+    this.#values[this.#part] = (this.#values[this.#part] ?? 0) + amount;
   }
 }

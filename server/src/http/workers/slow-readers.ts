@@ -70,7 +70,7 @@ export class SlowReaders {
   }
 
   #isOldest(): boolean {
-    const own = this.#oldest[this.#worker] as number;
+    const own = this.#oldest[this.#worker] ?? 0;
     return own > 0 && this.#oldest.every((other) => other === 0 || own <= other);
   }
 

@@ -54,7 +54,7 @@ export class WindowCounter {
     return this.#locked(key, (bucket, high, low) => {
       const slot = this.#find(bucket, high, low);
       if (slot === undefined || !this.#isOpen(slot, now)) return { count: 0, until: now + this.#windowMillis };
-      return { count: this.#counts[slot] as number, until: this.#until[slot] as number };
+      return { count: this.#counts[slot] ?? 0, until: this.#until[slot] ?? 0 };
     });
   }
 
@@ -63,11 +63,11 @@ export class WindowCounter {
     return this.#locked(key, (bucket, high, low) => {
       const last = this.#find(bucket, high, low);
       const isOpen = last !== undefined && this.#isOpen(last, now);
-      const before = isOpen || last === undefined ? 0 : (this.#counts[last] as number);
+      const before = isOpen || last === undefined ? 0 : (this.#counts[last] ?? 0);
       const slot = isOpen ? last : this.#start(last ?? this.#choose(bucket, now), high, low, now);
-      const count = (this.#counts[slot] as number) + 1;
+      const count = (this.#counts[slot] ?? 0) + 1;
       this.#counts[slot] = count;
-      return { count, until: this.#until[slot] as number, before };
+      return { count, until: this.#until[slot] ?? 0, before };
     });
   }
 
@@ -104,7 +104,7 @@ export class WindowCounter {
     let chosen = first;
     for (let slot = first; slot < first + slotsPerBucket; slot += 1) {
       if (!this.#isOpen(slot, now)) return slot;
-      if ((this.#until[slot] as number) < (this.#until[chosen] as number)) chosen = slot;
+      if ((this.#until[slot] ?? 0) < (this.#until[chosen] ?? 0)) chosen = slot;
     }
     return chosen;
   }
@@ -119,7 +119,7 @@ export class WindowCounter {
 
   /** False if the window has ended, or starts in the future: then the clock was set back, which must not block a client. */
   #isOpen(slot: number, now: number): boolean {
-    const until = this.#until[slot] as number;
+    const until = this.#until[slot] ?? 0;
     return until > now && until - this.#windowMillis <= now;
   }
 }

@@ -1,11 +1,12 @@
+import { asError } from '../../domain/errors.ts';
 /** SQLite's primary result code; undefined if the error is not from SQLite. */
 export function sqliteCode(error: unknown): number | undefined {
-  const { code, errcode } = error as { code?: string; errcode?: number };
+  const { code, errcode } = asError(error);
   return code === 'ERR_SQLITE_ERROR' && errcode !== undefined ? errcode & 0xff : undefined;
 }
 
 /** The database was closed before a late request reached it. */
-export const isClosed = (error: unknown): boolean => (error as { code?: string }).code === 'ERR_INVALID_STATE';
+export const isClosed = (error: unknown): boolean => asError(error).code === 'ERR_INVALID_STATE';
 
 export const sqliteBusy = 5;
 export const sqliteReadOnly = 8;
@@ -33,7 +34,7 @@ const explanations: Readonly<Record<string | number, string>> = {
 
 /** Why the disk cannot be written and how to fix it, in one line for an operator. */
 export function explainDiskError(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException;
+  const { code } = asError(error);
   const message = error instanceof Error ? error.message : String(error);
   const explanation = explanations[sqliteCode(error) ?? code ?? ''];
   return explanation === undefined ? message : `${explanation} (${message})`;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { asError } from '../../domain/errors.ts';
 import type { Statement } from '../base/statement.ts';
 import { type Migration, type SchemaStatus, statusAt } from '../schema/schema.ts';
 import { distribute, findCluster, patience, remainingTables } from './citus/distribute.ts';
@@ -88,7 +89,7 @@ async function createTable(pool: PostgresPool, statement: string): Promise<void>
   try {
     await pool.query(statement);
   } catch (error) {
-    if (!duplicates.includes((error as { code?: string }).code ?? '')) throw error;
+    if (!duplicates.includes(asError(error).code ?? '')) throw error;
   }
 }
 

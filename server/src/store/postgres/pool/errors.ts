@@ -1,4 +1,4 @@
-import { type Outage, type OutageCause, ServiceError, unavailable } from '../../../domain/errors.ts';
+import { asError, type Outage, type OutageCause, ServiceError, unavailable } from '../../../domain/errors.ts';
 
 /** Which errors of PostgreSQL may be retried, and which end a connection. */
 
@@ -18,17 +18,17 @@ export const connectionsBusy = (): ServiceError =>
     outage: { cause: 'busy', node: '' } satisfies Outage,
   });
 
-export const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
-const messageOf = (error: unknown): string => (error as Error | undefined)?.message ?? '';
-const causeOf = (error: unknown): unknown => (error as Error).cause;
+export const codeOf = (error: unknown): string => asError(error).code ?? '';
+const messageOf = (error: unknown): string => asError(error).message;
+const causeOf = (error: unknown): unknown => asError(error).cause;
 
 /** The connection is closed or in an unknown state: it must not be used again. */
 export function isLost(error: unknown): boolean {
   if (error instanceof ServiceError) return 'isLost' in error;
-  if (isNodeFailure(error)) return 'isLost' in (error as object);
+  if (isNodeFailure(error)) return 'isLost' in asError(error);
   const code = codeOf(error);
   const isGone = networkErrors.includes(code) || code.startsWith('08') || code.startsWith('57P') || code === '25P02';
-  return isGone || code === readOnly || 'isLost' in (error as object) || isTerminated(error);
+  return isGone || code === readOnly || 'isLost' in asError(error) || isTerminated(error);
 }
 
 /**
@@ -97,7 +97,7 @@ export function publicError(error: unknown, isConnecting = false): Error {
   const code = codeOf(error);
   const isTemporary =
     isConnecting || isRetryable(error) || isLost(error) || timeouts.includes(code) || lacksResources(error);
-  return isTemporary ? notAvailable(error, { cause: outageCauseOf(error), node: nodeIn(error) }) : (error as Error);
+  return isTemporary ? notAvailable(error, { cause: outageCauseOf(error), node: nodeIn(error) }) : asError(error);
 }
 
 /** The client only gets the 503; the cause is for the log, the outage for metrics. */

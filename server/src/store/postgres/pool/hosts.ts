@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { PostgresAddress } from '../../../database-url.ts';
+import { asError } from '../../../domain/errors.ts';
 import { readRowBytes } from './row-bytes.ts';
 
 /** A connection, with the server that it was opened to. */
@@ -43,7 +44,7 @@ export class Hosts {
 
   /** Whether another attempt to connect may succeed: a server that does not encrypt is tried without encryption. */
   mayConnectElsewhere(error: unknown, isRetryable: boolean): boolean {
-    return isRetryable || (this.count > 1 && /does not support SSL/.test((error as Error).message));
+    return isRetryable || (this.count > 1 && /does not support SSL/.test(asError(error).message));
   }
 
   /** A class of clients for the pool, each of which connects to the current server. All servers share the time limit. */

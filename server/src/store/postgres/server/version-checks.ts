@@ -1,4 +1,4 @@
-import { unavailable } from '../../../domain/errors.ts';
+import { asError, unavailable } from '../../../domain/errors.ts';
 import type { FoundPage, PagePosition, PageShape } from '../../../domain/store/store.ts';
 import { connectionsBusy } from '../pool/errors.ts';
 
@@ -62,7 +62,7 @@ export class VersionChecks {
       const versions = new Map(rows.map((row) => [row.conversation_id, row]));
       await Promise.all(waiting.map((one) => this.#settle(one, versions)));
     } catch (error) {
-      for (const { reject } of waiting) reject(error as Error);
+      for (const { reject } of waiting) reject(asError(error));
     } finally {
       clearTimeout(timer);
     }
