@@ -61,5 +61,11 @@ export type Dependencies = {
 
 export type Routes = (app: App, dependencies: Dependencies) => void;
 
+export const together =
+  (...all: readonly Routes[]): Routes =>
+  (app, dependencies) => {
+    for (const add of all) add(app, dependencies);
+  };
+
 /** A request listener of Node's HTTP server. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;

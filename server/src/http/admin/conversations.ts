@@ -18,16 +18,15 @@ import { listMessages, pageRequest } from '../../domain/messages/list-messages.t
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';
 import { onDisconnect, pageQuery, sendPage } from '../response/message-page.ts';
-import type { Routes } from '../route-types.ts';
+import { type Routes, together } from '../route-types.ts';
 import { adminGet, adminList } from './routes.ts';
 
 const url = '/admin/apps/:app_id/conversations';
 const app_id = Type.String({ description: 'App ID.' });
 const conversation_id = Type.String({ description: 'Conversation ID.' });
 
-/** Conversations of any app, and their messages. */
-export const adminConversationRoutes: Routes = (app, dependencies) => {
-  const { store, pages, bearer, page_order } = dependencies;
+const lists: Routes = (app, dependencies) => {
+  const { store } = dependencies;
   const { activity } = store;
 
   adminList(app, dependencies, {
@@ -57,7 +56,9 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
       return conversation;
     },
   });
+};
 
+const transcript: Routes = (app, { store, pages, bearer, page_order }) => {
   app.route({
     method: 'GET',
     url: `${url}/:conversation_id/messages`,
@@ -86,23 +87,25 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
       return sendPage(reply, page, `/admin/apps/${path}`);
     },
   });
+};
 
-  app.route({
-    method: 'GET',
+const aboutMessages: Routes = (app, dependencies) => {
+  const { store } = dependencies;
+  const { activity } = store;
+  const params = Type.Object({ app_id, conversation_id });
+
+  adminGet(app, dependencies, {
     url: `${url}/:conversation_id/locate`,
-    schema: {
-      ...aboutAdmin,
-      operationId: 'locatePage',
-      summary: 'Find the page with a message',
-      description:
-        'Returns the `first_id` of the page that contains a message, or the beginning of the conversation, so that reading ' +
-        'can start there.',
-      params: Type.Object({ app_id, conversation_id }),
-      querystring: LocateQuery,
-      response: responses({ 200: LocatedPage }, [400, 401, 404]),
-    },
-    onRequest: bearer.requireAdmin(),
-    handler: async ({ params, query: { message_id, newer = 0 } }) => {
+    operationId: 'locatePage',
+    summary: 'Find the page with a message',
+    description:
+      'Returns the `first_id` of the page that contains a message, or the beginning of the conversation, so that reading ' +
+      'can start there.',
+    params,
+    querystring: LocateQuery,
+    response: LocatedPage,
+    errors: [404],
+    read: async ({ params, query: { message_id, newer = 0 } }) => {
       const { id } = await requireApp(store, params.app_id);
       const message = message_id === undefined ? undefined : canonicalId(message_id);
       // The page is what is older than `first_id`. Without a message, the first message is the first of the newer ones.
@@ -115,23 +118,22 @@ export const adminConversationRoutes: Routes = (app, dependencies) => {
     },
   });
 
-  app.route({
-    method: 'GET',
+  adminGet(app, dependencies, {
     url: `${url}/:conversation_id/feedback`,
-    schema: {
-      ...aboutAdmin,
-      operationId: 'listFeedback',
-      summary: 'List the feedback texts of messages',
-      description: 'The texts that users sent with their feedback, which are not part of a message.',
-      params: Type.Object({ app_id, conversation_id }),
-      querystring: FeedbackQuery,
-      response: responses({ 200: FeedbackTexts }, [400, 401, 404]),
-    },
-    onRequest: bearer.requireAdmin(),
-    handler: async ({ params, query }) => {
+    operationId: 'listFeedback',
+    summary: 'List the feedback texts of messages',
+    description: 'The texts that users sent with their feedback, which are not part of a message.',
+    params,
+    querystring: FeedbackQuery,
+    response: FeedbackTexts,
+    errors: [404],
+    read: async ({ params, query }) => {
       const { id } = await requireApp(store, params.app_id);
       const message_ids = query.message_id.map(canonicalId);
       return { data: await activity.listFeedback(id, canonicalId(params.conversation_id), message_ids) };
     },
   });
 };
+
+/** Conversations of any app, and their messages. */
+export const adminConversationRoutes = together(lists, transcript, aboutMessages);

@@ -8,16 +8,14 @@ import { requireCaller } from '../auth/bearer.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { requireContentType } from '../request/body.ts';
 import { validatorCompiler } from '../request/query.ts';
-import type { Routes } from '../route-types.ts';
+import { type Routes, together } from '../route-types.ts';
 import { adminList } from './routes.ts';
 
 const keys = new Paging<ListedKey>(['number', 'string'], ({ created_at, id }) => [created_at, id]);
 const url = '/admin/keys';
 
-export const adminKeyRoutes: Routes = (app, dependencies) => {
+const listAndCreate: Routes = (app, dependencies) => {
   const { store, bearer, clock } = dependencies;
-  const requireAdmin = bearer.requireAdmin();
-  const seconds = () => Math.floor(clock() / 1000);
 
   adminList(app, dependencies, {
     url,
@@ -40,12 +38,18 @@ export const adminKeyRoutes: Routes = (app, dependencies) => {
       response: responses({ 201: CreatedKey }, [400, 401, 403, 408, 413, 415]),
     },
     validatorCompiler: (part) => validatorCompiler({ ...part, schema: NewKey }),
-    onRequest: [requireAdmin, requireContentType('application/json')],
+    onRequest: [bearer.requireAdmin(), requireContentType('application/json')],
     handler: async (request, reply) => {
       const { key_id } = requireCaller(request, 'admin');
-      return reply.code(201).send(await createKey(store, request.body, key_id, seconds()));
+      return reply.code(201).send(await createKey(store, request.body, key_id, Math.floor(clock() / 1000)));
     },
   });
+};
+
+const changeAndRevoke: Routes = (app, { store, bearer, clock }) => {
+  const requireAdmin = bearer.requireAdmin();
+  const seconds = () => Math.floor(clock() / 1000);
+  const params = Type.Object({ key_id: Type.String({ description: 'Key ID.' }) });
 
   app.route({
     method: 'PATCH',
@@ -55,7 +59,7 @@ export const adminKeyRoutes: Routes = (app, dependencies) => {
       operationId: 'updateKey',
       summary: 'Change a key',
       description: 'Makes a key of kind app, knowledge or admin read-only, or allows it to write again.',
-      params: Type.Object({ key_id: Type.String({ description: 'Key ID.' }) }),
+      params,
       body: KeyChange,
       response: responses({ 200: ListedKey }, [400, 401, 403, 404, 408, 413, 415]),
     },
@@ -75,7 +79,7 @@ export const adminKeyRoutes: Routes = (app, dependencies) => {
       summary: 'Revoke a key',
       description:
         'Revokes a key and ends the console sessions that were created with it. Revoking it again changes nothing.',
-      params: Type.Object({ key_id: Type.String({ description: 'Key ID.' }) }),
+      params,
       response: responses({ 200: ListedKey }, [401, 403, 404]),
     },
     onRequest: requireAdmin,
@@ -88,3 +92,5 @@ export const adminKeyRoutes: Routes = (app, dependencies) => {
     },
   });
 };
+
+export const adminKeyRoutes = together(listAndCreate, changeAndRevoke);

@@ -15,7 +15,7 @@ import { listAllDatasets, listRevisions } from '../../domain/knowledge/list-all.
 import { addChildChunks, listSegments } from '../../domain/knowledge/list-segments.ts';
 import { requireDocument, requireKnowledge, requireSegment } from '../../domain/knowledge/path.ts';
 import { byName, Paging } from '../../domain/paging.ts';
-import type { Routes } from '../route-types.ts';
+import { type Routes, together } from '../route-types.ts';
 import { adminGet, adminList } from './routes.ts';
 
 type Positioned = { position: number; id: string };
@@ -31,8 +31,7 @@ const datasetUrl = '/admin/datasets/:dataset_id';
 const documentUrl = `${datasetUrl}/documents/:document_id`;
 const segmentUrl = `${documentUrl}/segments/:segment_id`;
 
-/** Knowledge bases, down to the revisions of child chunks. */
-export const adminKnowledgeRoutes: Routes = (app, dependencies) => {
+const ofDatasets: Routes = (app, dependencies) => {
   const { store } = dependencies;
   const { admin } = store;
 
@@ -86,6 +85,11 @@ export const adminKnowledgeRoutes: Routes = (app, dependencies) => {
       return { ...document, ...(await admin.findNeighbours(canonicalId(params.dataset_id), document)) };
     },
   });
+};
+
+const ofDocuments: Routes = (app, dependencies) => {
+  const { store } = dependencies;
+  const { admin } = store;
 
   adminList(app, dependencies, {
     url: `${documentUrl}/segments`,
@@ -138,3 +142,6 @@ export const adminKnowledgeRoutes: Routes = (app, dependencies) => {
     read: ({ params, query }) => listRevisions(store, params, query),
   });
 };
+
+/** Knowledge bases, down to the revisions of child chunks. */
+export const adminKnowledgeRoutes = together(ofDatasets, ofDocuments);

@@ -3,6 +3,7 @@ import { ListQuery, listOf } from '../../contract/admin.ts';
 import { Type } from '../../contract/type.ts';
 import type { CursorPage } from '../../domain/paging.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
+import { onDisconnect } from '../response/message-page.ts';
 import type { App, Dependencies } from '../route-types.ts';
 
 type Description = {
@@ -14,10 +15,13 @@ type Description = {
   errors?: readonly number[];
 };
 
-type GetRoute<P extends TObject> = Description & {
+type GetRoute<P extends TObject, Q extends TObject> = Description & {
   params?: P;
+  /** Default: no parameters. */
+  querystring?: Q;
   response: TSchema;
-  read: (request: { params: Static<P> }) => Promise<unknown>;
+  /** The signal of `disconnected` aborts when the client disconnects. */
+  read: (request: { params: Static<P>; query: Static<Q> }, disconnected: () => AbortSignal) => Promise<unknown>;
 };
 
 type ListRoute<P extends TObject, Q extends TObject> = Description & {
@@ -45,22 +49,22 @@ const noParameters = Type.Object({});
  *   read: ({ params }) => requireApp(store, params.app_id),
  * });
  */
-export function adminGet<P extends TObject>(
+export function adminGet<P extends TObject, Q extends TObject = typeof noParameters>(
   app: App,
   { bearer }: Dependencies,
-  { url, response, errors = [], read, ...schema }: GetRoute<P>,
+  { url, response, errors = [], read, ...schema }: GetRoute<P, Q>,
 ): void {
   app.route({
     method: 'GET',
     url,
     schema: {
       ...aboutAdmin,
-      ...schema,
       querystring: noParameters,
+      ...schema,
       response: responses({ 200: response }, [400, 401, ...errors]),
     },
     onRequest: bearer.requireAdmin(),
-    handler: (request) => read(request as never),
+    handler: (request, reply) => read(request as never, () => onDisconnect(reply.raw)),
   });
 }
 

@@ -12,58 +12,49 @@ import { indexLag } from '../../domain/search/search-indexer.ts';
 import { requireSearchOn, searchChunks, searchMessages, searchOf } from '../../domain/search/search-pages.ts';
 import type { KnowledgeScope } from '../../domain/store/knowledge-reads.ts';
 import type { Store } from '../../domain/store/store.ts';
-import { aboutAdmin, responses } from '../openapi/openapi.ts';
-import { onDisconnect } from '../response/message-page.ts';
 import type { Routes } from '../route-types.ts';
+import { adminGet } from './routes.ts';
 
 const url = '/admin/search';
 
 /** The search over all messages and knowledge bases. */
 export const adminSearchRoutes: Routes = (app, dependencies) => {
-  const { store, bearer, clock } = dependencies;
+  const { store, clock } = dependencies;
 
-  app.route({
-    method: 'GET',
+  adminGet(app, dependencies, {
     url,
-    schema: {
-      ...aboutAdmin,
-      operationId: 'search',
-      summary: 'Search messages or knowledge bases',
-      description:
-        'Messages of all apps, newest first, or with `in=knowledge` segments and child chunks. Messages of deleted ' +
-        'conversations are excluded. A change is found about a second after it was made. A page may have fewer rows than ' +
-        '`limit` although more follow: a search ends after 5 seconds. 404 if the setting `SEARCH` or `CHANGES` is `off`.',
-      querystring: SearchQuery,
-      response: responses({ 200: listOf(AnyHit) }, [400, 401, 404]),
-    },
-    onRequest: bearer.requireAdmin(),
-    handler: async ({ query }, reply) => {
+    operationId: 'search',
+    summary: 'Search messages or knowledge bases',
+    description:
+      'Messages of all apps, newest first, or with `in=knowledge` segments and child chunks. Messages of deleted ' +
+      'conversations are excluded. A change is found about a second after it was made. A page may have fewer rows than ' +
+      '`limit` although more follow: a search ends after 5 seconds. 404 if the setting `SEARCH` or `CHANGES` is `off`.',
+    querystring: SearchQuery,
+    response: listOf(AnyHit),
+    errors: [404],
+    read: async ({ query }, disconnected) => {
       const { limit: _, cursor: __, ...filters } = query;
-      const signal = onDisconnect(reply.raw);
+      const signal = disconnected();
       return isOfKnowledge(filters)
         ? searchChunks(dependencies, query, await scopeOf(store, query), signal)
         : searchMessages(dependencies, query, signal);
     },
   });
 
-  app.route({
-    method: 'GET',
+  adminGet(app, dependencies, {
     url: `${url}/counts`,
-    schema: {
-      ...aboutAdmin,
-      operationId: 'countSearchResults',
-      summary: 'Count messages of a search',
-      description: 'The number of results with the given filters, and with one more filter each. Counts stop at `max`.',
-      querystring: SearchCountsQuery,
-      response: responses({ 200: SearchCounts }, [400, 401, 404]),
-    },
-    onRequest: bearer.requireAdmin(),
-    handler: async ({ query }, reply) => {
+    operationId: 'countSearchResults',
+    summary: 'Count messages of a search',
+    description: 'The number of results with the given filters, and with one more filter each. Counts stop at `max`.',
+    querystring: SearchCountsQuery,
+    response: SearchCounts,
+    errors: [404],
+    read: async ({ query }, disconnected) => {
       requireSearchOn(dependencies);
       if (isOfKnowledge(query)) throw invalidParam('in must be messages');
       const { isBuilding: is_building } = await indexLag(store);
       const input = { search: searchOf(query, clock()) };
-      return { ...(await store.search.run('countMessages', input, onDisconnect(reply.raw))), is_building };
+      return { ...(await store.search.run('countMessages', input, disconnected())), is_building };
     },
   });
 };

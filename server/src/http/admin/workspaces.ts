@@ -11,7 +11,7 @@ import type { Store } from '../../domain/store/store.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { aboutAdmin, responses } from '../openapi/openapi.ts';
 import { requireContentType } from '../request/body.ts';
-import type { Routes } from '../route-types.ts';
+import { type Routes, together } from '../route-types.ts';
 import { adminGet, adminList } from './routes.ts';
 
 const workspaces = byName<WorkspaceListed>();
@@ -21,9 +21,8 @@ const providers = new Paging<StoredProvider>(['number'], ({ position }) => [posi
 const workspace_id = Type.String({ description: 'Workspace ID.' });
 const app_id = Type.String({ description: 'App ID.' });
 
-/** Workspaces with their apps and model providers. */
-export const adminWorkspaceRoutes: Routes = (app, dependencies) => {
-  const { store, bearer, clock } = dependencies;
+const ofWorkspaces: Routes = (app, dependencies) => {
+  const { store } = dependencies;
 
   adminList(app, dependencies, {
     url: '/admin/workspaces',
@@ -43,6 +42,10 @@ export const adminWorkspaceRoutes: Routes = (app, dependencies) => {
     errors: [404],
     read: ({ params }) => requireWorkspace(store, params.workspace_id),
   });
+};
+
+const ofApps: Routes = (app, dependencies) => {
+  const { store, bearer, clock } = dependencies;
 
   adminList(app, dependencies, {
     url: '/admin/apps',
@@ -80,6 +83,10 @@ export const adminWorkspaceRoutes: Routes = (app, dependencies) => {
     errors: [404],
     read: ({ params }) => requireApp(store, params.app_id),
   });
+};
+
+const ofProviders: Routes = (app, dependencies) => {
+  const { store } = dependencies;
 
   adminList(app, dependencies, {
     url: '/admin/workspaces/:workspace_id/model-providers',
@@ -99,6 +106,9 @@ export const adminWorkspaceRoutes: Routes = (app, dependencies) => {
     },
   });
 };
+
+/** Workspaces with their apps and model providers. */
+export const adminWorkspaceRoutes = together(ofWorkspaces, ofApps, ofProviders);
 
 async function requireWorkspace({ admin }: Store, id: string): Promise<WorkspaceListed> {
   const workspace = await admin.findWorkspace(canonicalId(id));
