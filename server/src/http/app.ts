@@ -35,7 +35,12 @@ import { type Lines, Observer, requestIdOf, unmatchedRoute } from './observe/obs
 import { Outages } from './observe/outages.ts';
 import { documentRoutes } from './openapi/openapi.ts';
 import { pageRoutes } from './pages/pages.ts';
-import { hasUnknownCoding, requireUnambiguousHeaders, routedUrl } from './request/before-routing.ts';
+import {
+  hasUnknownCoding,
+  requireUnambiguousBody,
+  requireUnambiguousSender,
+  routedUrl,
+} from './request/before-routing.ts';
 import { dropRest, jsonReader } from './request/body.ts';
 import { checkFirst } from './request/check-first.ts';
 import { ErrorSender } from './request/errors.ts';
@@ -183,13 +188,14 @@ export async function buildApp(options: AppOptions): Promise<App> {
     if (isRejected(request.raw)) throw overloaded;
     // The end of such a request's body is not known, so the connection is closed.
     if (hasUnknownCoding(request.raw)) reply.raw.shouldKeepAlive = false;
-    requireUnambiguousHeaders(request.raw);
+    requireUnambiguousSender(request.raw);
     // Node ignores everything after such a request, so the response has `Connection: close`.
     if (request.headers.upgrade !== undefined) reply.raw.shouldKeepAlive = false;
     if (request.is404 || hasEmptyParameter(request.params)) rejectRoute(table, request, reply);
   });
   app.addHook('onRequest', checkRequest);
   if (owned !== undefined) app.addHook('onRequest', owned.decide);
+  app.addHook('preParsing', async (request) => requireUnambiguousBody(request.raw));
   app.addHook('onSend', dropRest);
   app.addHook('onSend', connections.announceEnd);
   // Loaded after the service is ready, so that neither the start nor the first request has to wait for it.
@@ -265,8 +271,10 @@ function rejectRoute(table: RouteTable, request: FastifyRequest, reply: FastifyR
   throw new ServiceError('method_not_allowed', `this path allows ${allow}`);
 }
 
-/** The router accepts an empty parameter, as in `//`. Here such a path does not exist. */
+/** The router accepts an empty parameter, as in `//`. Here such a path does not exist. `*` is the rest of any path. */
 function hasEmptyParameter(params: unknown): boolean {
-  for (const name in params as Record<string, string>) if ((params as Record<string, string>)[name] === '') return true;
+  for (const name in params as Record<string, string>) {
+    if (name !== '*' && (params as Record<string, string>)[name] === '') return true;
+  }
   return false;
 }

@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createNetServer, type ListenOptions, type Socket } from 'node:net';
 import { limits } from '../contract/limits.ts';
 import { ServiceError } from '../domain/errors.ts';
@@ -6,6 +6,7 @@ import type { Connections } from './front/connections.ts';
 import { fastLane } from './front/fast-lane.ts';
 import { gate } from './front/gate.ts';
 import { afterPending, writeError } from './front/socket-responses.ts';
+import { requestIdOf } from './observe/observe.ts';
 import type { Dependencies, Handler } from './route-types.ts';
 
 const options = {
@@ -33,6 +34,8 @@ export function createServer(framework: Handler, connections: Connections, depen
   // Not imported: an import would evaluate all exports of the module, including the client that `fetch` uses.
   const server = process.getBuiltinModule('node:http').createServer(options, handle);
   server.maxConnections = dependencies.connectionsMax;
+  // Bounded by their bytes. By default Node hides those after the first thousand, also from what reads the length of a body.
+  server.maxHeadersCount = 0;
   connections.track(server);
 
   // Without these listeners Node would respond itself: without our error body, or before earlier requests. For
@@ -44,7 +47,7 @@ export function createServer(framework: Handler, connections: Connections, depen
       handle(request, response);
     }),
   );
-  server.on('connect', (_request, socket: Socket) => rejectConnect(socket));
+  server.on('connect', (request, socket: Socket) => rejectConnect(request, socket));
   return server;
 }
 
@@ -54,11 +57,12 @@ function afterEarlier(response: ServerResponse, proceed: () => void): void {
   else proceed();
 }
 
-function rejectConnect(socket: Socket): void {
+function rejectConnect(request: IncomingMessage, socket: Socket): void {
   // Node has detached the socket, and an error without a listener would end the process.
   socket.on('error', () => socket.destroy());
   afterPending(socket, () => {
-    writeError(socket, new ServiceError('method_not_allowed', 'CONNECT is not supported'), { allow: 'GET, HEAD' });
+    const error = new ServiceError('method_not_allowed', 'CONNECT is not supported');
+    writeError(socket, error, requestIdOf(request), { allow: 'GET, HEAD' });
   });
 }
 

@@ -389,7 +389,7 @@ onOneEngine('HTTP', (engine) => {
         [`GET ${pagePath} HTTP/1.1`, bearer(one.keys.app), 'Content-Type: a/b', 'content-type: a/b'],
         [`GET ${pagePath} HTTP/1.1`, bearer(one.keys.app), 'Connection: x', 'Content-Type: a/b', 'content-type: a/b'],
         [`GET ${one.chunkPath} HTTP/1.1`, bearer(one.keys.knowledge), bearer(one.keys.knowledge)],
-        [`PATCH ${one.chunkPath} HTTP/1.1`, bearer('x'), 'Content-Type: text/plain', 'Content-Type: application/json'],
+        [`PATCH ${one.chunkPath} HTTP/1.1`, bearer(one.keys.knowledge), 'Content-Type: text/plain', json],
       ] as const;
       for (const [line, ...headers] of twice) {
         const response = await first(closing(line, ...headers));
@@ -398,6 +398,16 @@ onOneEngine('HTTP', (engine) => {
       }
       const once = await first(closing(`GET ${pagePath} HTTP/1.1`, bearer(one.keys.app), 'Content-Type: a/b'));
       assert.equal(once?.status, 200);
+    });
+
+    it('401: the key is checked before two Content-Type headers, and before an unknown transfer coding', async () => {
+      for (const headers of [
+        [json, json],
+        [json, 'Transfer-Encoding: gzip, chunked'],
+      ]) {
+        const line = `PATCH ${one.chunkPath} HTTP/1.1`;
+        assertError(await first(closing(line, bearer('x'), ...headers)), 401, 'unauthorized');
+      }
     });
 
     it('501 not_implemented: a transfer coding other than chunked', async () => {
@@ -878,6 +888,15 @@ onOneEngine('HTTP', (engine) => {
           assert.equal(await idOf(path, `X-Request-Id: ${id}`), id, path);
         }
       }
+    });
+
+    it("is the caller's valid id, also for CONNECT and for chunks that are not valid", async () => {
+      const connect = closing('CONNECT a:443 HTTP/1.1', 'X-Request-Id: a');
+      assert.equal((await first(connect))?.headers['x-request-id'], 'a');
+      const headers = ['X-Request-Id: a', bearer(one.keys.knowledge), json, 'Transfer-Encoding: chunked'];
+      const response = await first(`${closing(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers)}nonsense`);
+      assertError(response, 400, 'bad_request');
+      assert.equal(response?.headers['x-request-id'], 'a');
     });
 
     it('is a new id if the caller sent an invalid one', async () => {

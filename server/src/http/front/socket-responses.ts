@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { limits } from '../../contract/limits.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { requestIdOf } from '../observe/observe.ts';
 import { errorBody, errorHeaders, statusOf } from '../request/errors.ts';
 
 /**
@@ -37,7 +38,8 @@ export function rejectInvalidHttp(error: NodeJS.ErrnoException, socket: Socket):
   } else if (pending?.headersSent) {
     socket.destroy();
   } else {
-    writeError(socket, parserError(error.code));
+    // The request whose body is not valid, if there is one.
+    writeError(socket, parserError(error.code), pending && requestIdOf(pending.req));
   }
 }
 
@@ -53,14 +55,19 @@ function parserError(code: string | undefined): ServiceError {
 }
 
 /** Writes an error response directly to a socket and closes it. */
-export function writeError(socket: Socket, error: ServiceError, more: Record<string, string> = {}): void {
+export function writeError(
+  socket: Socket,
+  error: ServiceError,
+  id: string = randomUUID(),
+  more: Record<string, string> = {},
+): void {
   const status = statusOf(error.code);
   const body = errorBody(error);
   const headers = {
     ...errorHeaders(error),
     ...more,
     'content-length': String(Buffer.byteLength(body)),
-    'x-request-id': randomUUID(),
+    'x-request-id': id,
     connection: 'close',
   };
   const { STATUS_CODES } = process.getBuiltinModule('node:http');

@@ -3,21 +3,27 @@ import { ServiceError } from '../../domain/errors.ts';
 
 /** Checks of a request before it is routed, and the URL by which it is routed. */
 
-/** Headers that decide how a request is parsed, or who sent it. If repeated, they would be ambiguous. */
-const singleHeaders = { host: 'Host', authorization: 'Authorization', 'content-type': 'Content-Type' };
+/** Headers that decide to whom a request is sent, and by whom. If repeated, they would be ambiguous. */
+export function requireUnambiguousSender(request: IncomingMessage): void {
+  if (countOf(request, 'authorization') > 1) throw headerCountError('Authorization');
+  const hosts = countOf(request, 'host');
+  if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) throw headerCountError('Host');
+}
 
-/** Checks the raw headers: Node's `headers` object drops or joins repeated ones. */
-export function requireUnambiguousHeaders(request: IncomingMessage): void {
-  const { httpVersion, rawHeaders } = request;
-  const seen = new Set<string>();
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] ?? '').toLowerCase();
-    if (!(name in singleHeaders)) continue;
-    if (seen.has(name)) throw headerCountError(name as keyof typeof singleHeaders);
-    seen.add(name);
-  }
-  if (!seen.has('host') && httpVersion === '1.1') throw headerCountError('host');
+/** Headers that decide how a body is read: checked after the key. */
+export function requireUnambiguousBody(request: IncomingMessage): void {
+  if (countOf(request, 'content-type') > 1) throw headerCountError('Content-Type');
   if (hasUnknownCoding(request)) throw new ServiceError('not_implemented', 'Transfer-Encoding must be chunked');
+}
+
+/** Counts in the raw headers: Node's `headers` object drops or joins repeated ones. */
+function countOf({ rawHeaders }: IncomingMessage, name: string): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const raw = rawHeaders[index] ?? '';
+    if (raw.length === name.length && raw.toLowerCase() === name) count += 1;
+  }
+  return count;
 }
 
 /** Node accepts other codings before `chunked`, and some names that end in it, but does not decode them. */
@@ -26,8 +32,7 @@ export function hasUnknownCoding({ headers }: IncomingMessage): boolean {
   return coding !== undefined && !/^\s*chunked\s*$/i.test(coding);
 }
 
-const headerCountError = (name: keyof typeof singleHeaders) =>
-  new ServiceError('bad_request', `the request must have one ${singleHeaders[name]} header`);
+const headerCountError = (name: string) => new ServiceError('bad_request', `the request must have one ${name} header`);
 
 /** `GET http://host/path` requests `/path`. */
 function originForm(url: string): string {

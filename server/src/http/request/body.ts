@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHand
 import type { Static, TSchema } from 'typebox';
 import { limits } from '../../contract/limits.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { requireUnambiguousBody } from './before-routing.ts';
 import { checkFirst } from './check-first.ts';
 import { requireValid } from './query.ts';
 
@@ -21,7 +22,10 @@ declare module 'fastify' {
 
 /** Rejects a body of another type before any of it is read. */
 export function requireContentType(type: string): onRequestHookHandler {
-  return checkFirst(({ headers }) => checkContentType(headers, type));
+  return checkFirst(({ headers, raw }) => {
+    requireUnambiguousBody(raw);
+    checkContentType(headers, type);
+  });
 }
 
 function checkContentType(headers: IncomingHttpHeaders, type: string): void {
@@ -158,24 +162,30 @@ export const dropRest: onSendHookHandler = (request, reply, payload, done) => {
 
 async function drop(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { raw } = request;
-  const { socket } = raw;
   // A client with a valid key may finish an upload of any length, and then read what was wrong with it.
   const isUpload = request.caller !== null && request.routeOptions.config.isUpload === true;
   // A body of a known length is rejected before any of it is read: then its rest includes what a body may have.
-  let bytes = raw.headers['content-length'] === undefined ? 0 : -limits.bodyBytesMax;
-  const timer = setTimeout(() => socket.destroy(), limits.drainMillisMax).unref();
-  raw.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (isUpload) timer.refresh();
-    else if (bytes > limits.drainBytesMax) socket.destroy();
-  });
-  const ended = new Promise<void>((resolve) => raw.once('end', resolve).once('close', resolve));
-  void ended.then(() => clearTimeout(timer));
-  raw.resume();
+  const more = raw.headers['content-length'] === undefined ? 0 : limits.bodyBytesMax;
+  const ended = dropBody(raw, isUpload ? Number.POSITIVE_INFINITY : limits.drainBytesMax + more, isUpload);
   if (reply.raw.shouldKeepAlive) return;
   // Usually the rest arrives soon, and the response can close the connection as usual.
   await Promise.race([ended, sleep(limits.earlyResponseGraceMillis)]);
   if (!raw.complete) closeWhenDropped(request, reply);
+}
+
+/** Discards the rest of a body. Beyond its limits, the connection is closed. `isUpload`: it may take as long as it arrives. */
+export async function dropBody(raw: IncomingMessage, bytesMax: number, isUpload: boolean): Promise<void> {
+  const { socket } = raw;
+  let bytes = 0;
+  const timer = setTimeout(() => socket.destroy(), limits.drainMillisMax).unref();
+  raw.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (isUpload) timer.refresh();
+    if (bytes > bytesMax) socket.destroy();
+  });
+  raw.resume();
+  await new Promise<void>((resolve) => raw.once('end', resolve).once('close', resolve));
+  clearTimeout(timer);
 }
 
 /** Without keep-alive, Node closes the connection directly after the response. Here the rest of the body is read first. */

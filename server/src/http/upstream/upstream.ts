@@ -2,7 +2,7 @@ import type { RequestOptions } from 'node:http';
 import { limits } from '../../contract/limits.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { receivedUrl } from '../request/before-routing.ts';
+import { receivedUrl, requireUnambiguousBody } from '../request/before-routing.ts';
 import type { ErrorSender } from '../request/errors.ts';
 import type { SharedSum } from '../workers/shared-sum.ts';
 import { Exchange, type PassedRequest, tooLarge } from './exchange.ts';
@@ -43,6 +43,7 @@ export class Upstream {
     const { request, response, id, caller } = passed;
     // The client may have left while its key was looked up.
     if (response.closed) return;
+    requireUnambiguousBody(request);
     if (Number(request.headers['content-length'] ?? 0) > limits.upstreamBodyBytesMax) throw tooLarge();
     const { hostname, port, host, pathname } = this.#url;
     const isEncoded = passed.holdBack === undefined;
