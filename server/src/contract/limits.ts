@@ -182,6 +182,8 @@ export const limits = {
   /** Until the first byte of the response: a model may think for long. */
   upstreamResponseMillisMax: 600_000,
   upstreamIdleMillisMax: 120_000,
+  /** The same for what this server can respond to instead: front ends wait for that before they show anything. */
+  upstreamUrgentMillisMax: 2_000,
   /** Responses that are read to their end after their client has left, and for how long. */
   keptResponsesMax: 256,
   keptMillisMax: 1_800_000,

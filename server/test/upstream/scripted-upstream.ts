@@ -16,8 +16,11 @@ export class ScriptedUpstream {
   readonly requests: ReceivedRequest[] = [];
   /** Whether it only reads, without an end of a request. */
   isSilent = false;
+  /** Called when bytes arrive, instead of anything else. */
+  onBytes: ((socket: Socket) => void) | undefined;
   script: Script = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
-  readonly #sockets = new Set<Socket>();
+  /** Open connections, with the bytes that are not yet a whole request. */
+  readonly #sockets = new Map<Socket, Buffer>();
   readonly #server = createServer((socket) => this.#serve(socket));
 
   async listen(): Promise<this> {
@@ -30,24 +33,34 @@ export class ScriptedUpstream {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/base/v1`;
   }
 
+  /** Bytes on open connections that belong to no whole request. */
+  get unread(): number {
+    return [...this.#sockets.values()].reduce((sum, { length }) => sum + length, 0);
+  }
+
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
   async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#sockets.keys()) socket.destroy();
     this.#server.close();
     await once(this.#server, 'close');
   }
 
   #serve(socket: Socket): void {
-    this.#sockets.add(socket);
+    this.#sockets.set(socket, Buffer.alloc(0));
     socket.on('close', () => this.#sockets.delete(socket)).on('error', () => undefined);
-    let bytes = Buffer.alloc(0);
     socket.on('data', (chunk: Buffer) => {
       if (this.isSilent) return;
-      bytes = Buffer.concat([bytes, chunk]);
+      if (this.onBytes !== undefined) return this.onBytes(socket);
+      let bytes = Buffer.concat([this.#sockets.get(socket) ?? Buffer.alloc(0), chunk]);
       for (let request = readRequest(bytes); request !== undefined; request = readRequest(bytes)) {
         bytes = bytes.subarray(request.bytes);
         this.requests.push(request);
         void this.script(socket, request);
       }
+      this.#sockets.set(socket, bytes);
     });
   }
 }

@@ -2,7 +2,8 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { limits } from '../../contract/limits.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { ServiceError } from '../../domain/errors.ts';
-import { hasBody } from '../request/body.ts';
+import { hasUnknownCoding } from '../request/before-routing.ts';
+import { dropBody, hasBody } from '../request/body.ts';
 import type { ErrorSender } from '../request/errors.ts';
 import { responseHeaders } from './headers.ts';
 
@@ -19,8 +20,8 @@ export type PassedRequest = {
   outlivesClient?: boolean;
   /** Called if the upstream does not accept the key. */
   onUnauthorized?: () => void;
-  /** Called, instead of an error response, if the upstream is not available. */
-  orElse?: () => void;
+  /** Called, instead of an error response, if the upstream is not available, or does not respond soon. */
+  orElse?: (() => void) | undefined;
 };
 
 export type ExchangeOptions = {
@@ -39,7 +40,7 @@ export class Exchange {
   readonly #options: ExchangeOptions;
   #outgoing: ClientRequest | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #isRetried = false;
+  #incoming: IncomingMessage | undefined;
   #hasFailed = false;
   #isReading = false;
   #kept: NodeJS.Timeout | undefined;
@@ -71,35 +72,25 @@ export class Exchange {
     clearTimeout(this.#timer);
     clearTimeout(this.#kept);
     this.#outgoing?.destroy();
+    const { request } = this.#passed;
+    // The upstream did not wait for the rest of the body, so the client may still be sending it.
+    if (hasBody(request) && !request.complete) void dropBody(request, limits.upstreamBodyBytesMax, true);
     this.#options.onEnd(this.#kept !== undefined);
   }
 
   #connect(): void {
     const outgoing = this.#options.send();
     this.#outgoing = outgoing;
-    this.#limit(limits.upstreamConnectMillisMax);
-    outgoing.once('socket', (socket) => {
-      const connected = () => this.#limit(limits.upstreamResponseMillisMax);
-      if (socket.connecting) socket.once('connect', connected);
-      else connected();
-    });
+    const isUrgent = this.#passed.orElse !== undefined;
+    this.#limit(isUrgent ? limits.upstreamUrgentMillisMax : limits.upstreamConnectMillisMax);
+    const connected = () => isUrgent || this.#limit(limits.upstreamResponseMillisMax);
+    outgoing.once('socket', (socket) => socket.once('connect', connected));
     outgoing.once('response', (incoming) => this.#sendResponse(incoming));
     outgoing.once('upgrade', (_incoming, socket) => {
       socket.destroy();
       this.#fail(badGateway('the upstream switched to another protocol'));
     });
-    outgoing.on('error', (error: NodeJS.ErrnoException) => {
-      const { request, response } = this.#passed;
-      const isSafe = !hasBody(request) && (request.method === 'GET' || request.method === 'HEAD');
-      // The upstream may close an idle connection at the moment in which a request is sent on it.
-      if (outgoing.reusedSocket && isSafe && !this.#isRetried && !response.headersSent && !response.closed) {
-        this.#isRetried = true;
-        this.#connect();
-        this.#outgoing?.end();
-        return;
-      }
-      this.#fail(badGateway('the upstream is not available', error));
-    });
+    outgoing.on('error', (error) => this.#fail(badGateway('the upstream is not available', error)));
   }
 
   /** With backpressure, and with a limit also where the length is not known before. */
@@ -125,9 +116,14 @@ export class Exchange {
 
   #sendResponse(incoming: IncomingMessage): void {
     const { response, id, holdBack, onUnauthorized } = this.#passed;
+    this.#incoming = incoming;
     if (incoming.statusCode === 401) onUnauthorized?.();
     const isKept = this.#kept !== undefined;
     if (response.headersSent || (response.closed && !isKept)) return void incoming.destroy();
+    // Its bytes mean something else than those of a response without it.
+    if (incoming.statusCode === 101 || hasUnknownCoding(incoming)) {
+      return this.#fail(badGateway('the response of the upstream is not HTTP that can be passed on'));
+    }
     try {
       if (!isKept)
         response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage, responseHeaders(incoming, id));
@@ -181,9 +177,9 @@ export class Exchange {
   }
 
   #fail(error: ServiceError): void {
-    const { request, response, id, orElse } = this.#passed;
-    // Destroying the request is an error of it, too, which must not cut off the response.
-    if (this.#hasFailed || this.#hasEnded) return;
+    const { response, id, orElse } = this.#passed;
+    // Destroying the request is an error of it, too, as is what follows a whole response: neither may cut off the response.
+    if (this.#hasFailed || this.#hasEnded || this.#incoming?.complete) return;
     this.#hasFailed = true;
     clearTimeout(this.#timer);
     this.#outgoing?.destroy();
@@ -196,7 +192,6 @@ export class Exchange {
       this.#end();
       return orElse();
     }
-    request.resume();
     this.#options.errors.write(response, error, id);
   }
 }
@@ -219,7 +214,7 @@ const drained = (response: ServerResponse): Promise<void> =>
   });
 
 const badGateway = (message: string, cause?: Error) =>
-  Object.assign(new ServiceError('bad_gateway', message), { cause: cause?.message });
+  new ServiceError('bad_gateway', message, { logged: cause === undefined ? message : `${message}: ${cause.message}` });
 const tooSlow = () => new ServiceError('gateway_timeout', 'the upstream is too slow');
 const clientTooSlow = () => new ServiceError('request_timeout', 'the body took too long to arrive');
 export const tooLarge = () =>

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../../domain/caller.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { sessionCookie } from '../auth/session-cookie.ts';
-import { hasBody } from '../request/body.ts';
 
 /** Flat pairs, as `rawHeaders`, so that repeated headers and their spelling are kept. */
 type HeaderList = string[];
@@ -10,7 +9,7 @@ type HeaderList = string[];
 const via = '1.1 backscroll';
 const ownVia = /(?:^|,)[^,]*\sbackscroll(?=[\s,]|$)/i;
 
-/** Headers about one connection. Those that `Connection` names belong to them. */
+/** Headers about one connection. Those that `Connection` names belong to them, except `isAlwaysKept`. */
 const hopByHop = new Set([
   'connection',
   'keep-alive',
@@ -23,8 +22,12 @@ const hopByHop = new Set([
   'upgrade',
 ]);
 
-/** `expect` was handled already. */
-const replacedInRequests = new Set(['host', 'expect', 'via', 'x-request-id', 'cookie', 'x-forwarded-for']);
+/** What says where a body ends, what it is, or who sent it: without them, a message would be another one. */
+const isAlwaysKept = (name: string) => /^(?:content-.*|authorization|set-cookie)$/.test(name);
+
+/** Headers of requests that this server writes itself, whatever the client has sent. `expect` was handled already. */
+const written =
+  /^(?:host|content-length|expect|cookie|via|x-request-id|x-forwarded-(?:for|proto|host)|x-backscroll-.*)$/;
 const sessionPair = new RegExp(`^\\s*${sessionCookie}\\s*=`);
 
 /**
@@ -44,27 +47,19 @@ export function requestHeaders(
       'the request has passed through Backscroll before: UPSTREAM_URL leads back to it',
     );
   }
-  const isKept = (name: string) =>
-    !replacedInRequests.has(name) &&
-    (isEncoded || name !== 'accept-encoding') &&
-    !name.replaceAll('_', '-').startsWith('x-backscroll-');
-  const list: HeaderList = ['Host', host, ...endToEnd(request, isKept)];
+  const isWritten = (name: string) => written.test(name) || (!isEncoded && name === 'accept-encoding');
+  // A connection of its own for each request: whatever else arrives on it belongs to no other client.
+  const list: HeaderList = ['Host', host, 'Connection', 'close', ...endToEnd(request, isWritten), ...framing(request)];
   const cookies = headers.cookie
     ?.split(';')
     .filter((pair) => !sessionPair.test(pair))
     .join(';')
     .trim();
   if (cookies) list.push('Cookie', cookies);
-  if (headers['transfer-encoding'] !== undefined) list.push('Transfer-Encoding', 'chunked');
-  // Otherwise Node would send an empty body in chunks.
-  else if (!hasBody(request) && headers['content-length'] === undefined && isWithBody(request)) {
-    list.push('Content-Length', '0');
-  }
   list.push('X-Forwarded-For', joined(headers['x-forwarded-for'], request.socket.remoteAddress ?? 'unknown'));
-  if (headers['x-forwarded-proto'] === undefined) list.push('X-Forwarded-Proto', 'http');
-  if (headers['x-forwarded-host'] === undefined && headers.host !== undefined) {
-    list.push('X-Forwarded-Host', headers.host);
-  }
+  list.push('X-Forwarded-Proto', joined(headers['x-forwarded-proto'] ?? 'http'));
+  const forwardedHost = headers['x-forwarded-host'] ?? headers.host;
+  if (forwardedHost !== undefined) list.push('X-Forwarded-Host', joined(forwardedHost));
   list.push('Via', joined(headers.via, via), 'X-Request-Id', id);
   if (caller === undefined) return list;
   list.push('X-Backscroll-Key-Id', caller.key_id);
@@ -73,30 +68,36 @@ export function requestHeaders(
   return list;
 }
 
+/** Where the body of a request ends. Every request with a body has a length or chunks, and no other request has. */
+function framing({ headers, method = '' }: IncomingMessage): HeaderList {
+  if (headers['transfer-encoding'] !== undefined) return ['Transfer-Encoding', 'chunked'];
+  const isUsuallyWithout = ['GET', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE'].includes(method);
+  const length = headers['content-length'] ?? (isUsuallyWithout ? undefined : '0');
+  return length === undefined ? [] : ['Content-Length', `${Number(length)}`];
+}
+
 /** The headers of the upstream's response, for the client. */
 export function responseHeaders(response: IncomingMessage, id: string): HeaderList {
-  const list = endToEnd(response, (name) => name !== 'via' && name !== 'x-request-id');
+  const isEmpty = response.statusCode === 204;
+  const isWritten = (name: string) =>
+    name === 'via' || name === 'x-request-id' || (isEmpty && name === 'content-length');
+  const list = endToEnd(response, isWritten);
   list.push('Via', joined(response.headers.via, via), 'X-Request-Id', id);
   return list;
 }
 
-function endToEnd({ rawHeaders, headers }: IncomingMessage, isKept: (name: string) => boolean): HeaderList {
-  const named =
-    headers.connection
-      ?.toLowerCase()
-      .split(',')
-      .map((name) => name.trim()) ?? [];
+function endToEnd({ rawHeaders, headers }: IncomingMessage, isWritten: (name: string) => boolean): HeaderList {
+  const named = new Set(headers.connection?.split(',').map((name) => name.trim().toLowerCase()));
   const list: HeaderList = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] as string).toLowerCase();
-    if (hopByHop.has(name) || named.includes(name) || !isKept(name)) continue;
-    list.push(rawHeaders[index] as string, rawHeaders[index + 1] as string);
+    const name = (rawHeaders[index] ?? '').toLowerCase();
+    // Some servers read an underscore as a hyphen.
+    const meant = name.replaceAll('_', '-');
+    if (hopByHop.has(meant) || isWritten(meant)) continue;
+    if (isAlwaysKept(meant) ? name !== meant : named.has(name)) continue;
+    list.push(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '');
   }
   return list;
 }
 
-const joined = (values: string | string[] | undefined, last: string): string =>
-  [...[values ?? []].flat(), last].join(', ');
-
-const isWithBody = ({ method = '' }: IncomingMessage): boolean =>
-  !['GET', 'HEAD', 'OPTIONS', 'DELETE'].includes(method);
+const joined = (...values: (string | string[] | undefined)[]): string => values.flat().filter(Boolean).join(', ');

@@ -34,8 +34,8 @@ export class Upstream {
     this.#url = new URL(options.url);
     // Loaded only if there is an upstream: the client would make every start slower.
     this.#http = process.getBuiltinModule(this.#url.protocol === 'https:' ? 'node:https' : 'node:http');
-    const maxSockets = Math.ceil((limits.upstreamRequestsMax + limits.keptResponsesMax) / options.workers);
-    this.#agent = new this.#http.Agent({ keepAlive: true, maxSockets, maxFreeSockets: maxSockets, scheduling: 'lifo' });
+    // No connection is used twice: what one request left on it would become the response to the next one.
+    this.#agent = new this.#http.Agent({ keepAlive: false });
   }
 
   /** Sends a request below `prefix` to the upstream, and its response to the client. Throws if it cannot be sent at all. */
