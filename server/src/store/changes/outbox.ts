@@ -25,16 +25,17 @@ export const outboxEntryOfConversation = (app_id: string, id: string): OutboxEnt
   [id],
 ];
 /**
- * The scope of an erasure in the feed. It has an entry of its own, which is always gone: the conversation may have been created
- * again when a reader comes back, who would keep its erased messages.
+ * An erasure has an entry of its own, which is always gone: the conversation may have been created again when a reader comes
+ * back, who would keep its erased messages. Its scope has the app: it may have been created again in another one.
  */
-export const erasedScope = 'erased';
 export const outboxEntryOfErasure = (app_id: string, id: string): OutboxEntry => [
   'conversation',
-  erasedScope,
+  `erased ${app_id}`,
   app_id,
   [id],
 ];
+export const isErasure = ({ kind, scope }: { kind: ChangeKind; scope: string }): boolean =>
+  kind === 'conversation' && scope !== '';
 export const outboxEntryOfMessages = (conversation_id: string, ids: string[]): OutboxEntry => [
   'message',
   conversation_id,

@@ -214,7 +214,7 @@ export class SqlChangeReads implements ChangeReads {
         const records = await reader.read(part, include === 'none' ? 'none' : 'small');
         for (const [index, candidate] of part.entries()) {
           let change = records[index];
-          if (change === undefined || !isWanted(change, scope)) continue;
+          if (change === undefined || !isWanted(change, candidate, scope)) continue;
           const size = change.isLarge ? change.bytes : Buffer.byteLength(change.line ?? '');
           if (changes.length > 0 && bytes + size > bytesMax) return pageUntil(candidates[at + index - 1]?.place);
           if (bytes <= wholeBytesMax && bytes + size > wholeBytesMax) close = await this.#slots.acquire(signal);
@@ -258,5 +258,7 @@ function isVisible({ kind, workspace_id, owner }: Omit<Candidate, 'place'>, scop
   return dataset_ids !== undefined && ofDatasets.includes(kind) && owner !== null && dataset_ids.includes(owner);
 }
 
-const isWanted = ({ kind, gone }: FoundChange, { kinds }: ChangeScope): boolean =>
-  kinds === undefined || kinds.includes(kind) || gone;
+/** A conversation that was erased and created again in another app has another owner, until that is sequenced. */
+const isWanted = ({ kind, gone, path }: FoundChange, { owner }: Candidate, { kinds, workspace_id }: ChangeScope) =>
+  (kinds === undefined || kinds.includes(kind) || gone) &&
+  (workspace_id === undefined || path.app_id === undefined || path.app_id === owner);

@@ -29,7 +29,7 @@ export class RecordReader {
     this.#engine = engine;
   }
 
-  /** In the order of the candidates. Undefined for a message of a conversation that is gone: the conversation has an entry. */
+  /** In the order of the candidates. Undefined for a message of a deleted conversation: if that is undeleted, it is listed again. */
   async read(candidates: readonly Candidate[], texts: ChangeTexts): Promise<(ReadChange | undefined)[]> {
     const found = new Map<Candidate, ReadChange>();
     for (const kind of changeKinds) {
@@ -56,7 +56,8 @@ export class RecordReader {
     const parents = await this.#findParents(kind, candidates, rows);
     for (const candidate of candidates) {
       const row = rows.get(recordKeyOf(candidate));
-      if (kind === 'message' && parents.get(candidate.scope)?.deleted !== 0) continue;
+      // One that does not exist is gone: nothing would list it again.
+      if (kind === 'message' && row !== undefined && parents.get(candidate.scope)?.deleted !== 0) continue;
       const gone = row === undefined || row.is_gone === 1;
       const bytes = gone ? 0 : Number(row.bytes);
       const isLarge = texts === 'small' && bytes > limits.joinedDocBytesMax;
@@ -99,9 +100,11 @@ function pathOf(
       return { workspace_id, dataset_id: scope, document_id, segment_id };
     }
     case 'conversation':
-      return { workspace_id, app_id: owner };
-    case 'message':
-      return { workspace_id, app_id: owner, conversation_id: scope, user: parents.get(scope)?.user ?? null };
+      return { workspace_id, app_id: row?.app_id ?? owner };
+    case 'message': {
+      const { app_id = owner, user = null } = parents.get(scope) ?? {};
+      return { workspace_id, app_id, conversation_id: scope, user };
+    }
     default:
       return kind === 'workspace' ? {} : { workspace_id };
   }

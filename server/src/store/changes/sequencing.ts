@@ -4,7 +4,7 @@ import type { ChangesHead } from '../../domain/store/change-reads.ts';
 import type { Dialect, WriteContext, WriteResult } from '../base/engine.ts';
 import type { OutboxEntry } from '../base/outbox-entry.ts';
 import { begin, execute, first, insertInto, query, type Statement, type Write, writeRows } from '../base/statement.ts';
-import { erasedScope, isOnSeveralShards } from './outbox.ts';
+import { isErasure, isOnSeveralShards } from './outbox.ts';
 
 /**
  * Sequences committed outbox entries: moves them to `changes`, with the next positions, in one transaction that locks the
@@ -45,8 +45,9 @@ const entryColumns = {
   owner: 'text',
 } as const satisfies Record<keyof FeedEntry, string>;
 const entryFields = Object.keys(entryColumns) as (keyof FeedEntry)[];
-/** A record that was written again moves to its new position. */
-const onKnownRecord = 'ON CONFLICT (kind, scope, id) DO UPDATE SET position = excluded.position, at = excluded.at';
+/** A record that was written again moves to its new position. A conversation may have been created again in another app. */
+const onKnownRecord = `ON CONFLICT (kind, scope, id) DO UPDATE SET position = excluded.position, at = excluded.at,
+  workspace_id = excluded.workspace_id, owner = excluded.owner`;
 const writeEntries = { ...insertInto('changes', entryColumns, onKnownRecord), isUndistributed: true } as const;
 
 type OutboxRecord = { kind: ChangeKind; scope: string; id: string; at: number; owner: string | null };
@@ -117,7 +118,7 @@ function* withCreatedAgain(
   { appOfConversation }: Owners,
   { isIn, list }: Dialect,
 ): Write<readonly OutboxRecord[]> {
-  const erasures = records.filter(({ kind, scope }) => kind === 'conversation' && scope === erasedScope);
+  const erasures = records.filter(isErasure);
   const again = new Map(erasures.filter(({ id }) => appOfConversation.has(id)).map((erasure) => [erasure.id, erasure]));
   if (again.size === 0) return records;
   const ordered = [...erasures, ...[...again.values()].map((erasure) => ({ ...erasure, scope: '' }))];
@@ -217,8 +218,10 @@ function entriesOf(records: readonly OutboxRecord[], head: number, owners: Owner
   let position = head;
   return records.flatMap((record) => {
     const { kind, scope, id, at } = record;
-    if (kind === 'conversation' && scope === '' && !owners.appOfConversation.has(id)) return [];
-    const owner = (kind === 'message' ? owners.appOfConversation.get(scope) : datasetOf(record)) ?? record.owner;
+    const conversation_id = kind === 'message' ? scope : kind === 'conversation' && !isErasure(record) ? id : undefined;
+    const app_id = owners.appOfConversation.get(conversation_id ?? '');
+    if (conversation_id !== undefined && app_id === undefined) return [];
+    const owner = app_id ?? datasetOf(record) ?? record.owner;
     const workspace_id =
       kind === 'workspace' ? id : kind === 'model_provider' ? scope : owners.workspaceOf.get(owner ?? '');
     if (workspace_id === undefined) return [];

@@ -52,6 +52,7 @@ export type RecordRow = Row & {
   change_scope: string;
   is_gone: number;
   bytes: number;
+  app_id?: string;
   document_id?: string;
   segment_id?: string;
 };
@@ -98,7 +99,7 @@ export const recordKeyOf = ({ scope, id }: Pick<FeedEntry, 'scope' | 'id'>): str
 export const keyOfRow = (row: RecordRow): string => `${row.change_scope} ${row.change_id}`;
 
 /** A conversation, or a segment. */
-export type ParentRow = { id: string; user?: string | null; deleted?: number; document_id?: string };
+export type ParentRow = { id: string; app_id?: string; user?: string | null; deleted?: number; document_id?: string };
 
 /** Parameters: a list of ids. */
 export const findConversations = ({ isIn }: Dialect): Statement<ParentRow> => `

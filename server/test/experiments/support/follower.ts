@@ -11,11 +11,14 @@ type Entry = {
   record: object | null;
 };
 
+export type ExportedRecord = { record: string; id: string; [field: string]: unknown };
+
 /** A consumer of the change feed: it stores records by kind and id, and its cursor with them. */
 export class Follower {
   readonly #client = new Client();
   readonly #base: () => string | undefined;
   readonly #key: string;
+  readonly #query: Record<string, string>;
   readonly #records = new Map<string, string>();
   cursor: string | undefined;
   entries = 0;
@@ -23,19 +26,21 @@ export class Follower {
   readonly unexpected: string[] = [];
 
   /** `base` returns the address of the service, or undefined while none is running. */
-  constructor(base: () => string | undefined, key: string) {
+  constructor(base: () => string | undefined, key: string, query: Record<string, string> = {}) {
     this.#base = base;
     this.#key = key;
+    this.#query = query;
   }
 
   /**
-   * Reads one page of random size. Sometimes the page is lost before it is stored, as if the consumer had been killed. Returns
-   * whether more may follow; undefined if there was no response.
+   * Reads one page, by default of random size. Sometimes the page is lost before it is stored, as if the consumer had been
+   * killed. Returns whether more may follow; undefined if there was no response.
    */
-  async step(): Promise<boolean | undefined> {
+  async step(limit = randomInt(1, 200), isLost = randomInt(10) === 0): Promise<boolean | undefined> {
     const base = this.#base();
     if (base === undefined) return undefined;
-    const query = new URLSearchParams({ limit: `${randomInt(1, 200)}`, ...(this.cursor && { after: this.cursor }) });
+    const after = this.cursor && { after: this.cursor };
+    const query = new URLSearchParams({ ...this.#query, limit: `${limit}`, ...after });
     const response = await this.#client.request(base, `/admin/changes?${query}`, { key: this.#key });
     if (response.status !== 200) {
       if (response.status !== 503 && response.cut === undefined)
@@ -43,7 +48,7 @@ export class Follower {
       return undefined;
     }
     const page = JSON.parse(response.text) as { data: Entry[]; has_more: boolean; cursor: string };
-    if (randomInt(10) === 0) return true;
+    if (isLost) return true;
     for (const entry of page.data) this.#store(entry);
     this.cursor = page.cursor;
     return page.has_more;
@@ -65,15 +70,17 @@ export class Follower {
     for (let idle = 0; idle < 3; ) idle = (await this.step()) === false ? idle + 1 : 0;
   }
 
-  /** The records that differ from an export of the service. */
-  async differences(exported: string): Promise<string[]> {
+  /** The records that differ from an export of the service. `isWanted`: of those that it may see, if not of all. */
+  async differences(exported: string, isWanted: (record: ExportedRecord) => boolean = () => true): Promise<string[]> {
     const records = exported
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
       .filter(({ record }) => changeKinds.includes(record));
     const gone = new Set(records.filter(({ deleted }) => deleted).map(({ id }) => id));
-    const present = records.filter(({ id, conversation_id }) => !gone.has(id) && !gone.has(conversation_id));
+    const present = records.filter(
+      (record) => !gone.has(record.id) && !gone.has(record.conversation_id) && isWanted(record),
+    );
     const expected = new Set(present.map((record) => JSON.stringify(record)));
     const stored = new Set(this.#records.values());
     return [
