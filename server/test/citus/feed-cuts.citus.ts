@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { purge } from '../../src/domain/erasure/purge.ts';
 import { Follower } from '../experiments/support/follower.ts';
 import { indexDifferences } from '../search/index-differences.ts';
 import { makeTwoTenants, message, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
+import { until } from '../support/until.ts';
 import { nodesOf, onEveryNode, onNode, workerUrls } from './cluster.ts';
 import { type Cut, NodeProxy } from './node-proxy.ts';
+
+/** Of each moment of a cut on the node of the head. */
+const rounds = 8;
 
 const countPrepared = `SELECT COUNT(*)::int AS n FROM pg_prepared_xacts WHERE database = current_database()`;
 
@@ -127,6 +132,59 @@ describe('the change feed and the search, if a commit on several nodes is interr
       }
       await assertComplete();
     });
+
+  it('miss nothing if commits are cut on the node of the head, at any pace, and keep their cursors and the index', async () => {
+    const head = await onNode(url, async (client) => {
+      const { rows } = await client.query(
+        `SELECT nodeport FROM citus_shards WHERE table_name = 'changes_head'::regclass`,
+      );
+      return proxies.find(({ port }) => port === rows[0].nodeport) ?? assert.fail('the head is on a worker');
+    });
+    // A request waits for what an interrupted commit has locked.
+    const service = await startService('postgres', { DATABASE_TIMEOUT: '2000' }, url);
+    services.push(service);
+    await service.index();
+    let resets = 0;
+    const { reset } = service.store.search;
+    service.store.search.reset = (rules) => {
+      resets += 1;
+      return reset.call(service.store.search, rules);
+    };
+    let isWriting = true;
+    const paced = [200, 1000, 6000].map((millis) => ({ millis, follower: new Follower(() => service.base, admin) }));
+    followers.push(...paced.map(({ follower }) => follower));
+    for (const { follower } of paced) await follower.catchUp();
+    const following = paced.map(async ({ millis, follower }) => {
+      while (isWriting) {
+        while ((await follower.step()) === true);
+        await sleep(millis);
+      }
+    });
+    const indexing = (async () => {
+      while (isWriting) {
+        await service.index().catch(() => undefined);
+        await sleep(200);
+      }
+    })();
+    try {
+      for (const moment of ['before', 'after'] as const) {
+        for (let round = 0; round < rounds; round += 1) {
+          const before = head.cuts;
+          await until(() => service.load(newRecords(randomUUID(), `user ${round}`)).then(Boolean, () => false));
+          head.cutAt({ statement: 'COMMIT PREPARED', moment });
+          await until(async () => head.cuts > before);
+          if ((await prepared()) > 0) readsInDoubt += 1;
+          await sleep(1_000);
+          await recover();
+        }
+      }
+    } finally {
+      isWriting = false;
+      await Promise.all([...following, indexing]);
+    }
+    await assertComplete();
+    assert.equal(resets, 0);
+  });
 
   it('were read while commits were incomplete', () => assert.ok(readsInDoubt > 0));
 });

@@ -35,9 +35,10 @@ export async function startPostgres(): Promise<PostgresServer> {
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     // Tests end processes, never the machine, so data in the operating system's cache is safe enough.
-    postgresFlags: ['fsync=off', 'full_page_writes=off', 'max_connections=400', 'listen_addresses=127.0.0.1'].flatMap(
-      (setting) => ['-c', setting],
-    ),
+    postgresFlags: [
+      ...['fsync=off', 'full_page_writes=off', 'max_connections=400', 'listen_addresses=127.0.0.1'],
+      'max_prepared_transactions=10',
+    ].flatMap((setting) => ['-c', setting]),
     // Each connection checks the password. The work that protects a stolen digest would be most of that.
     initdbFlags: ['--encoding=UTF8', '--locale=C.UTF-8', '--set=scram_iterations=1'],
     onLog: () => undefined,

@@ -48,7 +48,7 @@ export type ChangePlace = ChangePosition & { epoch: string };
 export async function startOf(store: Store, after: string | undefined): Promise<ChangePlace> {
   // Earlier commits are sequenced first: the snapshot shows them, so they are not listed again after it.
   if (after === undefined || after === 'now') {
-    const { epoch, position } = requireOn(await store.changes.sequence());
+    const { epoch, position } = requireOn(await store.changes.sequenceIfPossible());
     return after === 'now' ? { epoch, position } : { epoch, position, snapshot: { kind: changeKinds[0], key: [] } };
   }
   const head = requireOn(await store.changes.head());

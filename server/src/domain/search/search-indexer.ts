@@ -118,14 +118,14 @@ export class SearchIndexer {
     return this.#store.run('takeIndexLease', { holder: this.#holder, expires_at, now: this.#now() });
   }
 
-  /** Undefined if the cursor is no longer valid. */
+  /** Undefined if the cursor is of another epoch. One beyond the head is an error: a later step may find the head there. */
   async #placeOf(cursor: string): Promise<ChangePlace | undefined> {
     try {
       return await startOf(this.#store, cursor === '' ? undefined : cursor);
     } catch (error) {
-      if (error instanceof ServiceError && (error.code === 'cursor_gone' || error.code === 'invalid_param')) {
-        return undefined;
-      }
+      if (!(error instanceof ServiceError)) throw error;
+      const isGone = error.code === 'cursor_gone' && !cursor.startsWith(`${(await this.#store.changes.head()).epoch}.`);
+      if (isGone || error.code === 'invalid_param') return undefined;
       throw error;
     }
   }

@@ -59,8 +59,10 @@ export type ChangeCounts = ChangesHead & { unsequenced: number; oldestUnsequence
 
 /** Reads of the change feed. */
 export interface ChangeReads {
-  /** The head, after all changes that were committed before the call were sequenced. */
+  /** The head, after all changes that were committed before the call were sequenced. Those of an interrupted commit come later. */
   sequence(): Promise<ChangesHead>;
+  /** As `sequence`, but if nothing can be written now, the head as it is: readers get what is sequenced. */
+  sequenceIfPossible(): Promise<ChangesHead>;
   head(): Promise<ChangesHead>;
   /** Whether something was written since the feed was read up to this head, or another epoch has begun. */
   hasNews(since: ChangesHead): Promise<boolean>;

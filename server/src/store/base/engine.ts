@@ -1,8 +1,7 @@
 import type { RecordKind } from '../../contract/record.ts';
 import type { Author } from '../../domain/store/audit.ts';
-import type { ChangesHead } from '../../domain/store/change-reads.ts';
 import type { Commands } from '../../domain/store/commands.ts';
-import type { Eraser, ErasureSelection } from '../../domain/store/erasure.ts';
+import type { Eraser, ErasureCounts, ErasureSelection } from '../../domain/store/erasure.ts';
 import type { NodeState } from '../../domain/store/monitoring.ts';
 import type { IndexQuery } from '../../domain/store/search-reads.ts';
 import type { SearchStore } from '../../domain/store/searches.ts';
@@ -60,7 +59,10 @@ type StoreWrites = {
   /** The result is the number of records. */
   applyRecords: [{ spool: SpoolHandle; author: Author }, number];
   /** Erases some conversations, and adds them to an audit entry. */
-  eraseConversations: [{ selection: ErasureSelection; eraser: Eraser; audit_id: string }, { hasMore: boolean }];
+  eraseConversations: [
+    { selection: ErasureSelection; eraser: Eraser; audit_id: string },
+    ErasureCounts & { hasMore: boolean },
+  ];
   /** Rebuilds the file without copies of deleted texts. Only for an engine whose dialect `leavesCopies`. */
   rebuildFile: [undefined, undefined];
   /** The result is false if someone else reads the log. Only for an engine whose dialect `leavesCopies`. */
@@ -69,8 +71,8 @@ type StoreWrites = {
   removeServiceValue: [{ name: string; value: string }, undefined];
   /** Deletes one batch of the oldest entries before an id. The result is their number. */
   trimAudit: [{ before: string }, number];
-  /** Sequences some of the committed outbox entries. The result is the head, and whether some may be left. */
-  sequenceChanges: [undefined, ChangesHead & { hasMore: boolean }];
+  /** Sequences some of the committed outbox entries. The result is whether some may be left. */
+  sequenceChanges: [undefined, boolean];
   /** Makes all cursors of the change feed invalid. */
   startEpoch: [{ epoch: string }, undefined];
   changeImportSource: [ImportSourceChange, undefined];

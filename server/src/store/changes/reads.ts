@@ -1,5 +1,6 @@
 import { type ChangeKind, changeKinds } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import {
   type ChangeCounts,
   type ChangedIds,
@@ -54,10 +55,18 @@ export class SqlChangeReads implements ChangeReads {
     return this.#nextRun;
   }
 
+  /** The head is read again: what was committed on several nodes may not be visible yet, and no reader may pass it. */
   async #sequenceAll(): Promise<ChangesHead> {
-    for (;;) {
-      const { hasMore, ...head } = await this.#engine.write('sequenceChanges', undefined);
-      if (!hasMore) return head;
+    while (await this.#engine.write('sequenceChanges', undefined));
+    return this.head();
+  }
+
+  async sequenceIfPossible(): Promise<ChangesHead> {
+    try {
+      return await this.sequence();
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'service_unavailable') return this.head();
+      throw error;
     }
   }
 
@@ -120,7 +129,7 @@ export class SqlChangeReads implements ChangeReads {
     position: number,
     workspace_id: string | undefined,
   ): Promise<{ rows: sequencing.FeedEntry[]; next: number; hasMore: boolean }> {
-    const head = (await this.sequence()).position;
+    const head = (await this.sequenceIfPossible()).position;
     const inWorkspace = workspace_id === undefined ? [] : [workspace_id];
     const statement = findEntries(workspace_id !== undefined);
     const rows = await this.#engine.read(statement, ...inWorkspace, position, head);

@@ -78,17 +78,17 @@ function expandOutbox(rows: readonly OutboxRow[]): { records: OutboxRecord[]; ex
 export function* sequenceChanges(_: undefined, { dialect }: WriteContext): Write<WriteResult<'sequenceChanges'>> {
   yield* begin();
   const lockHead: typeof findHead = dialect.lockRows('epoch, position', 'changes_head', `name = 'head'`, 'epoch');
-  const { epoch, position } = (yield* first(lockHead)) ?? noHead();
+  const { position } = (yield* first(lockHead)) ?? noHead();
   // Read after the lock was taken: each statement sees what was committed before it.
   const rows = yield* query(findOutbox);
-  if (rows.length === 0) return { epoch, position, hasMore: false };
+  if (rows.length === 0) return false;
   const { records, expanded } = expandOutbox(rows);
   const { unfinished } = dialect;
   const isChecked = unfinished !== undefined && expanded.some(isOnSeveralShards);
-  if (isChecked && !(yield* areFinished(unfinished))) return { epoch, position, hasMore: false };
+  if (isChecked && !(yield* areFinished(unfinished))) return false;
   let owners = yield* findOwners(records, dialect);
   if (unfinished !== undefined && !isChecked && hasUnknownOwner(records, owners)) {
-    if (!(yield* areFinished(unfinished))) return { epoch, position, hasMore: false };
+    if (!(yield* areFinished(unfinished))) return false;
     owners = yield* findOwners(records, dialect);
   }
   const { erased } = owners;
@@ -98,15 +98,14 @@ export function* sequenceChanges(_: undefined, { dialect }: WriteContext): Write
     yield* execute(`DELETE FROM changes WHERE kind = 'conversation' AND scope = '' AND ${dialect.isIn('id')}`, list);
   }
   const entries = entriesOf(yield* withCreatedAgain(records, owners, dialect), position, owners);
-  const head = position + entries.length;
   yield* writeRows(
     writeEntries,
     entries.map((entry) => entryFields.map((field) => entry[field])),
   );
-  if (entries.length > 0) yield* execute(moveHead, head);
+  if (entries.length > 0) yield* execute(moveHead, position + entries.length);
   const deleteOutbox = `DELETE FROM change_outbox WHERE ${dialect.isPair('scope', 'id')}`;
   yield* execute(deleteOutbox, ...dialect.pairs(expanded.map(({ scope, id }) => [scope, id])));
-  return { epoch, position: head, hasMore: expanded.length < rows.length || rows.length === limits.changesBatchMax };
+  return expanded.length < rows.length || rows.length === limits.changesBatchMax;
 }
 
 /**

@@ -34,13 +34,18 @@ export class SqlErasure implements Erasure {
 
   async erase(selection: ErasureSelection, eraser: Eraser, signal?: AbortSignal): Promise<Erased> {
     const audit_id = newEntryId();
+    const erased = { conversations: 0, messages: 0 };
     for (let hasMore = true; hasMore && !signal?.aborted; ) {
       const input = { selection, eraser, audit_id };
-      ({ hasMore } = await this.#engine.write('eraseConversations', input, { waitForever: true }));
+      const part = await this.#engine.write('eraseConversations', input, { waitForever: true });
+      erased.conversations += part.conversations;
+      erased.messages += part.messages;
+      hasMore = part.hasMore;
     }
-    // Each transaction has added to the entry: its numbers are right even if a transaction was repeated.
-    const [entry] = await this.#engine.read(sql.findErasedCounts, audit_id, audit_id);
-    return entry === undefined ? { conversations: 0, messages: 0, audit_id: null } : { ...entry, audit_id };
+    // Each transaction has added to the entry: its numbers are right even if one was repeated, unless a commit is incomplete.
+    const [entry = erased] = await this.#engine.read(sql.findErasedCounts, audit_id, audit_id);
+    const counts = entry.conversations < erased.conversations ? erased : entry;
+    return { ...counts, audit_id: counts.conversations === 0 ? null : audit_id };
   }
 
   async clean(): Promise<void> {

@@ -22,7 +22,7 @@ export function* eraseConversations(
   { dialect, index }: WriteContext,
 ): Write<WriteResult<'eraseConversations'>> {
   const found = yield* findSome(selection, dialect);
-  if (found.ids.length === 0) return { hasMore: false };
+  if (found.ids.length === 0) return { hasMore: false, conversations: 0, messages: 0 };
   const { now } = eraser;
   yield* begin();
   yield* lock(sql.lockErasures);
@@ -49,7 +49,7 @@ export function* eraseConversations(
     outbox: outbox.take(),
     at: now,
   });
-  return { hasMore: found.hasMore };
+  return { hasMore: found.hasMore, conversations: ids.length, messages };
 }
 
 /** The next conversations, up to the limits of a transaction. */
