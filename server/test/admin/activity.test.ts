@@ -146,11 +146,11 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.match(String(plain.headers.link), /messages\?limit=1&first_id=/);
   });
 
-  it('200: the feedback texts of a page of messages, and of no other conversation', async () => {
+  it('200: the feedback texts of a page of messages, oldest message first, and of no other conversation', async () => {
     const id = idAt(30);
     const texts = ['Too short.', null, '😀'.repeat(10_001)];
-    const rated = texts.map((feedback_content) =>
-      message(id, 50, { feedback: { rating: 'dislike' }, ...(feedback_content !== null && { feedback_content }) }),
+    const rated = texts.map((feedback_content, at) =>
+      message(id, 50 - at, { feedback: { rating: 'dislike' }, ...(feedback_content !== null && { feedback_content }) }),
     );
     const gone = idAt(31);
     const ofDeleted = message(gone, 50, { feedback: { rating: 'like' }, feedback_content: 'deleted' });
@@ -166,11 +166,11 @@ onEveryEngine('conversations of an app', (engine) => {
       ids.map((id) => id.toUpperCase()),
     );
     assert.equal(status, 200);
-    const contents = new Map(body.data.map((row: Row) => [row.message_id, row.content]));
-    assert.deepEqual(
-      ids.map((id) => contents.get(id)),
-      ['Too short.', undefined, '😀'.repeat(10_000), undefined],
-    );
+    const [first, , last] = rated;
+    assert.deepEqual(body.data, [
+      { message_id: last?.id, content: '😀'.repeat(10_000) },
+      { message_id: first?.id, content: 'Too short.' },
+    ]);
     assert.deepEqual((await list(gone, ids)).body, { data: [] });
     assert.deepEqual((await list(id, ids, other.ids.app)).body, { data: [] });
     assert.equal((await list(id, ids, 'x')).status, 404);

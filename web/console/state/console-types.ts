@@ -251,7 +251,7 @@ export type FeedbackText = {
 };
 
 export type FeedbackTexts = {
-  /** One entry for each of the messages that has a text. */
+  /** One entry for each of the messages that has a text, oldest message first. */
   data: FeedbackText[];
 };
 

@@ -101,7 +101,7 @@ const FeedbackText = shape(
 export type FeedbackText = Static<typeof FeedbackText>;
 
 export const FeedbackTexts = shape(
-  { data: list(FeedbackText, 'One entry for each of the messages that has a text.') },
+  { data: list(FeedbackText, 'One entry for each of the messages that has a text, oldest message first.') },
   { title: 'FeedbackTexts' },
 );
 

@@ -24,8 +24,9 @@ export const findNewer: Statement<{ id: string }> = `
   SELECT m.id FROM messages m WHERE m.conversation_id = ? AND (m.created_at, m.sequence) > (?, ?)
   ORDER BY m.created_at, m.sequence LIMIT 1 OFFSET ?`;
 
-/** `isListed` compares the message's id with the last parameter. The others: conversation_id, app_id. */
+/** Oldest message first. `isListed` compares the message's id with the last parameter. The others: conversation_id, app_id. */
 export const feedback = (isListed: string): Statement<FeedbackText> => `
   SELECT m.id AS message_id, substr(m.feedback_content, 1, ${limits.feedbackUnitsMax}) AS content
   FROM conversations c JOIN messages m ON m.conversation_id = c.conversation_id
-  WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 AND ${isListed} AND m.feedback_content IS NOT NULL`;
+  WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 AND ${isListed} AND m.feedback_content IS NOT NULL
+  ORDER BY m.created_at, m.sequence`;
