@@ -1038,6 +1038,8 @@ export type Purged = {
   held: number;
   /** Entry of the audit log; null if nothing was erased. */
   audit_id: string | null;
+  /** Where copies of the erased texts may still be. None if nothing was erased, and on PostgreSQL. */
+  copies: ('files' | 'replica')[];
 };
 
 /** Feedback of a user. */

@@ -87,8 +87,11 @@ async function* entries(store: Store, { limit, ...query }: AuditQuery): AsyncGen
 }
 
 /** Without fields that only erasures, or calls of agents, have. */
-function jsonOf([{ ids }, { id: _, records, app_id, app_name, messages, tool, ...named }]: NamedEntry): object {
-  const ofErasure = app_id === null ? {} : { app_id, app_name, messages };
+function jsonOf([
+  { ids },
+  { id: _, records, app_id, app_name, messages, cleaned_at, tool, ...named },
+]: NamedEntry): object {
+  const ofErasure = app_id === null ? {} : { app_id, app_name, messages, cleaned_at };
   return { ...named, ...ofErasure, ...(tool !== null && { tool }), ids, names: records.map(({ name }) => name) };
 }
 

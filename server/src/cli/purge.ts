@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { purge, purgeSelection } from '../domain/erasure/purge.ts';
-import type { PurgeSelection } from '../domain/store/erasure.ts';
+import type { ErasedCopies, PurgeSelection } from '../domain/store/erasure.ts';
 import { type Command, epochSeconds, parse, print, Usage, withStore } from './command.ts';
 
 export const purgeCommand: Command = {
@@ -27,11 +27,18 @@ Prompts for confirmation, unless --yes is given. Only a backup can restore them.
       if (counts.conversations > 0 && !values.yes && !(await confirm(`erase ${describe(counts)} permanently?`))) {
         throw new Error('nothing was erased');
       }
-      const { held, ...erased } = await purge(store, selection, { key_id: null, now: epochSeconds() });
+      const { held, copies, ...erased } = await purge(store, selection, { key_id: null, now: epochSeconds() });
       print(`erased ${describe(erased)}${held > 0 ? `, ${held} of them on hold` : ''}`);
+      for (const place of copies) process.stderr.write(`${copiesIn[place]}\n`);
       return 0;
     });
   },
+};
+
+const copiesIn: Record<ErasedCopies, string> = {
+  files:
+    'files of the database still have copies, since another process reads older data; the service removes them when that ends',
+  replica: 'a replicator has copied the files of the database: its replica has copies, too',
 };
 
 /** The fields of the API are options here. */

@@ -11,7 +11,7 @@ import { createSharedState } from '../http/shared-state.ts';
 import { BufferedLog, StandardOutput } from '../service/buffered-log.ts';
 import { loggerOf } from '../service/logger.ts';
 import { countUsersRegularly, indexRegularly, sequenceRegularly, trimRegularly } from '../service/maintenance.ts';
-import { retainRegularly } from '../service/retention.ts';
+import { emptyLogRegularly, retainRegularly } from '../service/retention.ts';
 import { ServiceWorker } from '../service/worker.ts';
 import { tryListening, workerCount } from '../service/worker-count.ts';
 import { WorkerPool } from '../service/worker-pool.ts';
@@ -64,6 +64,7 @@ Options:
       const counting = countUsersRegularly({ store, logger });
       const indexing = config.search && config.changes ? indexRegularly({ store, logger }) : undefined;
       const retaining = retainRegularly({ store, logger, clock: Date.now });
+      const emptying = emptyLogRegularly({ store, logger });
       const data = { config, shared, storeMemory, port };
       const pool = new WorkerPool({ data, follows, writer, logger, log: output.write });
       const stopped = stopSignal();
@@ -83,6 +84,7 @@ Options:
       await closeWithin(Promise.all([service.close(), pool.close()]), limits.shutdownMillisMax, giveUp);
       await indexing?.end();
       await retaining.end();
+      await emptying.end();
       await trimming.end();
       await sequencing.end();
       await counting.end();

@@ -33,6 +33,12 @@ export const ActivityListed = shape(
     app_id: nullable(id('App of an erasure; null for other actions.')),
     app_name: nullable(text('Name of that app now; null if it does not exist.')),
     messages: nullable(integer('Number of messages of an erasure; null for other actions.')),
+    cleaned_at: nullable(
+      epochSeconds(
+        'When the files of the embedded database had no copies of the erased texts any more; null until then, for other ' +
+          'actions, and on PostgreSQL.',
+      ),
+    ),
     records: list(NamedRecord, `The first ${limits.namedRecordsMax} of them.`),
     tool: nullable(text('The tool that an agent called; null for all other requests.')),
   },

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { epochSeconds, flag, id, integer, list, nonEmpty, nullable, shape, text } from './primitives.ts';
+import { choice, epochSeconds, flag, id, integer, list, nonEmpty, nullable, shape, text } from './primitives.ts';
 import { noNul } from './rules.ts';
 import { Type } from './type.ts';
 
@@ -14,12 +14,22 @@ export const Purge = shape(
 );
 export type Purge = Static<typeof Purge>;
 
+const erasedCopies = ['files', 'replica'] as const;
+
 export const Purged = shape(
   {
     conversations: integer('Number of erased conversations, deleted ones too.'),
     messages: integer('Number of erased messages.'),
     held: integer('How many of the conversations were on hold: `hold` protects from retention, not from a purge.'),
     audit_id: nullable(text('Entry of the audit log; null if nothing was erased.')),
+    copies: list(
+      choice(
+        erasedCopies,
+        '`files`: files of the embedded database, since another process reads older data; they are removed as soon as it ' +
+          'allows that, see `cleaned_at` of the audit log entry. `replica`: where a replicator has copied the files.',
+      ),
+      'Where copies of the erased texts may still be. None if nothing was erased, and on PostgreSQL.',
+    ),
   },
   { title: 'Purged', description: 'What was erased, or, with `dry_run`, would be erased.' },
 );

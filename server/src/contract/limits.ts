@@ -91,8 +91,8 @@ export const limits = {
   /** Conversations that one transaction erases, and their messages, unless one conversation has more. */
   erasedConversationsMax: 200,
   erasedMessagesMax: 2_000,
-  /** Time until no one else reads the file of the embedded database: longer than a slow reader of a large page stays connected. */
-  fileReadersMillisMax: 70_000,
+  /** A purge waits this long until the files of the embedded database have no copies of what was erased. */
+  cleanMillisMax: 5_000,
   retentionDaysMin: 1,
   retentionDaysMax: 36_500,
   /** Time from the start of the service until the first run of the retention, and between two runs. */

@@ -12,6 +12,39 @@ export const retentionLease = (store: Store, clock: () => number): Lease => ({
   onWait: () => undefined,
 });
 
+/** Time between two attempts to empty the log of the embedded database, and until a warning is logged. */
+const emptyLogMillis = 1_000;
+const warningMillis = 10_000;
+
+/**
+ * Removes erased texts from the log of the embedded database as soon as other processes no longer read older data. One
+ * thread does so for all.
+ */
+export function emptyLogRegularly({ store, logger }: Pick<Options, 'store' | 'logger'>): { end: () => Promise<void> } {
+  let running: Promise<void> | undefined;
+  let failedAt: number | undefined;
+  let isLogged = false;
+  const run = async () => {
+    const isEmpty = await store.erasure.emptyLog().catch(() => false);
+    failedAt = isEmpty ? undefined : (failedAt ?? performance.now());
+    const isLong = failedAt !== undefined && performance.now() - failedAt > warningMillis;
+    if (isLong && !isLogged)
+      logger.warn('erased texts stay in the log of the database until another process stops reading older data');
+    if (isEmpty && isLogged) logger.info('the log of the database has no erased texts any more');
+    isLogged = isLong;
+    running = undefined;
+  };
+  const timer = setInterval(() => {
+    running ??= run();
+  }, emptyLogMillis).unref();
+  return {
+    end: async () => {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
+
 type Options = {
   store: Store;
   logger: FastifyBaseLogger;

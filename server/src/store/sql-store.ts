@@ -214,8 +214,9 @@ export class SqlStore implements Store {
     return this.#engine.ping();
   }
 
-  close(): Promise<void> {
-    return this.#engine.close();
+  async close(): Promise<void> {
+    await this.erasure.end();
+    await this.#engine.close();
   }
 }
 

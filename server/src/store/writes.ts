@@ -1,18 +1,12 @@
 import { trimAudit } from './accounting/audit.ts';
 import { addKeyErrors, noteBackup, trimKeyErrors } from './accounting/monitoring.ts';
 import { countUsers } from './accounting/user-writes.ts';
+import { emptyLog, noteLog, noteRebuilt, rebuildFile } from './base/copies.ts';
 import type { Reader, WriteContext, WriteInput, WriteName, WriteResult } from './base/engine.ts';
 import type { Write } from './base/statement.ts';
 import { sequenceChanges, startEpoch } from './changes/sequencing.ts';
 import { sessionWrites } from './console/session-statements.ts';
-import {
-  deleteMessage,
-  emptyLog,
-  eraseConversations,
-  rebuildFile,
-  removeServiceValue,
-  setRetentionDays,
-} from './erasure/writes.ts';
+import { deleteMessage, eraseConversations, setRetentionDays } from './erasure/writes.ts';
 import { applyRecords } from './import/apply-records.ts';
 import { addDoubts, endDoubts } from './import/doubts.ts';
 import { changeImportSource, takeLease } from './import/import-sources.ts';
@@ -43,9 +37,10 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   eraseConversations,
   deleteMessage,
   rebuildFile,
+  noteRebuilt,
   emptyLog,
+  noteLog,
   setRetentionDays,
-  removeServiceValue,
   ...sessionWrites,
   trimAudit,
   sequenceChanges,

@@ -33,10 +33,12 @@ onEveryEngine('POST /admin/purge', (engine) => {
     await service.load([...own, kept, ...own.map(({ id }) => message(id, 5)), message(kept.id, 6)]);
     const selection = { app_id: one.ids.app.toUpperCase(), user: 'eve' };
     const counts = { conversations: 3, messages: 3, held: 1 };
-    assert.deepEqual((await post({ ...selection, dry_run: true })).body, { ...counts, audit_id: null });
+    assert.deepEqual((await post({ ...selection, dry_run: true })).body, { ...counts, audit_id: null, copies: [] });
     const { status, body } = await post(selection);
-    assert.deepEqual([status, { ...body, audit_id: null }], [200, { ...counts, audit_id: null }]);
-    assert.deepEqual((await post(selection)).body, { conversations: 0, messages: 0, held: 0, audit_id: null });
+    assert.deepEqual([status, { ...body, audit_id: null }], [200, { ...counts, audit_id: null, copies: [] }]);
+    assert.deepEqual((await post(selection)).body, {
+      ...{ conversations: 0, messages: 0, held: 0, audit_id: null, copies: [] },
+    });
     const exported = (await service.request('GET', '/admin/records', { key: admin })).text;
     for (const { id } of own) assert.ok(!exported.includes(id));
     assert.ok(exported.includes(kept.id));

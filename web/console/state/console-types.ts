@@ -35,6 +35,8 @@ export type Activity = {
   app_name: string | null;
   /** Number of messages of an erasure; null for other actions. */
   messages: number | null;
+  /** When the files of the embedded database had no copies of the erased texts any more; null until then, for other actions, and on PostgreSQL. Unix epoch seconds. */
+  cleaned_at: number | null;
   /** The first 10 of them. */
   records: NamedRecord[];
   /** The tool that an agent called; null for all other requests. */

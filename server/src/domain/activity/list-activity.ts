@@ -43,19 +43,20 @@ export async function nameEntries(store: Store, entries: readonly AuditEntry[]):
       [...idsByKind].map(async ([kind, ids]) => [kind, await store.admin.findNames(kind, [...ids])] as const),
     ),
   );
-  return entries.map(({ id, at, key_id, action, record, count, ids, app_id = null, messages = null, tool = null }) => ({
-    id,
-    at,
+  return entries.map(({ key_id, record, ids, app_id = null, messages = null, cleaned_at = null, ...entry }) => ({
+    id: entry.id,
+    at: entry.at,
     key_id,
     key_name: key_id === null ? null : (names.get('api_key')?.get(key_id)?.name ?? null),
-    action,
+    action: entry.action,
     record,
-    count,
+    count: entry.count,
     app_id,
     app_name: app_id === null ? null : (names.get('app')?.get(app_id)?.name ?? null),
     messages,
+    cleaned_at,
     records: firstOf(ids).map((id) => ({ id, name: null, path: null, ...names.get(record)?.get(id) })),
-    tool,
+    tool: entry.tool ?? null,
   }));
 }
 

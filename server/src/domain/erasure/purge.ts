@@ -1,7 +1,7 @@
 import type { Purge, Purged } from '../../contract/erasure.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { invalidParam, notFound } from '../errors.ts';
-import type { MessageLocation, PurgeSelection } from '../store/erasure.ts';
+import type { ErasedCopies, MessageLocation, PurgeSelection } from '../store/erasure.ts';
 import type { Store } from '../store/store.ts';
 
 /** Who erases: a key, or null for the command line; and when, in seconds. */
@@ -30,11 +30,12 @@ export async function purge(
 ): Promise<Purged> {
   const { erasure } = store;
   const counts = await erasure.count(selection);
-  if (isDry) return { ...counts, audit_id: null };
+  if (isDry) return { ...counts, audit_id: null, copies: [] };
   const erased = await erasure.erase(selection, { action: 'purge', key_id, now });
-  await erasure.clean();
+  // Everything is erased: what is left in the files is removed later, and the hourly run logs why it was not.
+  const copies = await erasure.clean().catch((): ErasedCopies[] => ['files']);
   const { audit_id, ...erasedCounts } = erased;
-  return { ...erasedCounts, held: counts.held, audit_id };
+  return { ...erasedCounts, held: counts.held, audit_id, copies: audit_id === null ? [] : copies };
 }
 
 /** Throws if the conversation or the app does not exist. A user may have no conversations. */

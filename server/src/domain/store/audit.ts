@@ -19,6 +19,8 @@ export type AuditEntry = {
   /** Of an erasure: its app, and the number of erased messages. */
   app_id?: string | null;
   messages?: number | null;
+  /** Of an erasure on the embedded engine: when its files had no copies any more, in seconds. */
+  cleaned_at?: number | null;
 };
 
 /**

@@ -23,7 +23,7 @@ export type Commands = {
   changeConversation: [change: ConversationChange, row: ConversationRow | undefined];
   /** `unrated`: there is no feedback to remove. */
   rateMessage: [rating: MessageRating, outcome: 'rated' | 'unrated' | 'missing'];
-  /** Erases a message for good. The file of the embedded engine may have copies of its texts until `Erasure.clean`. */
+  /** Erases a message for good. The files of the embedded engine may have copies of its texts until `Erasure.clean`. */
   deleteMessage: [{ location: MessageLocation; eraser: Eraser }, outcome: 'deleted' | 'no conversation' | 'no message'];
   /** The period in days for apps without one: 0 for none. */
   setRetentionDays: [days: number, undefined];

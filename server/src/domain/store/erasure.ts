@@ -21,6 +21,15 @@ export type MessageLocation = { app_id: string; conversation_id: string; message
 /** What was erased, and when, in seconds. `message_id` is empty for a conversation. */
 export type Tombstone = { conversation_id: string; message_id: string; at: number };
 
+/**
+ * Where copies of erased texts are: in the files of the embedded engine, while another process reads older data; and where a
+ * replicator has copied these files.
+ */
+export type ErasedCopies = 'files' | 'replica';
+
+/** Since when erased texts have copies in the files, and when the files last had none any more, in seconds. */
+export type CopiesState = { waiting_since: number | null; cleaned_at: number | null };
+
 /** The retention of an app: its own period, and its oldest conversation that is not on hold. */
 export type AppRetention = {
   app_id: string;
@@ -35,11 +44,19 @@ export interface Erasure {
   count(selection: ErasureSelection): Promise<ErasureCounts & { held: number }>;
   /**
    * Erases conversations in several transactions. One that has activity in the meantime is not erased by `ExpiredSelection`. If
-   * the signal aborts, the rest is left. The file of the embedded engine may have copies of the texts until `clean`.
+   * the signal aborts, the rest is left. The files of the embedded engine may have copies of the texts until `clean`.
    */
   erase(selection: ErasureSelection, eraser: Eraser, signal?: AbortSignal): Promise<Erased>;
-  /** Removes what erased texts have left in the file of the embedded engine, if there may be anything. */
-  clean(): Promise<void>;
+  /**
+   * Removes what erased texts have left in the files of the embedded engine, if there may be anything. Returns after a few
+   * seconds at most, with what is left then: the rebuild of a large file continues, and `emptyLog` has to be called
+   * again. Throws if the file cannot be rebuilt.
+   */
+  clean(): Promise<ErasedCopies[]>;
+  /** Whether the log of the embedded engine has no erased texts any more. If not, another process reads older data. */
+  emptyLog(): Promise<boolean>;
+  /** Undefined if nothing was erased, and on PostgreSQL. */
+  readCopies(): Promise<CopiesState | undefined>;
 
   /** The tombstones of these conversations and of their messages. */
   findTombstones(conversation_ids: readonly string[]): Promise<Tombstone[]>;

@@ -26,7 +26,7 @@ export const adminErasureRoutes: Routes = (app, dependencies) => {
       description:
         'Erases one conversation, or all conversations of a user in an app, with their messages, totals and search entries, as ' +
         '`backscroll purge` does. Only a backup can restore them. With the embedded database, the response is sent when no byte ' +
-        'of them is left in its files.',
+        'of them is left in its files, or after 5 seconds: `copies` says where copies are left, and they are removed later.',
       body: Purge,
       response: responses({ 200: Purged }, [400, 401, 403, 404, 408, 413, 415]),
     },

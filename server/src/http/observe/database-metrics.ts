@@ -1,5 +1,6 @@
 import type { IndexLag } from '../../domain/search/search-indexer.ts';
 import type { ChangeCounts } from '../../domain/store/change-reads.ts';
+import type { CopiesState } from '../../domain/store/erasure.ts';
 import type { FollowLag } from '../../domain/store/import-sources.ts';
 import type { BackupKind, KeyErrorSum, NodeState } from '../../domain/store/monitoring.ts';
 
@@ -12,6 +13,7 @@ export type DatabaseState = {
   doubts?: number | undefined;
   bytes?: number | undefined;
   nodes?: readonly NodeState[] | undefined;
+  copies?: CopiesState | undefined;
   backups?: readonly { kind: BackupKind; at: number }[] | undefined;
   keyErrors?: readonly KeyErrorSum[] | undefined;
 };
@@ -77,6 +79,11 @@ export const databaseGauges: readonly Gauge[] = [
             { labels: { of: 'others' }, value: dify.others_lag_seconds },
           ],
   },
+  gauge(
+    'backscroll_erased_copies_seconds',
+    'Time since the first erasure whose texts still have copies in files of the embedded database; 0 if there is none.',
+    ({ copies }, now) => copies && secondsSince(copies.waiting_since, now),
+  ),
   gauge('backscroll_database_bytes', 'Size of the database.', ({ bytes }) => bytes),
   nodeGauge('backscroll_node_up', '1 if a node of the Citus cluster responds.', ({ state }) => (state ? 1 : 0)),
   nodeGauge('backscroll_node_backends', 'Connections to a node.', ({ state }) => state?.backends),

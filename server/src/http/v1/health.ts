@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
-import { choice, integer, shape } from '../../contract/primitives.ts';
+import { choice, epochSeconds, integer, nullable, shape } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
 import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
@@ -25,6 +25,23 @@ const Ready = shape(
           ),
         },
         { description: 'If a Dify installation is followed: how far the follower is behind. For information only.' },
+      ),
+    ),
+    erased_copies: Type.Optional(
+      shape(
+        {
+          waiting_since: nullable(
+            epochSeconds(
+              'Time of the first erasure whose texts still have copies in the files; null if there is none.',
+            ),
+          ),
+          cleaned_at: nullable(epochSeconds('When the files last had no copies of erased texts any more.')),
+        },
+        {
+          description:
+            'If something was erased from the embedded database: copies stay in its files while another process reads older ' +
+            'data. For information only.',
+        },
       ),
     ),
     upstream: Type.Optional(
@@ -69,10 +86,14 @@ export const healthRoutes: Routes = (
         if (error instanceof ServiceError) throw error;
         throw Object.assign(unavailable('the database is not available'), { cause: error });
       });
-      const lag = await inTime(followLag(store, Date.now()));
+      const [lag, copies] = await Promise.all([
+        inTime(followLag(store, Date.now())),
+        inTime(store.erasure.readCopies()),
+      ]);
       return {
         status: 'ok' as const,
         ...(lag === undefined ? {} : { dify: lag }),
+        ...(copies === undefined ? {} : { erased_copies: copies }),
         ...(upstream === undefined ? {} : { upstream: stateOf(upstream.isAvailable) }),
       };
     },
@@ -95,17 +116,28 @@ export const healthRoutes: Routes = (
       // While it waits for the database, it does not take the place of another request.
       inFlight.add(-1);
       const lag = search === undefined ? inTime(indexLag(store)) : undefined;
-      const [changes, searchLag, dify, doubts, bytes, nodes, backups, keyErrors] = await Promise.all([
+      const [changes, searchLag, dify, doubts, bytes, nodes, copies, backups, keyErrors] = await Promise.all([
         inTime(store.changes.count()),
         lag,
         inTime(followLag(store, Date.now())),
         owned && inTime(store.doubts.count()),
         inTime(store.monitoring.databaseBytes()),
         inTime(store.monitoring.nodes()),
+        inTime(store.erasure.readCopies()),
         inTime(store.monitoring.listBackups()),
         inTime(recentKeyErrors(store, clock())),
       ]).finally(() => inFlight.add(1));
-      const text = await metrics.text({ changes, search: searchLag, dify, doubts, bytes, nodes, backups, keyErrors });
+      const text = await metrics.text({
+        changes,
+        search: searchLag,
+        dify,
+        doubts,
+        bytes,
+        nodes,
+        copies,
+        backups,
+        keyErrors,
+      });
       return reply.header('content-type', metrics.contentType).send(text);
     },
   );

@@ -119,7 +119,7 @@ export function findEntries(query: AuditQuery, end: string | undefined): Bound<S
   const conditions = [...indexedConditions(query), ...otherConditions(query)];
   if (end !== undefined) conditions.push(['id >= ?', end]);
   return selectEntries(
-    'id, at, key_id, action, record, count, ids, tool, app_id, messages',
+    'id, at, key_id, action, record, count, ids, tool, app_id, messages, cleaned_at',
     conditions,
     `${query.limit + 1}`,
   );

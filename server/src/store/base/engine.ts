@@ -63,12 +63,12 @@ type StoreWrites = {
     { selection: ErasureSelection; eraser: Eraser; audit_id: string },
     ErasureCounts & { hasMore: boolean },
   ];
-  /** Rebuilds the file without copies of deleted texts. Only for an engine whose dialect `leavesCopies`. */
+  /** Rebuilds the file without copies of deleted texts. These four are for an engine whose dialect `leavesCopies`. */
   rebuildFile: [undefined, undefined];
-  /** The result is false if someone else reads the log. Only for an engine whose dialect `leavesCopies`. */
-  emptyLog: [undefined, boolean];
-  /** Removes it if it still has this value. */
-  removeServiceValue: [{ name: string; value: string }, undefined];
+  noteRebuilt: [{ mark: string }, undefined];
+  /** The log cannot be emptied while another process reads older data. Then the result has its salt for the next attempt. */
+  emptyLog: [{ salt: string | null }, { isEmpty: boolean; salt: string }];
+  noteLog: [{ mark: string; salt: string | undefined; now: number }, undefined];
   /** Deletes one batch of the oldest entries before an id. The result is their number. */
   trimAudit: [{ before: string }, number];
   /** Sequences some of the committed outbox entries. The result is whether some may be left. */

@@ -1,6 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { limits } from '../../contract/limits.ts';
 import type {
   AppRetention,
+  CopiesState,
   Erased,
+  ErasedCopies,
   Eraser,
   Erasure,
   ErasureCounts,
@@ -8,17 +12,22 @@ import type {
   Tombstone,
 } from '../../domain/store/erasure.ts';
 import { newEntryId } from '../accounting/entry-id.ts';
+import { emptyMarkedLog, findValue, readCopies, rebuildMarkedFile, whereCopiesAre } from '../base/copies.ts';
 import type { Engine, Reader } from '../base/engine.ts';
-import { waitForEmptyLog } from '../base/wait-for-empty-log.ts';
 import * as sql from './statements.ts';
 
-const { retentionDays, unclean } = sql.valueNames;
+/** Other writes pass between two attempts to empty the log. */
+const pauseMillis = 250;
+
+const epochSeconds = (): number => Math.floor(Date.now() / 1000);
 
 /** Erasures, on either engine. */
 export class SqlErasure implements Erasure {
   readonly #engine: Engine;
   /** For statements that count many rows. */
   readonly #count: Reader;
+  /** The last rebuild of the file. */
+  #rebuilding: Promise<void> = Promise.resolve();
 
   constructor(engine: Engine, count: Reader) {
     this.#engine = engine;
@@ -48,14 +57,37 @@ export class SqlErasure implements Erasure {
     return { ...counts, audit_id: counts.conversations === 0 ? null : audit_id };
   }
 
-  async clean(): Promise<void> {
-    if (!this.#engine.dialect.leavesCopies) return;
-    const [mark] = await this.#engine.read(sql.findValue, unclean);
-    if (mark === undefined) return;
-    const { value } = mark;
-    await this.#engine.write('rebuildFile', undefined, { waitForever: true });
-    await waitForEmptyLog(this.#engine);
-    await this.#engine.write('removeServiceValue', { name: unclean, value }, { waitForever: true });
+  async clean(): Promise<ErasedCopies[]> {
+    if (!this.#engine.dialect.leavesCopies) return [];
+    const deadline = performance.now() + limits.cleanMillisMax;
+    const cleaning = this.#clean(deadline);
+    cleaning.catch(() => undefined);
+    const isClean = await Promise.race([cleaning, sleep(limits.cleanMillisMax, false, { ref: false })]);
+    return whereCopiesAre(this.#engine, isClean);
+  }
+
+  async #clean(deadline: number): Promise<boolean> {
+    // One after another: a rebuild that has begun may not remove what was erased meanwhile.
+    this.#rebuilding = this.#rebuilding.catch(() => undefined).then(() => rebuildMarkedFile(this.#engine));
+    await this.#rebuilding;
+    while (!(await this.emptyLog())) {
+      if (performance.now() + pauseMillis > deadline) return false;
+      await sleep(pauseMillis);
+    }
+    return true;
+  }
+
+  async emptyLog(): Promise<boolean> {
+    return !this.#engine.dialect.leavesCopies || emptyMarkedLog(this.#engine, epochSeconds());
+  }
+
+  async readCopies(): Promise<CopiesState | undefined> {
+    return this.#engine.dialect.leavesCopies ? readCopies(this.#engine) : undefined;
+  }
+
+  /** Waits for a rebuild that has begun. */
+  async end(): Promise<void> {
+    await this.#rebuilding.catch(() => undefined);
   }
 
   async findTombstones(conversation_ids: readonly string[]): Promise<Tombstone[]> {
@@ -75,6 +107,6 @@ export class SqlErasure implements Erasure {
   }
 
   async readRetentionDays(): Promise<number> {
-    return Number((await this.#engine.read(sql.findValue, retentionDays))[0]?.value ?? 0);
+    return Number((await this.#engine.read(findValue, sql.retentionDays))[0]?.value ?? 0);
   }
 }

@@ -93,13 +93,5 @@ export const listApps: Statement<Omit<AppRetention, 'oldest_activity'>> =
 export const findOldestActivity: Statement<{ at: number }> = `
   SELECT ${lastActivity} AS at FROM conversations WHERE app_id = ? AND hold = 0 ORDER BY ${lastActivity} LIMIT 1`;
 
-/** Parameters: name. */
-export const findValue: Statement<{ value: string }> = 'SELECT value FROM service_values WHERE name = ?';
-/** Parameters: name, value. */
-export const setValue = `
-  INSERT INTO service_values (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
-/** Unless it has changed. Parameters: name, value. */
-export const removeValue = 'DELETE FROM service_values WHERE name = ? AND value = ?';
-
-/** The names of values. `unclean`: the file may have copies of erased texts. */
-export const valueNames = { retentionDays: 'retention_days', unclean: 'unclean' } as const;
+/** The name of a stored value. */
+export const retentionDays = 'retention_days';

@@ -5,6 +5,7 @@ import { newVersion } from '../../domain/version.ts';
 import { erasureEntry, messageErasureEntry } from '../accounting/audit.ts';
 import { UsageTally } from '../accounting/usage-tally.ts';
 import { uncountUsers } from '../accounting/user-writes.ts';
+import { markCopies, setValue } from '../base/copies.ts';
 import type { Dialect, WriteContext, WriteInput, WriteResult } from '../base/engine.ts';
 import { begin, execute, first, lock, query, type Write, writeRows } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
@@ -39,7 +40,7 @@ export function* eraseConversations(
     sql.writeTombstones,
     ids.map((id) => [id, '', now]),
   );
-  yield* markUnclean(dialect);
+  yield* markCopies(dialect, 'file', now);
   const outbox = new OutboxTally();
   for (const { app_id, conversation_id } of erased) outbox.add(outboxEntryOfErasure(app_id, conversation_id));
   const app_id = erased[0]?.app_id;
@@ -89,7 +90,7 @@ export function* deleteMessage(
   yield* eraseEntries([conversation_id], dialect, message_id);
   yield* messages.updateActivity([conversation_id]);
   yield* writeRows(sql.writeTombstones, [[conversation_id, message_id, now]]);
-  yield* markUnclean(dialect);
+  yield* markCopies(dialect, 'file', now);
   yield* changed({
     audit: [messageErasureEntry(eraser, location)],
     outbox: [outboxEntryOfMessages(conversation_id, [message_id])],
@@ -101,28 +102,7 @@ export function* deleteMessage(
   return 'deleted';
 }
 
-/** A process that ends before the file is clean leaves that to the next one. What is erased later has another token. */
-function* markUnclean({ leavesCopies }: Dialect): Write<void> {
-  if (leavesCopies) yield* execute(sql.setValue, sql.valueNames.unclean, newVersion());
-}
-
-/** Both write nothing: the engine rebuilds its file, or empties its log, after the transaction. */
-export function* rebuildFile(): Write<undefined> {
-  yield* begin();
-  return undefined;
-}
-
-export function* emptyLog(): Write<boolean> {
-  yield* begin();
-  return false;
-}
-
 export function* setRetentionDays(days: number): Write<undefined> {
-  yield* execute(sql.setValue, sql.valueNames.retentionDays, `${days}`);
-  return undefined;
-}
-
-export function* removeServiceValue({ name, value }: WriteInput<'removeServiceValue'>): Write<undefined> {
-  yield* execute(sql.removeValue, name, value);
+  yield* execute(setValue, sql.retentionDays, `${days}`);
   return undefined;
 }

@@ -17,12 +17,15 @@ const audit: readonly string[] = [
      tool TEXT,
      app_id TEXT,
      messages BIGINT,
+     cleaned_at BIGINT,
      PRIMARY KEY (id, scope)
    )`,
   'CREATE INDEX audit_entries_by_key ON audit_entries (key_id, id)',
   `CREATE INDEX audit_entries_by_action ON audit_entries (action, id) WHERE action <> 'import'`,
   `CREATE INDEX audit_entries_without_appends ON audit_entries (id)
      WHERE (action <> 'import' OR record NOT IN ('conversation', 'message'))`,
+  `CREATE INDEX audit_entries_uncleaned ON audit_entries (id)
+     WHERE cleaned_at IS NULL AND action IN ('purge', 'retain')`,
   'CREATE INDEX audit_entries_by_dataset ON audit_entries (scope, id) WHERE document_id IS NOT NULL',
   'CREATE INDEX audit_entries_by_document ON audit_entries (scope, document_id, id) WHERE document_id IS NOT NULL',
 ];

@@ -1,6 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { AppliedChanges, ChunkKind, IndexChange } from '../../domain/store/search-reads.ts';
 import { firstPosition, positionAfter, positionsPerSecond } from '../../domain/words/search-document.ts';
+import { markCopies } from '../base/copies.ts';
 import type { Dialect, WriteContext, WriteInput } from '../base/engine.ts';
 import type { ChunkChange, FoundChunk, FoundMessage, IndexTables, MessageKey } from '../base/index-tables.ts';
 import { begin, execute, first, query, type Statement, type Write } from '../base/statement.ts';
@@ -29,9 +30,11 @@ const chunkTables: Record<ChunkKind, Statement<{ content: string; deleted: numbe
   child_chunk: 'SELECT content, deleted FROM child_chunks WHERE dataset_id = ? AND id = ?',
 };
 
-export function* resetIndex({ rules }: WriteInput<'resetIndex'>, { index }: WriteContext): Write<undefined> {
+export function* resetIndex({ rules }: WriteInput<'resetIndex'>, { dialect, index }: WriteContext): Write<undefined> {
   yield* begin();
   yield* emptyIndex(index, rules);
+  // All pages of the index are overwritten, but the log may have copies.
+  yield* markCopies(dialect, 'log', null);
   return undefined;
 }
 

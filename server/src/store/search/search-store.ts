@@ -4,7 +4,6 @@ import type { IndexState } from '../../domain/store/search-reads.ts';
 import type { SearchInput, SearchName, SearchResult, SearchStore } from '../../domain/store/searches.ts';
 import type { Engine } from '../base/engine.ts';
 import type { Slots } from '../base/large-responses.ts';
-import { waitForEmptyLog } from '../base/wait-for-empty-log.ts';
 import { SqlSearchReads } from './search-reads.ts';
 import * as sql from './statements.ts';
 
@@ -34,8 +33,6 @@ export class SqlSearchStore implements SearchStore {
 
   async reset(rules: string): Promise<void> {
     await this.#engine.write('resetIndex', { rules }, { waitForever: true });
-    // All pages of the index were overwritten, but the log may have copies.
-    if (this.#engine.dialect.leavesCopies) await waitForEmptyLog(this.#engine);
   }
 
   async count(): Promise<number> {

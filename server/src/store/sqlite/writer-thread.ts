@@ -1,10 +1,10 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { limits } from '../../contract/limits.ts';
 import { type ErrorMessage, toErrorMessage, unavailable } from '../../domain/errors.ts';
 import { explainDiskError, sqliteBusy, sqliteCode, sqliteReadOnly, transientSqliteCodes } from '../base/disk-errors.ts';
 import type { WriteInput, WriteName, WriteResult } from '../base/engine.ts';
 import { writes } from '../writes.ts';
 import { writePendingEntries } from './changes.ts';
+import { busyMillis, emptyLog, rebuildFile } from './clean-files.ts';
 import { Connection } from './connection.ts';
 import { messages } from './messages.ts';
 import { runWrite } from './run-write.ts';
@@ -26,14 +26,13 @@ import {
 
 type Group = { link: WriterLink; writes: QueuedWrite[] };
 
-/** Duration of one attempt to get the write lock while another process has it. */
-const busyMillis = 200;
-
 /** Messages are also indexed by their ids, in no order: a large import changes pages all over that index. */
 const cacheKibibytes = 65_536;
 
+const path: string = workerData.path;
+
 function open(): Connection {
-  const connection = new Connection(workerData.path, busyMillis, { writesOutbox: workerData.changes });
+  const connection = new Connection(path, busyMillis, { writesOutbox: workerData.changes });
   connection.db.exec(`PRAGMA cache_size = -${cacheKibibytes}`);
   return connection;
 }
@@ -123,8 +122,8 @@ function commitTaken(groups: Group[], inSavepoints: boolean): void {
     Atomics.add(anyLink.commits, 0, 1);
     for (const [at, { writes }] of groups.entries()) {
       const [write] = writes;
-      if (write?.name === 'rebuildFile') rebuildFile();
-      if (write?.name === 'emptyLog') outcomes[at] = [{ result: isLogEmptied() }];
+      if (write?.name === 'rebuildFile') rebuildFile(db);
+      if (write?.name === 'emptyLog') outcomes[at] = [{ result: emptyLog(db, `${path}-wal`, write.input.salt) }];
     }
     for (const [index, { link }] of groups.entries()) send(link, { outcomes: outcomes[index] as WriteOutcome[] });
   } catch (error) {
@@ -155,36 +154,6 @@ function recover(code: number): void {
   }
   lastFailure = undefined;
 }
-
-/**
- * Removes erased texts from the file. Overwriting deleted cells is not enough: SQLite leaves copies in the unused parts of
- * pages when it moves rows.
- */
-function rebuildFile(): void {
-  try {
-    retryWhileBusy(Date.now() + limits.fileReadersMillisMax, () => db.db.exec('VACUUM'));
-  } catch (error) {
-    const reason = (error as Error).message;
-    throw unavailable(`erased, but the file may have copies, since it cannot be rebuilt (${reason}): try again`);
-  }
-}
-
-/** Returns false if someone else reads the log: the sender asks again, so that other writes pass meanwhile. */
-const isLogEmptied = (): boolean => db.get('PRAGMA wal_checkpoint(TRUNCATE)')?.busy === 0;
-
-/** Retries while another process has the lock. */
-function retryWhileBusy(deadline: number, work: () => void): void {
-  for (;;) {
-    try {
-      return work();
-    } catch (error) {
-      if (sqliteCode(error) !== sqliteBusy || Date.now() > deadline) throw error;
-      pause(busyMillis);
-    }
-  }
-}
-
-const pause = (millis: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis);
 
 /** If the write fails, only this write is rolled back. */
 function attempt(write: QueuedWrite, link: WriterLink): WriteOutcome {
@@ -219,7 +188,7 @@ function failureOf(error: unknown): ErrorMessage {
   const code = sqliteCode(error);
   if (code === undefined || !transientSqliteCodes.includes(code)) return toErrorMessage(error);
   lastFailure = code;
-  return toErrorMessage(unavailable(`${workerData.path}: ${explainDiskError(error)}`));
+  return toErrorMessage(unavailable(`${path}: ${explainDiskError(error)}`));
 }
 
 function fail(message: string): never {
