@@ -40,6 +40,8 @@ Options:
     const database = databaseOf(config);
     const workers = await workerCount(config, database, logger);
     await migrate(database, logger);
+    const open = database.protect();
+    if (open.length > 0) logger.warn({ files: open }, 'other users of this machine can access files of the database');
     const writer = database.startWriter();
     const follows = difyOwnsData(config);
     const storeMemory = createStoreMemory(follows ? workers + 1 : workers);

@@ -8,6 +8,7 @@ import type { PostgresPool } from './postgres/pool/pool.ts';
 import type { Migration, SchemaStatus } from './schema/schema.ts';
 import { SqlStore } from './sql-store.ts';
 import { backupSqlite } from './sqlite/backup.ts';
+import { protectFiles } from './sqlite/connection.ts';
 import { SqliteEngine } from './sqlite/engine.ts';
 import { migrateSqlite, sqliteSchemaStatus } from './sqlite/migrate.ts';
 import { Writer } from './sqlite/writer.ts';
@@ -49,6 +50,8 @@ export interface Database {
   migrate(now: number, options?: { citus?: boolean }): Promise<readonly Migration[]>;
   /** Copies a consistent snapshot of it into an empty file. */
   backup(target: string): Promise<void>;
+  /** Denies other users access to its files. Returns the files of which this process may not change the mode. */
+  protect(): string[];
   /** Starts the writer thread for several stores; undefined on PostgreSQL. The schema must be up to date. */
   startWriter(): Writer | undefined;
   /** Opens a store for one thread. Without `share` it is the only one of its process. The schema must be up to date. */
@@ -80,10 +83,11 @@ function sqliteAt({ database_url, changes }: DatabaseOptions): Database {
       throw isSqlite ? new Error(`the database ${path}: ${explainDiskError(error)}`) : error;
     }
   };
+  const files = ['', '-wal', '-shm', '-journal'].map((ending) => path + ending);
   return {
     engine: 'sqlite',
     location: path,
-    files: ['', '-wal', '-shm', '-journal'].map((ending) => path + ending),
+    files,
     exists: () => existsSync(path),
     status: () => withPath(() => sqliteSchemaStatus(path)),
     migrate: (now, { citus = false } = {}) => {
@@ -91,6 +95,7 @@ function sqliteAt({ database_url, changes }: DatabaseOptions): Database {
       return withPath(() => migrateSqlite(path, now));
     },
     backup: (target) => backupSqlite(path, target),
+    protect: () => protectFiles(files),
     startWriter: () => new Writer(path, changes),
     open: ({ thread, keyChanges, largeResponses: counts, writer } = onlyThread()) =>
       withPath(() => new SqlStore(new SqliteEngine(path, { writer, changes }), keyChanges, { counts, thread })),
@@ -139,6 +144,7 @@ function postgresAt(options: DatabaseOptions): Database {
     backup: async () => {
       throw new Error('backup copies the embedded database, and this is PostgreSQL: use pg_dump, or export');
     },
+    protect: () => [],
     startWriter: () => undefined,
     open: async ({ thread, threads, keyChanges, largeResponses: counts } = onlyThread()) => {
       const { PostgresEngine } = await import('./postgres/engine.ts');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { copyFile, link, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, link, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
@@ -17,6 +17,7 @@ import {
   run,
   runMany,
   type Scope,
+  serve,
   withFileSizeLimit,
 } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson, startService } from '../support/harness.ts';
@@ -117,6 +118,30 @@ describe('backup', { concurrency: 3 }, () => {
       assertFailed(await call(['backup', name], { cwd }), /the database itself/);
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
     assert.equal((await service.request('GET', page, { key: one.keys.app })).status, 200);
+  });
+
+  it('is only for its owner once it is served, with its log, or the service warns that it is not', async (t) => {
+    const cwd = await newDatabase(t, makeTwoTenants().records);
+    const files = ['', '-wal', '-shm'].map((ending) => join(cwd, database + ending));
+    const modes = () => files.map((file) => statSync(file).mode & 0o777);
+    const other = new DatabaseSync(files[0] as string);
+    t.after(() => other.close());
+    other.exec('PRAGMA journal_mode = WAL; CREATE TABLE others (id INTEGER); DROP TABLE others');
+    for (const file of files) await chmod(file, 0o664);
+    const service = await serve(t, { cwd });
+    assert.deepEqual(modes(), [0o600, 0o600, 0o600]);
+    assert.doesNotMatch(service.output(), /other users/);
+    await service.end();
+    // Only the superuser can give a file to another user.
+    if (process.getuid?.() !== 0) return;
+    for (const file of files) {
+      await chown(file, 65_534, 65_534);
+      await chmod(file, 0o644);
+    }
+    const warned = await serve(t, { cwd });
+    const lines = warned.output().split('\n');
+    assert.equal(lines.filter((line) => line.includes('"level":40') && line.includes('backscroll.db-wal')).length, 1);
+    assert.deepEqual(modes(), [0o644, 0o644, 0o644]);
   });
 
   it('is rejected for an empty file, a file that is not a database, and PostgreSQL', async (t) => {

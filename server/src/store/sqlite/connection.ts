@@ -20,6 +20,9 @@ const logBytesMax = 67_108_864;
 export const readerBusyMillis = 5_000;
 /** A reader reads the file from the system's page cache, without copies. SQLite's own limit is 2 GiB. */
 const mappedBytesMax = 2 ** 31;
+/** Permissions of a file, and those of other users than its owner. */
+const modeBits = 0o777;
+const othersMode = 0o077;
 /** For the part of the file that is not mapped: enough for the inner pages of the B-trees, so that only leaves are reread. */
 const readerCacheKibibytes = 32_768;
 
@@ -164,6 +167,27 @@ function makeLogWritable(path: string): void {
       // Another user owns it: the first write reports the error.
     }
   }
+}
+
+/**
+ * Makes the files readable and writable only by their owner, as those that this program creates. A restored file may not be.
+ * Returns those that others can still access, because this process may not change their modes.
+ */
+export function protectFiles(files: readonly string[]): string[] {
+  // Windows has no such modes.
+  if (process.getuid === undefined) return [];
+  const user = process.getuid();
+  return files.filter((file) => {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats === undefined || (stats.mode & othersMode) === 0) return false;
+    if (stats.uid !== user) return true;
+    try {
+      chmodSync(file, stats.mode & modeBits & ~othersMode);
+      return false;
+    } catch {
+      return true;
+    }
+  });
 }
 
 /** Creates the file, readable only by its owner, if it does not exist. */
