@@ -5,6 +5,7 @@ import { limits } from '../contract/limits.ts';
 import { ChangeWatch } from '../domain/changes/change-watch.ts';
 import { startEpoch, startOf } from '../domain/changes/changes.ts';
 import { followChanges } from '../domain/changes/follow-changes.ts';
+import { ServiceError } from '../domain/errors.ts';
 import { parseKinds } from '../domain/records/parse-kinds.ts';
 import { requireSearch, SearchIndexer } from '../domain/search/search-indexer.ts';
 import type { Store } from '../domain/store/store.ts';
@@ -81,8 +82,10 @@ async function printChanges(
   }
 }
 
-/** Interval of the checks whether a service that indexes is done. */
+/** Interval of the checks whether a service that indexes is done, or the database is available again. */
 const pollMillis = 500;
+/** A server or a node that restarts. */
+const outageMillisMax = 60_000;
 
 export const reindexCommand: Command = {
   help: `Usage: backscroll reindex
@@ -103,16 +106,26 @@ only if the index is damaged; a new version of the program rebuilds it by itself
 /** The number of records in the index, whichever process has indexed them. */
 async function reindex(store: Store): Promise<number> {
   const indexer = new SearchIndexer(store, Date.now);
-  await indexer.reset();
+  await throughOutages(() => indexer.reset());
   for (;;) {
-    const step = await indexer.step();
+    const step = await throughOutages(() => indexer.step());
     const progress = step === 'elsewhere' ? 'the running service indexes' : `${indexer.indexed} records`;
     if (process.stderr.isTTY) showLine(progress);
     if (step === 'idle') break;
     // The running service has begun first.
     if (step === 'elsewhere') await sleep(pollMillis);
   }
-  await indexer.end();
+  await throughOutages(() => indexer.end());
   if (process.stderr.isTTY) showLine('');
-  return store.search.count();
+  return throughOutages(() => store.search.count());
+}
+
+async function throughOutages<T>(work: () => Promise<T>): Promise<T> {
+  for (const deadline = performance.now() + outageMillisMax; ; await sleep(pollMillis)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ServiceError) || performance.now() > deadline) throw error;
+    }
+  }
 }

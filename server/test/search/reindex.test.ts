@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
+import { lockWaits } from '../citus/cluster.ts';
 import { execute } from '../experiments/support/schema-databases.ts';
 import { call, filesContaining, newFolder, type Scope, serve } from '../support/cli-helpers.ts';
+import { onDatabase } from '../support/faulty-postgres.ts';
 import {
   type Engine,
   itOnOneEngine,
@@ -97,6 +99,27 @@ onEveryEngine('reindex', (engine) => {
     }
     await service.end('SIGTERM');
   });
+
+  if (engine === 'postgres')
+    it('continues after the database, or a node of it, was not available', async (t) => {
+      const { cwd, env, url } = await indexedDatabase(t, engine);
+      await onDatabase(url, async (holder) => {
+        await holder.query('BEGIN');
+        await holder.query('UPDATE search_state SET rules = rules');
+        let isDone = false;
+        const reindexed = call(['reindex'], { cwd, env: { ...env, DATABASE_TIMEOUT: '1000' } }).finally(() => {
+          isDone = true;
+        });
+        const isWaiting = async () => (await onDatabase(url, (client) => client.query(lockWaits))).rows.length > 0;
+        await until(isWaiting);
+        await until(async () => !(await isWaiting()));
+        await until(async () => isDone || (await isWaiting()));
+        await holder.query('ROLLBACK');
+        const { code, stdout, stderr } = await reindexed;
+        assert.deepEqual([code, stderr], [0, '']);
+        assert.match(stdout, /^indexed [1-9]/);
+      });
+    });
 
   if (engine === 'sqlite')
     it('other writes pass while reindex waits for a reader of the file', async (t) => {
