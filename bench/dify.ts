@@ -95,6 +95,7 @@ async function measurePolls(url: string, database: string, client: pg.Client): P
       elsewhere: () => undefined,
       unavailable: () => undefined,
       // A second after a poll, PostgreSQL has counted it.
+      complete: () => undefined,
       lag: () => {
         count += 1;
         marked.push(new Promise((resolve) => setTimeout(() => mark().then(resolve), 1_500)));

@@ -154,6 +154,8 @@ export const limits = {
   /** Ids of a table of a Dify installation that one statement compares. */
   comparedIdsMax: 10_000,
 
+  /** Time between two lines about the progress of a copy. */
+  progressLogMillis: 30_000,
   /** Time between two polls of `serve`, and until a follower that has failed tries again. */
   followSeconds: 5,
 
@@ -178,6 +180,8 @@ export const limits = {
   /** Requests to the upstream at the same time, each on its own connection. */
   upstreamRequestsMax: 256,
   upstreamBodyBytesMax: 104_857_600,
+  /** How long the result of a request says whether the upstream is available. */
+  upstreamStateMillis: 10_000,
   upstreamConnectMillisMax: 5_000,
   /** Until the first byte of the response: a model may think for long. */
   upstreamResponseMillisMax: 600_000,

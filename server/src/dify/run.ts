@@ -38,6 +38,8 @@ export type RunEvents = {
   /** Several times a second, until the source is followed. */
   progress(progress: Progress): void;
   difference(difference: Difference): void;
+  /** Everything is stored, and is followed from now on. */
+  complete(messagesRead: number): void;
   /** A poll has ended. */
   lag(lag: Lag, written: number): void;
   /** Something that an operator should know. */
@@ -128,8 +130,10 @@ class Run {
       const compared = this.#run.isDry ? 0 : await this.#retry(() => this.#compare(point, differences));
       for (const difference of differences) this.#events.difference(difference);
       clearInterval(timer);
-      if (this.#run.follow !== undefined) await this.#follow(point, this.#run.follow);
-      else await state.writeFollowed(null);
+      if (this.#run.follow !== undefined) {
+        this.#events.complete(writer.counts.get('message')?.read ?? 0);
+        await this.#follow(point, this.#run.follow);
+      } else await state.writeFollowed(null);
       return { counts: writer.counts, compared, differences: differences.length };
     } finally {
       clearInterval(timer);
@@ -160,6 +164,8 @@ class Run {
       await countOrphans(source, countTable, checkpoint);
       await this.#complete(since);
       if (this.#run.isDry) return since;
+      const time = since.time * 1000;
+      if (follow !== undefined) await state.writeFollowed({ messages: since, messages_at: time, others_at: time });
     } else if (follow !== undefined) {
       // A sync takes minutes: what readers wait for comes first, and again and again while it runs.
       this.#follower ??= this.#createFollower({ messages: followed?.messages ?? complete, complete }, follow);

@@ -1,10 +1,16 @@
 import { createHash } from 'node:crypto';
-import { type FollowTimes, followStart, type ImportSources } from '../domain/store/import-sources.ts';
+import {
+  type CopyProgress,
+  copyEnd,
+  type FollowTimes,
+  followStart,
+  type ImportSources,
+} from '../domain/store/import-sources.ts';
 import type { SourcePoint } from './point.ts';
 import type { DifySource, ImportOptions } from './source.ts';
 
 /** The position of an interrupted full sync. `after` is the last id of the stage that was imported. */
-export type PassPosition = { start: SourcePoint; isForced: boolean; stage: string; after: string };
+export type PassPosition = CopyProgress & { start: SourcePoint; isForced: boolean; stage: string; after: string };
 
 /** The installation, by its content: a restored copy has the same oldest workspace. */
 export async function readSourceId(source: DifySource): Promise<string> {
@@ -64,7 +70,7 @@ export class SourceState {
     const followed = values?.get(this.#followName);
     return {
       complete: parse('complete'),
-      position: parse('position'),
+      position: parse(copyEnd.trim()),
       followed: followed === undefined ? undefined : JSON.parse(followed),
     };
   }
@@ -88,13 +94,13 @@ export class SourceState {
   }
 
   async writePosition(position: PassPosition): Promise<void> {
-    await this.#write({ [`${this.#selection} position`]: JSON.stringify(position) });
+    await this.#write({ [`${this.#selection}${copyEnd}`]: JSON.stringify(position) });
   }
 
   async complete(start: SourcePoint): Promise<void> {
     await this.#write({
       [`${this.#selection} complete`]: JSON.stringify(start),
-      [`${this.#selection} position`]: null,
+      [`${this.#selection}${copyEnd}`]: null,
     });
   }
 

@@ -33,8 +33,13 @@ export async function syncAll(
   begun: Pick<PassPosition, 'start' | 'isForced'>,
   interrupted: PassPosition | undefined,
 ): Promise<void> {
-  const { state, checkpoint, progress } = context;
-  if (interrupted === undefined) await state.writePosition({ ...begun, stage: stages[0].name, after: '' });
+  const { state, checkpoint, progress, writer } = context;
+  const messages = () => writer.counts.get('message')?.read ?? 0;
+  const write = (stage: string, after: string) => {
+    const { done, total } = progress;
+    return state.writePosition({ ...begun, stage, after, done, ...(total !== undefined && { total }) });
+  };
+  if (interrupted === undefined) await write(stages[0].name, '');
   await importConfiguration(context, undefined);
   begin(progress, 'importing', await countRows(context, interrupted));
   const first = interrupted === undefined ? 0 : stages.findIndex(({ name }) => name === interrupted.stage);
@@ -44,14 +49,15 @@ export async function syncAll(
     for (;;) {
       await checkpoint();
       const ids = await readIds(context, name, id, after, batch);
+      const read = messages();
       if (ids.length > 0) await importRows(context, target, ids, undefined);
-      progress.done += ids.length;
+      progress.done += ids.length + messages() - read;
       after = ids.at(-1) ?? after;
       if (ids.length < batch) break;
-      await state.writePosition({ ...begun, stage: name, after });
+      await write(name, after);
     }
     const next = stages[index + 1];
-    if (next !== undefined) await state.writePosition({ ...begun, stage: next.name, after: '' });
+    if (next !== undefined) await write(next.name, '');
   }
 }
 
@@ -63,13 +69,16 @@ async function countRows(
   const first = stages.findIndex(({ name }) => name === (interrupted?.stage ?? stages[0].name));
   let total = 0;
   for (const { name, id } of stages.slice(first)) {
-    const parameters = new Parameters();
-    const isAfter = name === interrupted?.stage ? isAfterId(id, interrupted.after, parameters) : '';
-    const condition = conditionOf(name, options, parameters);
-    const sql = `SELECT count(*)::float8 AS n FROM ${tables[name]} WHERE ${condition} ${isAfter}`;
-    const rows = await source.query<{ n: number }>(sql, parameters.values).catch(() => undefined);
-    if (rows === undefined) return undefined;
-    total += rows[0]?.n ?? 0;
+    // Messages are read with their conversations.
+    for (const table of name === 'conversations' ? ([name, 'messages'] as const) : [name]) {
+      const parameters = new Parameters();
+      const isAfter = name === interrupted?.stage ? isAfterId(id, interrupted.after, parameters) : '';
+      const condition = conditionOf(table, options, parameters);
+      const sql = `SELECT count(*)::float8 AS n FROM ${tables[table]} WHERE ${condition} ${isAfter}`;
+      const rows = await source.query<{ n: number }>(sql, parameters.values).catch(() => undefined);
+      if (rows === undefined) return undefined;
+      total += rows[0]?.n ?? 0;
+    }
   }
   return total;
 }

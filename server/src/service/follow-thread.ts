@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Config } from '../config.ts';
 import { limits } from '../contract/limits.ts';
-import { importFromDify, type RunEvents } from '../dify/run.ts';
+import { importFromDify } from '../dify/run.ts';
 import { allRows, type Report } from '../dify/source.ts';
 import type { Store } from '../domain/store/store.ts';
 import { databaseOf } from '../store/open.ts';
+import { followEvents } from './follow-events.ts';
 import { runInThread } from './run-in-thread.ts';
 
 /**
@@ -39,7 +40,7 @@ async function follow(config: Config, store: Store, logger: FastifyBaseLogger, s
   let failure = '';
   while (!signal.aborted) {
     try {
-      await importFromDify(url, store, allRows, run, report, eventsOf(logger), signal);
+      await importFromDify(url, store, allRows, run, report, followEvents(logger), signal);
     } catch (error) {
       const { message } = error as Error;
       // While it lasts, an outage is logged once.
@@ -48,16 +49,4 @@ async function follow(config: Config, store: Store, logger: FastifyBaseLogger, s
     }
     await sleep(limits.followSeconds * 1000, undefined, { signal }).catch(() => undefined);
   }
-}
-
-function eventsOf(logger: FastifyBaseLogger): RunEvents {
-  return {
-    begin: (schema, kind) => logger.info({ schema, kind }, 'reading the Dify installation'),
-    progress: () => undefined,
-    difference: ({ kind, id }) => logger.warn({ kind, id }, 'a record differs from the Dify'),
-    lag: () => undefined,
-    warning: (text) => logger.warn(text),
-    elsewhere: () => logger.info('another process follows the Dify'),
-    unavailable: (error) => logger.warn(error?.message ?? 'the Dify database responds again'),
-  };
 }

@@ -46,6 +46,7 @@ export async function runImport(
       },
       progress: () => undefined,
       difference: ({ id }) => void differing.push(id),
+      complete: () => undefined,
       lag: () => void onPoll?.(() => stop.abort()),
       elsewhere: () => undefined,
       warning: (text) => void warnings.push(text),

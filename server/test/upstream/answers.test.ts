@@ -250,7 +250,13 @@ onOneEngine('what a Dify installation owns', (engine) => {
     const info = await read(service, '/v1/info');
     assert.equal(JSON.parse(info.text).name, 'Help desk');
     assert.equal((await read(service, page(difyId(99)))).status, 502);
-    assert.equal((await service.request('GET', '/health/ready')).body.upstream, 'unavailable');
+    const state = async () => (await service.request('GET', '/health/ready')).body.upstream;
+    assert.equal(await state(), 'unavailable');
+    // It may be up again, and nobody has asked it.
+    const now = performance.now.bind(performance);
+    t.mock.method(performance, 'now', () => now() + limits.upstreamStateMillis);
+    assert.equal(await state(), 'unknown');
+    t.mock.restoreAll();
   });
 });
 

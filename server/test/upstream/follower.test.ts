@@ -43,6 +43,27 @@ onOneEngine('the follower of a Dify installation', (engine) => {
     await second.stop();
   });
 
+  it('shows how far a copy is in /health/ready from its start, and then its lag', async (t) => {
+    const dify = await FakeDify.start(t, engine);
+    const service = await dify.serve();
+    const ready = async () => (await service.request('GET', '/health/ready')).body;
+    const seen: { done: number; total?: number }[] = [];
+    const following = withPause(service, async () => {
+      const { dify: lag, dify_copy: copy } = await ready();
+      if (copy !== undefined) seen.push(copy);
+      assert.ok(lag === undefined || copy === undefined);
+    });
+    const follower = dify.follow(following);
+    await until(() => follower.polls() > 0);
+    await follower.stop();
+    assert.deepEqual(seen[0], { done: 0 });
+    const { done = 0, total } = seen.at(-1) ?? {};
+    // Its conversation and three messages; segments and child chunks follow.
+    assert.ok(done >= 4 && done < (total ?? 0), JSON.stringify(seen));
+    const { dify: lag, dify_copy: copy } = await ready();
+    assert.ok(lag.messages_lag_seconds < 600 && copy === undefined);
+  });
+
   it('does not leave an older state than a request has stored', async (t) => {
     const dify = await FakeDify.start(t, engine);
     const service = await dify.serveCopied();

@@ -146,6 +146,10 @@ function eventsOf(isDry: boolean): RunEvents {
       display.clear();
       print(`${kind} ${id} differs: in Dify ${countsOf(source)}; in Backscroll ${countsOf(target)}`);
     },
+    complete: (messages) => {
+      display.clear();
+      print(withTime(`complete: read ${messages.toLocaleString('en')} messages, and follows what changes`));
+    },
     lag: (lag, written) => display.showLag(lag, written),
     warning: printProblem,
     elsewhere: () => printProblem('another process follows this Dify; waiting until it ends'),

@@ -1,9 +1,9 @@
+import { limits } from '../../contract/limits.ts';
 import type { Lag } from '../../dify/follow/follower.ts';
 import type { Progress } from '../../dify/run-context.ts';
 import { print, showLine, timeOf } from '../command.ts';
 
 const barWidth = 24;
-const lineMillis = 30_000;
 
 /** A bar on a terminal; elsewhere a line with the time, at most every 30 seconds. */
 export class ProgressDisplay {
@@ -38,7 +38,7 @@ export class ProgressDisplay {
   }
 
   #printLine(text: string, now: number): void {
-    if (now < this.#printedAt + lineMillis) return;
+    if (now < this.#printedAt + limits.progressLogMillis) return;
     this.#printedAt = now;
     print(withTime(text));
   }

@@ -18,6 +18,12 @@ export type FollowTimes = { messages_at: number; others_at: number };
 /** The names of values with `FollowTimes`, as JSON, start with this text. */
 export const followStart = 'follow ';
 
+/** Progress of a copy of a source that is not complete, in rows; `total` is an estimate. */
+export type CopyProgress = { done: number; total?: number };
+
+/** The names of values with `CopyProgress`, as JSON, end with this text. */
+export const copyEnd = ' position';
+
 /** State of import sources that are read again, and the stored records that such an import compares. */
 export interface ImportSources {
   /** The values of a source by name. */
@@ -26,8 +32,8 @@ export interface ImportSources {
   write(source: string, values: Readonly<Record<string, string | null>>): Promise<void>;
   /** The sources that have a value of this name. */
   findSources(name: string): Promise<string[]>;
-  /** Of all sources that are followed. */
-  readFollowTimes(): Promise<FollowTimes[]>;
+  /** The values whose names are LIKE this, of all sources. */
+  findValues(pattern: string): Promise<string[]>;
   /** Ids that are already listed are unchanged. `kind` is a kind of record, or another list of ids. */
   addIds(source: string, kind: string, ids: readonly string[]): Promise<void>;
   removeIds(source: string, kind: string, ids: readonly string[]): Promise<void>;
@@ -55,7 +61,7 @@ export type FollowLag = { messages_lag_seconds: number; others_lag_seconds: numb
 
 /** Of the one that is furthest behind; undefined if no source is followed. `now` is in milliseconds. */
 export async function followLag({ imports }: { imports: ImportSources }, now: number): Promise<FollowLag | undefined> {
-  const times = await imports.readFollowTimes();
+  const times = (await imports.findValues(`${followStart}%`)).map((value): FollowTimes => JSON.parse(value));
   if (times.length === 0) return undefined;
   const oldest = (select: (one: FollowTimes) => number) =>
     Math.max(0, Math.round((now - Math.min(...times.map(select))) / 1000));
@@ -63,4 +69,10 @@ export async function followLag({ imports }: { imports: ImportSources }, now: nu
     messages_lag_seconds: oldest(({ messages_at }) => messages_at),
     others_lag_seconds: oldest(({ others_at }) => others_at),
   };
+}
+
+/** Undefined if no copy is being made. */
+export async function copyProgress({ imports }: { imports: ImportSources }): Promise<CopyProgress | undefined> {
+  const [value] = await imports.findValues(`%${copyEnd}`);
+  return value === undefined ? undefined : JSON.parse(value);
 }

@@ -26,8 +26,8 @@ export class Upstream {
   readonly #agent: import('node:http').Agent;
   /** Responses of this worker that are read to their end without their clients. */
   #kept = 0;
-  /** Whether the last request of this worker got a response; undefined before the first one. */
-  isAvailable: boolean | undefined;
+  /** Whether the last request of this worker got a response, and when. */
+  #last: { isAvailable: boolean; at: number } | undefined;
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
@@ -36,6 +36,12 @@ export class Upstream {
     this.#http = process.getBuiltinModule(this.#url.protocol === 'https:' ? 'node:https' : 'node:http');
     // No connection is used twice: what one request left on it would become the response to the next one.
     this.#agent = new this.#http.Agent({ keepAlive: false });
+  }
+
+  /** Undefined if the last request is too old to say anything about now. */
+  get isAvailable(): boolean | undefined {
+    const isRecent = this.#last && performance.now() < this.#last.at + limits.upstreamStateMillis;
+    return isRecent ? this.#last?.isAvailable : undefined;
   }
 
   /** Sends a request below `prefix` to the upstream, and its response to the client. Throws if it cannot be sent at all. */
@@ -72,7 +78,7 @@ export class Upstream {
       errors,
       keep,
       onResponse: (error) => {
-        this.isAvailable = error === undefined;
+        this.#last = { isAvailable: error === undefined, at: performance.now() };
         metrics.countUpstream(error?.code, (performance.now() - start) / 1000);
       },
       onEnd: (wasKept) => {

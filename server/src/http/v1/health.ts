@@ -5,7 +5,7 @@ import { Type } from '../../contract/type.ts';
 import { ServiceError, unavailable } from '../../domain/errors.ts';
 import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
-import { followLag } from '../../domain/store/import-sources.ts';
+import { copyProgress, followLag } from '../../domain/store/import-sources.ts';
 import { responses, textResponse } from '../openapi/openapi.ts';
 import type { Routes } from '../route-types.ts';
 
@@ -44,8 +44,20 @@ const Ready = shape(
         },
       ),
     ),
+    dify_copy: Type.Optional(
+      shape(
+        {
+          done: integer('Rows that were read so far, messages included.'),
+          total: Type.Optional(integer('Rows in all; an estimate.')),
+        },
+        { description: 'While the Dify installation behind this service is copied as a whole. For information only.' },
+      ),
+    ),
     upstream: Type.Optional(
-      choice(upstreamStates, 'If there is an upstream: how the last request to it ended. For information only.'),
+      choice(
+        upstreamStates,
+        'If there is an upstream: how the last request to it ended; `unknown` if that was too long ago. For information only.',
+      ),
     ),
   },
   { title: 'Ready', description: 'Ready.' },
@@ -86,14 +98,16 @@ export const healthRoutes: Routes = (
         if (error instanceof ServiceError) throw error;
         throw Object.assign(unavailable('the database is not available'), { cause: error });
       });
-      const [lag, copies] = await Promise.all([
+      const [lag, copies, copy] = await Promise.all([
         inTime(followLag(store, Date.now())),
         inTime(store.erasure.readCopies()),
+        owned && inTime(copyProgress(store)),
       ]);
       return {
         status: 'ok' as const,
-        ...(lag === undefined ? {} : { dify: lag }),
-        ...(copies === undefined ? {} : { erased_copies: copies }),
+        ...(lag && { dify: lag }),
+        ...(copies && { erased_copies: copies }),
+        ...(copy && { dify_copy: { done: copy.done, ...(copy.total && { total: Math.round(copy.total) }) } }),
         ...(upstream === undefined ? {} : { upstream: stateOf(upstream.isAvailable) }),
       };
     },

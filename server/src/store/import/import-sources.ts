@@ -1,12 +1,5 @@
 import type { RecordKind } from '../../contract/record.ts';
-import {
-  type FollowTimes,
-  followStart,
-  type ImportSources,
-  type KnowledgeCount,
-  type MessageCount,
-  type StoredRecord,
-} from '../../domain/store/import-sources.ts';
+import type { ImportSources, KnowledgeCount, MessageCount, StoredRecord } from '../../domain/store/import-sources.ts';
 import type { Dialect, Engine, ImportSourceChange, Row, Value, WriteContext, WriteInput } from '../base/engine.ts';
 import { type Bound, begin, execute, type Statement, type Write } from '../base/statement.ts';
 import { exportSteps } from '../tables/export.ts';
@@ -38,9 +31,8 @@ export class SqlImportSources implements ImportSources {
     return (await this.#engine.read(findSourcesWith, name)).map(({ source }) => source);
   }
 
-  async readFollowTimes(): Promise<FollowTimes[]> {
-    const rows = await this.#engine.read(findValuesOfAll, `${followStart}%`);
-    return rows.map(({ value }) => JSON.parse(value));
+  async findValues(pattern: string): Promise<string[]> {
+    return (await this.#engine.read(findValuesOfAll, pattern)).map(({ value }) => value);
   }
 
   /** Reads first: usually all are listed, and then nothing is written. */
