@@ -35,7 +35,9 @@ for (;;) {
     await createTables(db);
     await follow(db);
   } catch (error) {
-    console.error(error);
+    const { message, code, cause } = error as Error & { code?: string; cause?: Error };
+    // One line: a stack says nothing about a service that is down.
+    console.error([message || code, cause?.message].filter(Boolean).join(': '));
     failures += 1;
   }
   // Not awaited: the database may not respond.

@@ -332,6 +332,16 @@ describe('the repository', () => {
       );
   });
 
+  it('has a tree of its folders that is indented by two spaces a level', () => {
+    const page = textFiles.find(({ path }) => path === 'docs/understand/architecture.md')?.text ?? '';
+    const tree = /```\n(server\/[\s\S]*?)\n```/.exec(page)?.[1]?.split('\n') ?? [];
+    // Lines that continue a description begin further to the right.
+    const indents = tree.map((line) => line.search(/\S/)).filter((indent) => indent >= 0 && indent < 20);
+    assert.ok(indents.length > 50);
+    const wrong = indents.filter((indent, at) => indent % 2 !== 0 || indent > (indents[at - 1] ?? 0) + 2);
+    assert.deepEqual(wrong, []);
+  });
+
   it('has no comment that postpones work', () => {
     assert.deepEqual(
       matches(/\b(?:TO[D]O|FIX[M]E|X[X]X|HA[C]K)\b/, (path) => /\.(ts|js|md|yml|yaml)$/.test(path)),

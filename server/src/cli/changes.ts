@@ -19,7 +19,7 @@ Prints changed records, one JSON object per line, as GET /admin/changes returns 
 records first.
 
 Options:
-    --after CURSOR  continue after the entry with this cursor; now: only later changes
+  --after CURSOR  continue after the entry with this cursor; now: only later changes
   --follow        wait for more changes, until SIGINT or SIGTERM
   --kinds KINDS   only these kinds, separated by commas: ${changeKinds.slice(0, 5).join(', ')},
                   ${changeKinds.slice(5).join(', ')}

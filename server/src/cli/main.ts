@@ -25,15 +25,15 @@ Usage: backscroll COMMAND [OPTIONS]       (in a checkout: npx backscroll …)
 Commands:
   serve      serve the HTTP API
   import     import records
-    export     export records
+  export     export records
   backup     copy the embedded database while the service runs
-    keys       create, update, list and revoke API keys
+  keys       create, update, list and revoke API keys
   migrate    bring the database schema up to date
   changes    print changed records, and follow changes
   reindex    rebuild the search index
   audit      show the audit log
   purge      erase conversations permanently
-    retain     erase conversations that are past the retention period of their app
+  retain     erase conversations that are past the retention period of their app
 
 Options:
   --help     show this text, or the help of a command: backscroll COMMAND --help

@@ -11,7 +11,7 @@ Permanently erases conversations whose last message is older than the retention 
 period is retention_days of the app, else RETENTION_DAYS, else the last RETENTION_DAYS in force. Conversations on hold stay.
 
 Options:
-    --dry-run  print what would be erased, per app, and erase nothing`,
+  --dry-run  print what would be erased, per app, and erase nothing`,
 
   run: async (argv, config) => {
     const { values } = parse(argv, { 'dry-run': { type: 'boolean' } }, { max: 0 });

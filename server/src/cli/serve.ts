@@ -39,6 +39,10 @@ Options:
     const logger = loggerOf(config, lines);
     const database = databaseOf(config);
     const workers = await workerCount(config, database, logger);
+    const { host, port: wanted } = config;
+    // Before a database is created. Another service that shares its port would cause no error later: each would get a part of
+    // the connections.
+    if (wanted !== 0) await listening(config, () => tryListening({ host, port: wanted }));
     await migrate(database, logger);
     const open = database.protect();
     if (open.length > 0) logger.warn({ files: open }, 'other users of this machine can access files of the database');
@@ -58,7 +62,7 @@ Options:
       const shared = createSharedState(workers, output.dropped);
       // The main thread is the first worker.
       const service = await ServiceWorker.create({ config, store, shared, worker: 0, logger, lines });
-      const port = await listen(service, config, workers);
+      const port = await listening(config, () => service.listen(host, wanted, workers > 1));
       // Only when the port is open: a start that fails must not create keys whose secrets it never prints.
       const secrets = isNew ? await loadStarter(store).catch(closing(service)) : undefined;
       const trimming = trimRegularly(config.audit_days, { store, logger });
@@ -140,13 +144,10 @@ Import records:      npx backscroll import --help
 `;
 }
 
-/** The port is shared by the workers if there are several. Returns its number. */
-async function listen(service: ServiceWorker, { host, port }: Config, workers: number): Promise<number> {
+/** Explains why the service cannot listen. */
+async function listening<T>({ host, port }: Config, listen: () => Promise<T>): Promise<T> {
   try {
-    const isShared = workers > 1;
-    // Another service that shares its port would not cause an error: each would get a part of the connections.
-    if (isShared && port !== 0) await tryListening({ host, port });
-    return await service.listen(host, port, isShared);
+    return await listen();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') throw new Error(`PORT=${port}: already in use on ${host}; choose another PORT`);

@@ -163,6 +163,7 @@ function postgresAt(options: DatabaseOptions): Database {
 
 /** Waits for a database that is still starting, with increasing pauses. */
 async function waitFor(pool: PostgresPool, location: string, seconds: number): Promise<void> {
+  const { isRejection } = await import('./postgres/pool/errors.ts');
   const deadline = performance.now() + seconds * 1000;
   for (let pause = 100; ; pause = Math.min(pause * 2, 2_000)) {
     try {
@@ -170,7 +171,7 @@ async function waitFor(pool: PostgresPool, location: string, seconds: number): P
       return;
     } catch (error) {
       const cause = (error as Error).cause ?? error;
-      const left = deadline - performance.now();
+      const left = isRejection(cause) ? 0 : deadline - performance.now();
       if (left <= 0) throw new Error(`the database at ${location} cannot be reached: ${(cause as Error).message}`);
       await sleep(Math.min(pause, left));
     }

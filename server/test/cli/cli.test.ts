@@ -99,7 +99,9 @@ describe('help', parallel, () => {
   const calls = [
     [],
     ['--help'],
-    ...['serve', 'import', 'export', 'backup', 'keys', 'migrate', 'purge'].map((name) => [name, '--help']),
+    ...['serve', 'import', 'export', 'backup', 'keys', 'migrate', 'purge', 'changes', 'reindex', 'audit', 'retain'].map(
+      (name) => [name, '--help'],
+    ),
     ...['create', 'list', 'revoke'].map((name) => ['keys', name, '--help']),
   ];
   it('is printed without a command, and by every command, on standard output, whatever the settings are', async (t) => {
@@ -113,6 +115,14 @@ describe('help', parallel, () => {
       const stdout = assertSuccess(ran[at] as CommandResult);
       assert.match(stdout, /usage/i);
       for (const word of call.filter((one) => one !== '--help')) assert.ok(stdout.includes(word));
+      for (const list of stdout.matchAll(/^[A-Z].*:\n((?: .*\n)+)/gm)) {
+        // The second column, also on lines without a name; usage lines and examples have none.
+        const columns = [...(list[1] ?? '').matchAll(/^( {2}\S.*? {2,}| {4,})\S/gm)].map(
+          ([, before = '']) => before.length,
+        );
+        assert.ok(new Set(columns).size <= 1, `${call.join(' ')}: ${list[0]}`);
+        assert.doesNotMatch(list[1] ?? '', /^ {3,}--/m);
+      }
     }
     assert.deepEqual(readdirSync(cwd), []);
   });

@@ -173,7 +173,8 @@ onOneEngine('the example of a worker that keeps an index current', (engine) => {
     const { port } = url;
     url.port = String(await freePort());
     const first = startWorker(service.base, url.href);
-    await once(first.stderr as Readable, 'data');
+    const [error] = await once(first.stderr as Readable, 'data');
+    assert.match(`${error}`, /^connect ECONNREFUSED \S+\n$/);
     const relay = net.createServer((socket) => {
       const connected = net.connect(Number(port), url.hostname);
       void pipeline(socket, connected, socket).catch(() => undefined);

@@ -400,20 +400,23 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
       }
     });
 
-    it('reports a wrong database name or password', async (t) => {
+    it('reports a wrong database name or password at once', async (t) => {
       const cwd = await newFolder(t);
-      const fail = (url: string) => call(['serve'], { cwd, env: { DATABASE_URL: url, DATABASE_WAIT: '0', PORT: '0' } });
-      const [wrong, none] = await Promise.all([
+      const fail = (url: string) =>
+        call(['serve'], { cwd, env: { DATABASE_URL: url, DATABASE_WAIT: '3600', PORT: '0' } });
+      const [wrong, none, without] = await Promise.all([
         fail(`postgres://postgres:s3cretw0rd@127.0.0.1:${server.port}/postgres`),
         fail(server.url('nothing')),
+        fail(`postgres://postgres@127.0.0.1:${server.port}/postgres`),
       ]);
-      for (const { code, stderr, stdout } of [wrong, none]) {
+      for (const { code, stderr, stdout } of [wrong, none, without]) {
         assert.equal(code, 1);
         assert.match(stderr, oneLine);
         assert.ok(!`${stdout}${stderr}`.includes(server.password));
         assert.doesNotMatch(stderr, /s3cretw0rd/);
       }
       assert.match(wrong.stderr, /password authentication failed/);
+      assert.match(without.stderr, /password/);
       assert.match(none.stderr, /"nothing" does not exist/);
     });
 

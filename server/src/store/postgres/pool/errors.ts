@@ -78,6 +78,10 @@ export const isTimeout = (error: unknown): boolean =>
 export const isSilence = (error: unknown): boolean =>
   codeOf(error) === 'ETIMEDOUT' || /timeout/i.test(messageOf(error)) || /timeout/i.test(messageOf(causeOf(error)));
 
+/** A wrong or missing password, no such role, no such database: waiting does not help. */
+export const isRejection = (error: unknown): boolean =>
+  /^(?:28...|3D000)$/.test(codeOf(error)) || messageOf(error).startsWith('SASL');
+
 /** Whether a retry may succeed. False after a statement that timed out, and for a server without free resources. */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof ServiceError || isTimeout(error)) return false;
