@@ -74,13 +74,13 @@ const startedAt = Math.floor(Date.now() / 1000);
 const isDuringTests = (second: number): boolean => startedAt <= second && second <= Date.now() / 1000;
 
 it('key uses are stored in batches; a failed batch is part of the next', async () => {
-  const batches: Map<string, number>[] = [];
+  const batches: [string, number][][] = [];
   let isUnavailable = false;
-  const noteKeyUse = async (uses: Map<string, number>) => {
+  const run = async (_name: 'noteKeyUse', uses: [string, number][]) => {
     if (isUnavailable) throw new Error('unavailable');
     batches.push(uses);
   };
-  const store = { noteKeyUse } as unknown as Store;
+  const store = { run } as unknown as Store;
   const uses = new KeyUses();
   for (const second of [1, 2, 3]) uses.add('one', second);
   uses.add('other', 3);
@@ -96,7 +96,10 @@ it('key uses are stored in batches; a failed batch is part of the next', async (
     { one: 3, other: 3 },
     { one: 4, other: 5 },
   ];
-  assert.deepEqual(batches.map(Object.fromEntries), expected);
+  assert.deepEqual(
+    batches.map((uses) => Object.fromEntries(uses)),
+    expected,
+  );
 });
 
 onOneEngine('the audit log', (engine) => {
