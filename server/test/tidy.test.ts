@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { describe, it } from 'node:test';
 import { browserModule } from '../src/http/pages/browser-module.ts';
+import { allowedCounts, ratchets } from './ratchets.ts';
 import { repository } from './support/cli-helpers.ts';
 
 const source = join(repository, 'server', 'src');
@@ -414,6 +415,27 @@ describe('the repository', () => {
       [],
     );
   });
+});
+
+describe('the counts of ratchets.json may only fall', () => {
+  const files = textFiles.filter(({ path }) => /^(?:server\/src|web|client\/src)\/.*\.tsx?$/.test(path));
+  const allowed = allowedCounts();
+
+  it('are the known ones', () => {
+    assert.ok(files.length > 400);
+    assert.deepEqual(
+      Object.keys(allowed),
+      ratchets.map(({ name }) => name),
+    );
+  });
+
+  for (const { name, remedy, find } of ratchets)
+    it(name, () => {
+      const found = find(files);
+      const max = allowed[name] ?? 0;
+      const list = found.join('\n  ');
+      assert.ok(found.length <= max, `${found.length} ${name}, at most ${max}. To lower it, ${remedy}:\n  ${list}`);
+    });
 });
 
 describe('the documentation', () => {

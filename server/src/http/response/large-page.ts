@@ -3,6 +3,11 @@ import type { FastifyReply } from 'fastify';
 import { limits } from '../../contract/limits.ts';
 import type { LargeText } from '../../domain/large-text.ts';
 
+export function sendJson(reply: FastifyReply, body: string | LargeText): FastifyReply {
+  reply.header('content-type', 'application/json; charset=utf-8');
+  return typeof body === 'string' ? reply.send(body) : sendLargePage(reply, body);
+}
+
 /** Sends a large page with its length. For HEAD only the length is sent. */
 export function sendLargePage(reply: FastifyReply, page: LargeText): FastifyReply {
   reply.header('content-length', page.bytes);

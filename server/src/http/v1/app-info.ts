@@ -10,9 +10,8 @@ import {
   parametersOf,
   siteOf,
 } from '../../contract/app.ts';
-import { requireCaller } from '../auth/bearer.ts';
-import { responses } from '../openapi/openapi.ts';
 import type { Routes } from '../route-types.ts';
+import { keyGet } from './key-get.ts';
 
 type Operation = {
   path: string;
@@ -59,25 +58,19 @@ const operations: readonly Operation[] = [
 ];
 
 /** Information that front ends read about the app of their key, whatever its mode. */
-export const appInfoRoutes: Routes = (app, { store, bearer }) => {
-  for (const { path, operationId, summary, description, schema, shown } of operations) {
-    app.route({
-      method: 'GET',
+export const appInfoRoutes: Routes = (app, dependencies) => {
+  for (const { path, schema, shown, ...about } of operations) {
+    keyGet(app, dependencies, 'app', {
       url: `/v1/${path}`,
-      schema: {
-        operationId,
-        summary,
-        description,
-        tags: ['Apps'],
-        security: [{ appKey: [] }],
-        querystring: AppQuery,
-        response: responses({ 200: schema }, [400, 401]),
-      },
-      onRequest: bearer.requireKey(['app']),
-      handler: async (request) => {
-        const details = await store.apps.findDetails(requireCaller(request, 'app').app.id);
+      tags: ['Apps'],
+      ...about,
+      querystring: AppQuery,
+      response: schema,
+      errors: [400, 401],
+      read: async (_, { caller }) => {
+        const details = await dependencies.store.apps.findDetails(caller.app.id);
         if (details === undefined) throw new Error('the app of a key exists');
-        return shown(details);
+        return JSON.stringify(shown(details));
       },
     });
   }

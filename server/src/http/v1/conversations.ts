@@ -28,12 +28,11 @@ import { responses } from '../openapi/openapi.ts';
 import { optionalBody, requireContentType } from '../request/body.ts';
 import { checkFirst } from '../request/check-first.ts';
 import { linkToNext } from '../request/link.ts';
-import { sendLargePage } from '../response/large-page.ts';
+import { sendJson } from '../response/large-page.ts';
 import { onDisconnect } from '../response/message-page.ts';
-import type { Routes } from '../route-types.ts';
+import { type Routes, together } from '../route-types.ts';
 
 const about = { tags: ['Conversations'], security: [{ appKey: [] }] };
-const json = 'application/json; charset=utf-8';
 const writeErrors = [400, 401, 403, 404, 408, 413, 415];
 
 const listPath = '/v1/conversations';
@@ -49,11 +48,9 @@ function positionIn(
   return { id: id as string, value: value as number };
 }
 
-export const conversationRoutes: Routes = (app, { store, bearer, clock, upstream }) => {
-  const requireApp = bearer.requireKey(['app']);
-  const requireChat = checkFirst((request) => requireChatApp(requireCaller(request, 'app').app));
-  const seconds = () => Math.floor(clock() / 1000);
+const requireChat = checkFirst((request) => requireChatApp(requireCaller(request, 'app').app));
 
+const listRoute: Routes = (app, { store, bearer }) => {
   app.route({
     method: 'GET',
     url: listPath,
@@ -68,7 +65,7 @@ export const conversationRoutes: Routes = (app, { store, bearer, clock, upstream
       querystring: ConversationListQuery,
       response: responses({ 200: ConversationPage }, [400, 401, 404]),
     },
-    onRequest: [requireApp, requireChat],
+    onRequest: [bearer.requireKey(['app']), requireChat],
     handler: async (request, reply) => {
       const { user, limit = limits.listRowsDefault, sort_by: order = '-updated_at' } = request.query;
       const { created_after, created_before } = request.query;
@@ -77,14 +74,18 @@ export const conversationRoutes: Routes = (app, { store, bearer, clock, upstream
       const disconnected = () => onDisconnect(reply.raw);
       const listed = { user, after, order, limit, created_after, created_before };
       const { page, next } = await listConversations(store, app.id, listed, disconnected);
-      reply.header('content-type', json);
       if (next?.value !== undefined) {
         const cursor = encodeCursor([order, next.value, next.id]);
         reply.header('link', linkToNext(listPath, request.url, 'cursor', cursor, ['last_id', 'first_id']));
       }
-      return typeof page === 'string' ? reply.send(page) : sendLargePage(reply, page);
+      return sendJson(reply, page);
     },
   });
+};
+
+const editRoutes: Routes = (app, { store, bearer, clock }) => {
+  const requireApp = bearer.requireKey(['app']);
+  const seconds = () => Math.floor(clock() / 1000);
 
   app.route({
     method: 'POST',
@@ -103,7 +104,7 @@ export const conversationRoutes: Routes = (app, { store, bearer, clock, upstream
       const { conversation_id } = request.params;
       const caller = requireCaller(request, 'app');
       const renamed = await renameConversation(store, caller, conversation_id, request.body, seconds());
-      return reply.header('content-type', json).send(renamed);
+      return sendJson(reply, renamed);
     },
   });
 
@@ -127,7 +128,9 @@ export const conversationRoutes: Routes = (app, { store, bearer, clock, upstream
       return reply.code(204).send();
     },
   });
+};
 
+const ratingRoute: Routes = (app, { store, bearer, clock }) => {
   app.route({
     method: 'POST',
     url: '/v1/messages/:message_id/feedbacks',
@@ -140,14 +143,17 @@ export const conversationRoutes: Routes = (app, { store, bearer, clock, upstream
       body: Rating,
       response: responses({ 200: Result }, writeErrors),
     },
-    onRequest: [requireApp, requireContentType('application/json')],
+    onRequest: [bearer.requireKey(['app']), requireContentType('application/json')],
     handler: async (request) => {
       const { message_id } = request.params;
-      await rateMessage(store, requireCaller(request, 'app'), message_id, request.body, seconds());
+      const now = Math.floor(clock() / 1000);
+      await rateMessage(store, requireCaller(request, 'app'), message_id, request.body, now);
       return { result: 'success' };
     },
   });
+};
 
+const suggestedRoute: Routes = (app, { bearer, upstream }) => {
   // An upstream may have them.
   if (upstream !== undefined) return;
   app.route({
@@ -162,9 +168,11 @@ export const conversationRoutes: Routes = (app, { store, bearer, clock, upstream
       params: MessagePath,
       response: responses({}, [400, 401]),
     },
-    onRequest: [requireApp, requireChat],
+    onRequest: [bearer.requireKey(['app']), requireChat],
     handler: async () => {
       throw new ServiceError('bad_request', 'Suggested Questions Is Disabled.');
     },
   });
 };
+
+export const conversationRoutes = together(listRoute, editRoutes, ratingRoute, suggestedRoute);

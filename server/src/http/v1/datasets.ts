@@ -1,4 +1,3 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SegmentPath } from '../../contract/child-chunk.ts';
 import {
   ChildChunkPage,
@@ -17,14 +16,10 @@ import {
 } from '../../contract/knowledge.ts';
 import { Type } from '../../contract/type.ts';
 import * as knowledge from '../../domain/knowledge/list-knowledge.ts';
-import type { JsonBody } from '../../domain/knowledge/offset-page.ts';
 import { withPage } from '../../domain/knowledge/offset-page.ts';
-import { requireCaller } from '../auth/bearer.ts';
-import { responses } from '../openapi/openapi.ts';
 import { validatorCompiler } from '../request/query.ts';
-import { sendLargePage } from '../response/large-page.ts';
-import { onDisconnect } from '../response/message-page.ts';
-import type { Routes } from '../route-types.ts';
+import { type Routes, together } from '../route-types.ts';
+import { keyGet } from './key-get.ts';
 
 const { dataset_id, document_id } = SegmentPath.properties;
 const DatasetPath = Type.Object({ dataset_id });
@@ -36,150 +31,104 @@ const segmentUrl = `${documentUrl}/segments/:segment_id`;
 /** The error code of an unknown value is `invalid_metadata`, not that of an invalid parameter. */
 const AnyMetadata = Type.Object({ metadata: Type.Optional(Type.String()) });
 
-const listCaller = (request: FastifyRequest, reply: FastifyReply): knowledge.ListCaller => ({
-  caller: requireCaller(request, 'knowledge'),
-  disconnected: () => onDisconnect(reply.raw),
-});
+const tags = ['Knowledge'];
 
-function sendJson(reply: FastifyReply, body: JsonBody): FastifyReply {
-  reply.header('content-type', 'application/json; charset=utf-8');
-  return typeof body === 'string' ? reply.send(body) : sendLargePage(reply, body);
-}
-
-/** The knowledge bases that a knowledge key allows, down to their child chunks. */
-export const datasetRoutes: Routes = (app, { store, bearer }) => {
-  const about = { tags: ['Knowledge'], security: [{ knowledgeKey: [] }] };
-  const onRequest = bearer.requireKey(['knowledge']);
-
-  app.route({
-    method: 'GET',
+const documentRoutes: Routes = (app, dependencies) => {
+  const { store } = dependencies;
+  keyGet(app, dependencies, 'knowledge', {
     url: '/v1/datasets',
-    schema: {
-      ...about,
-      operationId: 'listKnowledgeBases',
-      summary: 'List Knowledge Bases',
-      description: 'Knowledge bases that the key allows, newest first, then by ID.',
-      querystring: KnowledgeBaseQuery,
-      response: responses({ 200: offsetPage(KnowledgeBase) }, [400, 401]),
-    },
-    onRequest,
-    handler: async (request, reply) => {
-      const caller = listCaller(request, reply);
-      return sendJson(reply, await knowledge.listDatasets(store, caller, withPage(request.query)));
-    },
+    tags,
+    operationId: 'listKnowledgeBases',
+    summary: 'List Knowledge Bases',
+    description: 'Knowledge bases that the key allows, newest first, then by ID.',
+    querystring: KnowledgeBaseQuery,
+    response: offsetPage(KnowledgeBase),
+    errors: [400, 401],
+    read: ({ query }, caller) => knowledge.listDatasets(store, caller, withPage(query)),
   });
 
-  app.route({
-    method: 'GET',
+  keyGet(app, dependencies, 'knowledge', {
     url: datasetUrl,
-    schema: {
-      ...about,
-      operationId: 'getKnowledgeBase',
-      summary: 'Get a Knowledge Base',
-      description: 'A knowledge base, with the number of its documents and words.',
-      params: DatasetPath,
-      response: responses({ 200: KnowledgeBase }, [401, 404]),
-    },
-    onRequest,
-    handler: async (request, reply) => {
-      return reply.send(await knowledge.findDataset(store, requireCaller(request, 'knowledge'), request.params));
-    },
+    tags,
+    operationId: 'getKnowledgeBase',
+    summary: 'Get a Knowledge Base',
+    description: 'A knowledge base, with the number of its documents and words.',
+    params: DatasetPath,
+    response: KnowledgeBase,
+    errors: [401, 404],
+    read: async ({ params }, { caller }) => JSON.stringify(await knowledge.findDataset(store, caller, params)),
   });
 
-  app.route({
-    method: 'GET',
+  keyGet(app, dependencies, 'knowledge', {
     url: `${datasetUrl}/documents`,
-    schema: {
-      ...about,
-      operationId: 'listKnowledgeDocuments',
-      summary: 'List Documents',
-      description: 'Documents of a knowledge base, newest first, then by position, descending, then by ID.',
-      params: DatasetPath,
-      querystring: DocumentQuery,
-      response: responses({ 200: offsetPage(KnowledgeDocument) }, [400, 401, 404]),
-    },
-    onRequest,
-    handler: async (request, reply) => {
-      const caller = listCaller(request, reply);
-      return sendJson(reply, await knowledge.listDocuments(store, caller, request.params, withPage(request.query)));
-    },
+    tags,
+    operationId: 'listKnowledgeDocuments',
+    summary: 'List Documents',
+    description: 'Documents of a knowledge base, newest first, then by position, descending, then by ID.',
+    params: DatasetPath,
+    querystring: DocumentQuery,
+    response: offsetPage(KnowledgeDocument),
+    errors: [400, 401, 404],
+    read: ({ params, query }, caller) => knowledge.listDocuments(store, caller, params, withPage(query)),
   });
 
-  app.route({
-    method: 'GET',
+  keyGet(app, dependencies, 'knowledge', {
     url: documentUrl,
-    schema: {
-      ...about,
-      operationId: 'getKnowledgeDocument',
-      summary: 'Get a Document',
-      description: 'A document. `metadata` selects its fields.',
-      params: DocumentPath,
-      querystring: SingleDocumentQuery,
-      response: responses({ 200: DocumentResponse }, [400, 401, 404]),
-    },
+    tags,
+    operationId: 'getKnowledgeDocument',
+    summary: 'Get a Document',
+    description: 'A document. `metadata` selects its fields.',
+    params: DocumentPath,
+    querystring: SingleDocumentQuery,
     validatorCompiler: (part) =>
       validatorCompiler(part.httpPart === 'querystring' ? { ...part, schema: AnyMetadata } : part),
-    onRequest,
-    handler: async (request, reply) => {
-      const { metadata = metadataModes[0] } = request.query;
-      const caller = requireCaller(request, 'knowledge');
-      return reply.send(await knowledge.findDocument(store, caller, request.params, metadata));
-    },
-  });
-
-  app.route({
-    method: 'GET',
-    url: `${documentUrl}/segments`,
-    schema: {
-      ...about,
-      operationId: 'listKnowledgeSegments',
-      summary: 'List Segments',
-      description: 'Segments of a document with their child chunks, by position, then by ID.',
-      params: DocumentPath,
-      querystring: SegmentQuery,
-      response: responses({ 200: SegmentPage }, [400, 401, 404]),
-    },
-    onRequest,
-    handler: async (request, reply) => {
-      const caller = listCaller(request, reply);
-      return sendJson(reply, await knowledge.listSegments(store, caller, request.params, withPage(request.query)));
-    },
-  });
-
-  app.route({
-    method: 'GET',
-    url: segmentUrl,
-    schema: {
-      ...about,
-      operationId: 'getKnowledgeSegment',
-      summary: 'Get a Segment',
-      description: 'A segment with its child chunks.',
-      params: SegmentPath,
-      response: responses({ 200: SegmentResponse }, [401, 404]),
-    },
-    onRequest,
-    handler: async (request, reply) => {
-      const caller = listCaller(request, reply);
-      return sendJson(reply, await knowledge.findSegment(store, caller, request.params));
-    },
-  });
-
-  app.route({
-    method: 'GET',
-    url: `${segmentUrl}/child_chunks`,
-    schema: {
-      ...about,
-      operationId: 'listKnowledgeChildChunks',
-      summary: 'List Child Chunks',
-      description: 'Child chunks of a segment, by position, then by ID.',
-      params: SegmentPath,
-      querystring: ChildChunkQuery,
-      response: responses({ 200: ChildChunkPage }, [400, 401, 404]),
-    },
-    onRequest,
-    handler: async (request, reply) => {
-      const caller = listCaller(request, reply);
-      return sendJson(reply, await knowledge.listChildChunks(store, caller, request.params, withPage(request.query)));
-    },
+    response: DocumentResponse,
+    errors: [400, 401, 404],
+    read: async ({ params, query }, { caller }) =>
+      JSON.stringify(await knowledge.findDocument(store, caller, params, query.metadata ?? metadataModes[0])),
   });
 };
+
+const segmentRoutes: Routes = (app, dependencies) => {
+  const { store } = dependencies;
+  keyGet(app, dependencies, 'knowledge', {
+    url: `${documentUrl}/segments`,
+    tags,
+    operationId: 'listKnowledgeSegments',
+    summary: 'List Segments',
+    description: 'Segments of a document with their child chunks, by position, then by ID.',
+    params: DocumentPath,
+    querystring: SegmentQuery,
+    response: SegmentPage,
+    errors: [400, 401, 404],
+    read: ({ params, query }, caller) => knowledge.listSegments(store, caller, params, withPage(query)),
+  });
+
+  keyGet(app, dependencies, 'knowledge', {
+    url: segmentUrl,
+    tags,
+    operationId: 'getKnowledgeSegment',
+    summary: 'Get a Segment',
+    description: 'A segment with its child chunks.',
+    params: SegmentPath,
+    response: SegmentResponse,
+    errors: [401, 404],
+    read: ({ params }, caller) => knowledge.findSegment(store, caller, params),
+  });
+
+  keyGet(app, dependencies, 'knowledge', {
+    url: `${segmentUrl}/child_chunks`,
+    tags,
+    operationId: 'listKnowledgeChildChunks',
+    summary: 'List Child Chunks',
+    description: 'Child chunks of a segment, by position, then by ID.',
+    params: SegmentPath,
+    querystring: ChildChunkQuery,
+    response: ChildChunkPage,
+    errors: [400, 401, 404],
+    read: ({ params, query }, caller) => knowledge.listChildChunks(store, caller, params, withPage(query)),
+  });
+};
+
+/** The knowledge bases that a knowledge key allows, down to their child chunks. */
+export const datasetRoutes = together(documentRoutes, segmentRoutes);

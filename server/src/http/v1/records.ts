@@ -11,7 +11,7 @@ import { parseKinds } from '../../domain/records/parse-kinds.ts';
 import { selectionOf } from '../../domain/store/selection.ts';
 import { aboutAdmin, responses, textResponse } from '../openapi/openapi.ts';
 import { requireContentType, streamBody } from '../request/body.ts';
-import type { Routes } from '../route-types.ts';
+import { type Routes, together } from '../route-types.ts';
 
 const ndjson = 'application/x-ndjson';
 const url = '/admin/records';
@@ -21,7 +21,7 @@ const Imported = shape(
   { description: 'All records were imported.' },
 );
 
-export const recordRoutes: Routes = (app, { store, bearer, clock, metrics, validateLines, owned }) => {
+const importRoute: Routes = (app, { store, bearer, clock, metrics, validateLines, owned }) => {
   app.addContentTypeParser(ndjson, (_request, payload, done) => done(null, payload));
 
   app.route({
@@ -56,7 +56,9 @@ export const recordRoutes: Routes = (app, { store, bearer, clock, metrics, valid
       return { records };
     },
   });
+};
 
+const exportRoutes: Routes = (app, { store, bearer }) => {
   app.route({
     method: 'GET',
     url,
@@ -104,6 +106,8 @@ export const recordRoutes: Routes = (app, { store, bearer, clock, metrics, valid
     },
   });
 };
+
+export const recordRoutes = together(importRoute, exportRoutes);
 
 function sendStream(reply: FastifyReply, chunks: AsyncIterable<Uint8Array>): FastifyReply {
   // A client that stops reading would keep its snapshot of the database open forever.

@@ -1,0 +1,125 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { repository } from './support/cli-helpers.ts';
+
+/** The counts of `ratchets.json`: a change may lower them, and raises one only with the reason in its commit. */
+
+type File = { path: string; text: string };
+type Ratchet = {
+  name: string;
+  /** How the count is lowered. */
+  remedy: string;
+  find: (files: readonly File[]) => string[];
+};
+
+const folders = ['server/src', 'web', 'client/src'];
+const isGenerated = ({ text }: File): boolean => text.startsWith('// Written by ');
+
+/** Lines of code, without those of comments and imports, by `path:line: text`. */
+function codeLines(files: readonly File[], folder: string): { place: string; code: string }[] {
+  return files
+    .filter(({ path, text }) => path.startsWith(folder) && !isGenerated({ path, text }))
+    .flatMap(({ path, text }) =>
+      text.split('\n').map((line, at) => ({ place: `${path}:${at + 1}: ${line.trim()}`, code: line })),
+    )
+    .filter(({ code }) => !/^\s*(?:\*|\/[/*]|import\b|export \*|type \w+(?:,| as )|\w+ as \w+,$)/.test(code));
+}
+
+const casts = (folder: string): Ratchet => ({
+  name: `casts in ${folder}/`,
+  remedy: 'declare the type where the value comes from: a Statement<Row>, a union with a `kind`, a typed parameter',
+  find: (files) =>
+    codeLines(files, `server/src/${folder}/`)
+      .filter(({ code }) => /\bas (?!const\b)/.test(code.replaceAll(/(['"`])(?:\\.|(?!\1).)*\1|\/\/ .*/g, '')))
+      .map(({ place }) => place),
+});
+
+const functions = (max: number): Ratchet => ({
+  name: `functions over ${max} lines`,
+  remedy: 'give a part of it a name of its own: one route, one step, one case',
+  find: () =>
+    longFunctions()
+      .filter(({ lines }) => lines > max)
+      .map(({ place, lines }) => `${place}: ${lines} lines`),
+});
+
+export const ratchets: readonly Ratchet[] = [
+  functions(40),
+  functions(70),
+  {
+    name: 'files over 240 lines',
+    remedy: 'move one subject of it to a file of its own, or delete something',
+    find: (files) =>
+      files
+        .filter((file) => !isGenerated(file) && file.text.trimEnd().split('\n').length > 240)
+        .map(({ path }) => path),
+  },
+  casts('store'),
+  casts('http'),
+  {
+    name: 'limits that one file knows',
+    remedy: 'move the number to the head of that file, unless a client can see it',
+    find: (files) => {
+      const limits = files.find(({ path }) => path.endsWith('contract/limits.ts'))?.text ?? '';
+      const others = files.filter(({ path }) => !path.endsWith('contract/limits.ts'));
+      return [...limits.matchAll(/^ {2}(\w+):/gm)]
+        .map(([, name = '']) => name)
+        .filter((name) => others.filter(({ text }) => new RegExp(`\\b${name}\\b`).test(text)).length < 2);
+    },
+  },
+  {
+    name: 'large numbers inside functions',
+    remedy: 'give the number a name and a unit at the head of the file',
+    find: (files) =>
+      codeLines(files, 'server/src/')
+        .filter(({ place }) => !/^server\/src\/(?:contract\/limits|config)\.ts/.test(place))
+        .filter(({ code }) => {
+          const words = code.replaceAll(/(['"`])(?:\\.|(?!\1).)*\1|\/\/ .*/g, '');
+          return /^\s/.test(words) && /(?<![\w.#])(?!1_?000\b)(?:\d{1,3}(?:_\d{3})+|\d{4,})\b/.test(words);
+        })
+        .map(({ place }) => place),
+  },
+];
+
+let longFunctions: () => { place: string; lines: number }[] = () => {
+  const found = findLongFunctions();
+  longFunctions = () => found;
+  return found;
+};
+
+/** Functions with more than 40 lines, by a rule of the linter. Comments count, empty lines do not. */
+function findLongFunctions(): { place: string; lines: number }[] {
+  const config = mkdtempSync(join(tmpdir(), 'backscroll-ratchets-'));
+  const options = { maxLines: 40, skipBlankLines: true };
+  const linter = {
+    rules: { recommended: false, complexity: { noExcessiveLinesPerFunction: { level: 'warn', options } } },
+  };
+  try {
+    writeFileSync(join(config, 'biome.json'), JSON.stringify({ linter, formatter: { enabled: false } }));
+    const flags = [`--config-path=${config}`, '--reporter=json', '--max-diagnostics=none'];
+    const paths = folders.map((folder) => join(repository, folder));
+    const output = execFileSync(process.execPath, [biome, 'lint', ...flags, ...paths], {
+      cwd: repository,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      maxBuffer: 2 ** 26,
+    });
+    const { diagnostics }: { diagnostics: Diagnostic[] } = JSON.parse(output);
+    return diagnostics
+      .filter(({ category }) => category === 'lint/complexity/noExcessiveLinesPerFunction')
+      .map(({ message, location: { path, start } }) => ({
+        place: `${relative(repository, join(repository, path)).replaceAll('\\', '/')}:${start.line}`,
+        lines: Number(/\((\d+)\)/.exec(message)?.[1]),
+      }));
+  } finally {
+    rmSync(config, { recursive: true });
+  }
+}
+
+type Diagnostic = { category: string; message: string; location: { path: string; start: { line: number } } };
+const biome = join(repository, 'node_modules', '@biomejs', 'biome', 'bin', 'biome');
+
+const countsPath = join(repository, 'server', 'test', 'ratchets.json');
+export const allowedCounts = (): Record<string, number> => JSON.parse(readFileSync(countsPath, 'utf8'));
