@@ -159,9 +159,10 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     const other = await dify.serve();
     await dify.untilServed(other);
     assert.equal(idsIn((await read(other, page())).text).length, 3);
-    for (const [nth, conversation] of [
-      [101, ids.conversation],
-      [102, difyId(103)],
+    // The second path is the same one to Dify.
+    for (const [nth, conversation, path] of [
+      [101, ids.conversation, '/v1/chat-messages'],
+      [102, difyId(103), '/v1/chat%2Dmess%61ges?x'],
     ] as const) {
       const id = difyId(nth);
       dify.upstream.script = async (socket) => {
@@ -175,7 +176,7 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
         await dify.message(id, conversation);
         socket.write(`${chunked(eventOf('message_end', id, conversation))}0\r\n\r\n`);
       };
-      const { status, body } = await send(service, 'POST', '/v1/chat-messages', { response_mode: 'streaming' });
+      const { status, body } = await send(service, 'POST', path, { response_mode: 'streaming' });
       assert.equal(status, 200);
       assert.match(`${body}`, /message_end/);
       dify.upstream.script = (socket) => json(socket, { from: 'Dify' });

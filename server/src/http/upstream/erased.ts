@@ -1,21 +1,47 @@
-import { canonicalId, isUuid } from '../../contract/primitives.ts';
-import { Tombstones } from '../../domain/erasure/tombstones.ts';
+import type { IncomingMessage } from 'node:http';
 import type { Store } from '../../domain/store/store.ts';
+import { receivedUrl } from '../request/before-routing.ts';
+import { decodeAll } from './path.ts';
 
 /**
- * Whether a read names a conversation, or a page a message, that was erased in Backscroll. The upstream may still have it, so such a read
- * is not passed on. Tombstones are found by conversation: a path with the id of a message alone is passed on.
+ * Whether the path or the query of a request names a conversation that was erased in Backscroll, or an erased message with its
+ * conversation. The upstream may still have it, so such a request is not passed on. Tombstones are found by conversation: a path with
+ * the id of a message alone is passed on.
  */
-export async function namesErased({ erasure }: Store, url = ''): Promise<boolean> {
-  const [path = '', ...rest] = url.split('?');
-  const query = new URLSearchParams(rest.join('?'));
-  const idIn = (name: string): string => canonicalId(query.get(name) ?? '');
-  const [conversation, first, last] = [idIn('conversation_id'), idIn('first_id'), idIn('last_id')];
-  // A list of conversations begins after a conversation, a page of messages before a message.
-  const named = conversation === '' ? [last, first] : [conversation];
-  const inPath = path.split('/').filter(isUuid);
-  const conversations = [...named.filter((id) => id !== ''), ...inPath.map(canonicalId)];
-  const tombstones = new Tombstones(await erasure.findTombstones(conversations));
-  const message = { record: 'message', id: first, conversation_id: conversation };
-  return conversations.some((id) => tombstones.hasConversation(id)) || tombstones.has(message);
+export async function namesErased({ erasure }: Store, request: IncomingMessage): Promise<boolean> {
+  const ids = uuidsIn(receivedUrl(request));
+  const tombstones = await erasure.findTombstones([...ids]);
+  return tombstones.some(({ message_id }) => message_id === '' || ids.has(message_id));
+}
+
+/** Whatever the upstream may take as a UUID. What it takes as none is found in no tombstone. */
+function uuidsIn(url: string): Set<string> {
+  const text = Buffer.from(decodeAll(url), 'latin1').toString();
+  return new Set(text.split(/[/\\?&;=#,]/).flatMap(uuidsOf));
+}
+
+/**
+ * Python's `UUID` leaves out prefixes, braces and hyphens, and reads the 32 characters that remain as a number: with spaces, a sign,
+ * `0x`, underscores between digits, and the digits of every script.
+ */
+function uuidsOf(text: string): string[] {
+  const spelled = text
+    .replace(/urn:/gi, '')
+    .replace(/uuid:/gi, '')
+    .replace(/[{}-]/g, '')
+    .replace(/\p{Nd}/gu, decimalValue);
+  if (![spelled, spelled.trim()].some((one) => [...one].length === 32)) return [];
+  const digits = spelled
+    .toLowerCase()
+    .replace(/[^0-9a-f]/g, '')
+    .padStart(32, '0');
+  return [digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')];
+}
+
+/** Unicode has the digits of each script in order, and sets of digits side by side. */
+function decimalValue(digit: string): string {
+  const code = digit.codePointAt(0) ?? 0;
+  let first = code;
+  while (/\p{Nd}/u.test(String.fromCodePoint(first - 1))) first -= 1;
+  return `${(code - first) % 10}`;
 }

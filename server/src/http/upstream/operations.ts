@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { ChangedObject } from '../../domain/owner.ts';
+import { decodeAll } from './path.ts';
 import type { Asked } from './who-responds.ts';
 
 export const prefix = '/v1';
@@ -18,7 +19,7 @@ const answers = [`${prefix}/chat-messages`, `${prefix}/completion-messages`];
 
 /** Whether a request generates a message. */
 export const isAnswer = ({ method, url }: FastifyRequest): boolean =>
-  method === 'POST' && answers.includes(url.split('?', 1)[0] as string);
+  method === 'POST' && answers.includes(decodeAll(url.split('?', 1)[0] as string));
 
 /** What a write of one of our routes has changed. `body` is that of its response. */
 export function changedBy({ params }: FastifyRequest, scope: string, body: Record<string, unknown>): ChangedObject {

@@ -88,9 +88,8 @@ export class OwnedData {
     }
     if (caller) bearer.countRequest(caller, request.method, reply.raw);
     if (responder === 'forbidden') throw new ServiceError('forbidden', 'this key is read-only');
-    if (caller && asked.isRead && asked.operation !== 'partly constant' && (await namesErased(store, request.url))) {
-      throw notFound('conversation not exists');
-    }
+    // Whatever the key and the method are: the owner may still have it.
+    if (await namesErased(store, request.raw)) throw notFound('conversation not exists');
     await this.#requireMatch(request, caller);
     const passed = { request: request.raw, response: reply.raw, id: request.id };
     this.#pass(passed, {
@@ -113,7 +112,7 @@ export class OwnedData {
   async passMissing(error: Error, request: IncomingMessage, response: ServerResponse, id: string): Promise<void> {
     const { store, errors } = this.#options;
     try {
-      if (!(await namesErased(store, request.url))) return this.passOn(request, response, id);
+      if (!(await namesErased(store, request))) return this.passOn(request, response, id);
       errors.write(response, error, id);
     } catch (failure) {
       errors.write(response, failure as Error, id);

@@ -3,6 +3,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Doubt } from '../../domain/store/doubts.ts';
 import type { Store } from '../../domain/store/store.ts';
 
+/** A power of two. */
 const slots = 1_024;
 
 /**
@@ -48,5 +49,5 @@ export class UnstoredDoubts {
   }
 }
 
-/** From the last digits of a UUID, in either case; 0 for another text. */
-const slotOf = (id: string): number => Number.parseInt(id.slice(-4), 16) % slots || 0;
+/** From the last digits of a UUID, in either case; any slot for another text, also of `-8-c`, which is read as a negative number. */
+const slotOf = (id: string): number => Number.parseInt(id.slice(-4), 16) & (slots - 1);
