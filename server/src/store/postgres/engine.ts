@@ -22,10 +22,13 @@ import { isAppend } from '../import/apply-records.ts';
 import * as sql from '../statements.ts';
 import { type WriteOf, writes } from '../writes.ts';
 import type { Layout } from './layouts.ts';
+import { isLockTimeout, notAvailable } from './pool/errors.ts';
 import type { PostgresPool, Transaction } from './pool/pool.ts';
 import { openPage } from './server/page.ts';
-import { runWrite } from './server/run-write.ts';
+import { type RunOptions, runWrite } from './server/run-write.ts';
 import * as postgres from './server/statements.ts';
+
+const doubt = 'a transaction in doubt holds locks that are needed: see the runbook in docs/run/citus.md';
 
 /** For imports and erasures, whose statements take longer than those of other requests. */
 const longStatementMillis = 600_000;
@@ -98,26 +101,45 @@ export class PostgresEngine implements Engine {
   }
 
   write<N extends WriteName>(name: N, input: WriteInput<N>, options?: WriteOptions): Promise<WriteResult<N>> {
-    return this.#writers[name]?.(input, options) ?? this.#run(name, input, { options });
+    return this.#writers[name]?.(input, options) ?? this.#run(name, input, options);
   }
 
   #run<N extends WriteName>(
     name: N,
     input: WriteInput<N>,
-    { options = {}, statementMillis }: { options?: WriteOptions | undefined; statementMillis?: number },
+    options: WriteOptions = {},
+    waits: Pick<RunOptions, 'statementMillis' | 'limitLocks'> = {},
   ): Promise<WriteResult<N>> {
     const { dialect, index, messages, singleRowsMax } = this.#layout;
     const { writesOutbox } = this.#pool;
     const { progress = () => undefined } = options;
     const write: WriteOf<N> = this.#layout.writes[name] ?? writes[name];
     const context = { dialect, index, messages, writesOutbox, progress };
-    return runWrite(this.#pool, () => write(input, context), { singleRowsMax, statementMillis });
+    return runWrite(this.#pool, () => write(input, context), { singleRowsMax, ...waits });
+  }
+
+  /**
+   * Imports and erasures wait for each other while they run, but not for a transaction in doubt: only an operator may be able to
+   * end that.
+   */
+  async #runLong<N extends WriteName>(name: N, input: WriteInput<N>, options?: WriteOptions): Promise<WriteResult<N>> {
+    const { statementMillis } = this.#pool;
+    const waits = { statementMillis: longStatementMillis, limitLocks: this.#layout.limitLocks(statementMillis) };
+    for (const deadline = performance.now() + longStatementMillis; ; ) {
+      try {
+        return await this.#run(name, input, options, waits);
+      } catch (error) {
+        if (!isLockTimeout(error) || performance.now() >= deadline) throw error;
+        if ((await this.#layout.oldestPreparedSeconds()) * 1000 >= statementMillis)
+          throw notAvailable(new Error(doubt, { cause: error }), { cause: 'timeout', node: '' });
+      }
+    }
   }
 
   readonly #writers: {
     [N in WriteName]?: (input: WriteInput<N>, options?: WriteOptions) => Promise<WriteResult<N>>;
   } = {
-    eraseConversations: (input) => this.#run('eraseConversations', input, { statementMillis: longStatementMillis }),
+    eraseConversations: (input) => this.#runLong('eraseConversations', input),
     applyRecords: (input, options) => this.#applyRecords(input, options),
   };
 
@@ -126,9 +148,9 @@ export class PostgresEngine implements Engine {
    * wait before they use a connection, since readers need the connections.
    */
   #applyRecords(input: WriteInput<'applyRecords'>, options?: WriteOptions): Promise<number> {
-    if (isAppend(input.spool)) return this.#run('applyRecords', input, { options });
+    if (isAppend(input.spool)) return this.#run('applyRecords', input, options);
     const done = this.#lastImport.then(async () => {
-      const applied = await this.#run('applyRecords', input, { options, statementMillis: longStatementMillis });
+      const applied = await this.#runLong('applyRecords', input, options);
       if ('fd' in input.spool) await this.#updateStatistics();
       return applied;
     });

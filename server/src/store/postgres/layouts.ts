@@ -3,6 +3,7 @@ import type { CachedVersion, FoundPage, PagePosition, PageShape } from '../../do
 import type { Dialect, ExportStep, IsWanted } from '../base/engine.ts';
 import type { IndexTables } from '../base/index-tables.ts';
 import type { MessageTables } from '../base/message-tables.ts';
+import type { Statement } from '../base/statement.ts';
 import type { writes } from '../writes.ts';
 import { isDistributed } from './citus/distribute.ts';
 import { exportPages } from './citus/export.ts';
@@ -41,6 +42,10 @@ export type Layout = {
   messages: MessageTables;
   index: IndexTables;
   nodes(): Promise<NodeState[]>;
+  /** Ends the wait for a lock, in this transaction, after so many milliseconds. */
+  limitLocks(millis: number): Statement;
+  /** The age of the oldest prepared transaction; Infinity if a node that may have one does not respond. */
+  oldestPreparedSeconds(): Promise<number>;
 };
 
 /** The schema must be up to date. */
@@ -67,6 +72,8 @@ function oneServer(pool: PostgresPool): Layout {
     messages,
     index,
     nodes: async () => [],
+    limitLocks: postgres.limitLocks,
+    oldestPreparedSeconds: async () => (await pool.query(postgres.findOldestPrepared))[0]?.seconds ?? 0,
   };
 }
 
@@ -84,5 +91,8 @@ function distributed(pool: PostgresPool): Layout {
     messages: citusMessages,
     index: citusIndex,
     nodes: () => readNodes(pool),
+    limitLocks: citus.limitLocks,
+    oldestPreparedSeconds: async () =>
+      Math.max(...(await readNodes(pool)).map(({ state }) => state?.oldestPreparedSeconds ?? Number.POSITIVE_INFINITY)),
   };
 }

@@ -3,6 +3,7 @@ import type { Statement } from '../../base/statement.ts';
 import { derivedColumns, updatedAt } from '../../tables/conversation-columns.ts';
 import { parseStored, storedFields } from '../server/messages.ts';
 import type { PageRow } from '../server/page.ts';
+import * as oneServer from '../server/statements.ts';
 import { pageColumns } from '../server/statements.ts';
 
 /**
@@ -57,6 +58,10 @@ export const setActivity = `
   UPDATE conversations SET last_message_at = COALESCE($2::bigint, 0), first_message_at = $3::bigint, derived_name = $4,
     derived_inputs = $5, updated_at = ${updatedAt('created_at', '$2::bigint', 'renamed_at', 'record_updated_at')}
   WHERE conversation_id = $1`;
+
+/** On every node that the transaction uses. */
+export const limitLocks = (millis: number): Statement =>
+  `SET LOCAL citus.propagate_set_commands = 'local'; ${oneServer.limitLocks(millis)}`;
 
 /** See `Dialect`. Citus names its prepared transactions `citus_…`. Each call opens a connection to every node. */
 export const unfinished = {

@@ -8,8 +8,9 @@ const conflicts = ['40001', '40P01', '23505'];
 export const readOnly = '25006';
 /** Read-only during a failover, shutting down, starting up. */
 const transient = [readOnly, '57P01', '57P02', '57P03'];
+const lockTimeout = '55P03';
 /** The statement took too long or waited too long for a lock. */
-const timeouts = ['57014', '55P03'];
+const timeouts = ['57014', lockTimeout];
 const networkErrors = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'];
 
 /** Too many requests wait for a connection already. */
@@ -73,6 +74,9 @@ const lostNode = new RegExp(
 /** A statement that took too long may still run on the server. */
 export const isTimeout = (error: unknown): boolean =>
   /query read timeout|timeout exceeded when trying to connect/i.test(messageOf(error));
+
+/** Whether the error for the client says that another transaction has locked what the statement needs. */
+export const isLockTimeout = (error: unknown): boolean => codeOf(causeOf(error)) === lockTimeout;
 
 /** There was no response in time, to a statement or to the attempt to connect. */
 export const isSilence = (error: unknown): boolean =>

@@ -1,5 +1,5 @@
 import { findEntry } from '../../accounting/audit.ts';
-import type { Command, Scalar, Value, Write } from '../../base/statement.ts';
+import type { Command, Scalar, Statement, Value, Write } from '../../base/statement.ts';
 import { insertOutbox, outboxValues } from '../../changes/outbox.ts';
 import type { PostgresPool, Session } from '../pool/pool.ts';
 
@@ -8,6 +8,8 @@ export type RunOptions = {
   singleRowsMax: number;
   /** For long statements. */
   statementMillis?: number | undefined;
+  /** Sets the limit of the wait for locks, if that is shorter. */
+  limitLocks?: Statement | undefined;
 };
 
 /**
@@ -17,7 +19,7 @@ export type RunOptions = {
 export function runWrite<T>(
   pool: PostgresPool,
   start: () => Write<T>,
-  { singleRowsMax, statementMillis }: RunOptions,
+  { singleRowsMax, statementMillis, limitLocks }: RunOptions,
 ): Promise<T> {
   let sent: { id: string; scope: string; result?: T } | undefined;
   return pool.session(async (session) => {
@@ -31,6 +33,7 @@ export function runWrite<T>(
       const command: Command = step.value;
       if (command.kind === 'entry' && !isCommitted) sent = { id: command.id, scope: command.scope };
       step = write.next(command.kind === 'entry' ? isCommitted : await run(session, command, singleRowsMax));
+      if (command.kind === 'begin' && limitLocks !== undefined) await session.query(limitLocks);
     }
     if (sent !== undefined) sent.result = step.value;
     return step.value;
