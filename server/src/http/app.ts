@@ -7,6 +7,7 @@ import { loadCompiler } from '../contract/validator.ts';
 import { ChangeWatch } from '../domain/changes/change-watch.ts';
 import { notFound, overloaded, ServiceError } from '../domain/errors.ts';
 import type { KeyUses } from '../domain/keys/key-uses.ts';
+import { pageReads } from '../domain/messages/list-messages.ts';
 import { PageCache } from '../domain/messages/page-cache.ts';
 import type { Owner } from '../domain/owner.ts';
 import type { LineValidator } from '../domain/records/prepare-lines.ts';
@@ -49,6 +50,7 @@ import { RouteTable } from './request/route-table.ts';
 import type { App, Dependencies, Routes } from './route-types.ts';
 import { createServer } from './server.ts';
 import { OwnedData } from './upstream/owned-data.ts';
+import { ownedPages } from './upstream/owned-pages.ts';
 import { UnstoredDoubts } from './upstream/unstored-doubts.ts';
 import { Upstream } from './upstream/upstream.ts';
 import { appInfoRoutes } from './v1/app-info.ts';
@@ -169,15 +171,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  app.setErrorHandler((error: Error, request, reply) => {
-    if (!owned?.takesOver(error, request, reply)) errors.send(error, request, reply);
-  });
+  app.setErrorHandler(errors.send);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', jsonReader(options.in_flight_max / workers));
   // The body of a DELETE is ignored, like that of a GET, unless a route reads it with `optionalBody`.
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
   app.decorateRequest('caller', null);
-  app.decorateRequest('asked', null);
   app.decorateRequest('tool', null);
 
   const table = new RouteTable();
@@ -237,9 +236,12 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     upstream &&
     owner &&
     new OwnedData({ owner, store, bearer, upstream, metrics, errors, unstored, leave, clock, datasetKey });
+  const pages = new PageCache((settings.page_cache * 2 ** 20) / shared.workers);
+  const reads = pageReads(store, pages);
   return {
     store,
-    pages: new PageCache((settings.page_cache * 2 ** 20) / shared.workers),
+    pages,
+    pageReads: owned === undefined ? reads : ownedPages(reads, metrics),
     bearer,
     metrics,
     observer: new Observer(metrics, uses, logger, lines),

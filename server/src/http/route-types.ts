@@ -3,6 +3,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { PageOrder } from '../contract/message.ts';
 import type { ChangeWatch } from '../domain/changes/change-watch.ts';
+import type { PageReads } from '../domain/messages/list-messages.ts';
 import type { PageCache } from '../domain/messages/page-cache.ts';
 import type { LineValidator } from '../domain/records/prepare-lines.ts';
 import type { Store } from '../domain/store/store.ts';
@@ -27,6 +28,7 @@ export type App = FastifyInstance<
 export type Dependencies = {
   store: Store;
   pages: PageCache;
+  pageReads: PageReads;
   bearer: Bearer;
   metrics: Metrics;
   observer: Observer;

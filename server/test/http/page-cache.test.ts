@@ -5,6 +5,7 @@ import { type TextKey, textKey } from '../../src/domain/text-key.ts';
 
 const page = (bytes: number, version = 'v'): MessagePage => ({
   version,
+  kind: 'whole',
   tag: `${version}.20n`,
   next: undefined,
   head: '',
@@ -26,7 +27,7 @@ describe('the page cache', () => {
     assert.equal(cache.current(textKey('a'), 1), undefined);
     cache.set(textKey('a'), page(100), 1);
     assert.equal(cache.get(textKey('a'))?.docs.length, 100);
-    assert.equal(cache.current(textKey('a'), 1)?.docs?.length, 100);
+    assert.equal(cache.current(textKey('a'), 1)?.kind, 'whole');
   });
 
   it('treats a page that is requested again after many others as new', () => {
@@ -107,7 +108,7 @@ describe('the page cache', () => {
 
   it('caches only the tag of a page that is too large, or that the client has', () => {
     const cache = new PageCache(1600);
-    const tag = { tag: 'v.20n', docs: undefined };
+    const tag = { kind: 'tag', tag: 'v.20n' } as const;
     setTwice(cache, 'large', page(101));
     assert.deepEqual(cache.current(textKey('large'), 1), tag);
     cache.set(textKey('unread'), page(100), 1);
@@ -123,7 +124,7 @@ describe('the page cache', () => {
     assert.ok(cache.get(one));
     assert.equal(cache.get(other), undefined);
     assert.equal(cache.current(other, 1), undefined);
-    cache.set(other, { tag: 'w.20n', docs: undefined }, 1);
+    cache.set(other, { kind: 'tag', tag: 'w.20n' }, 1);
     assert.equal(cache.get(one), undefined);
     assert.equal(cache.current(one, 1), undefined);
     assert.equal(cache.current(other, 1)?.tag, 'w.20n');

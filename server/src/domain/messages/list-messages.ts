@@ -53,7 +53,7 @@ export function pageRequest(app_id: string, query: PageQuery): PageRequest {
 }
 
 /** A page that is too large for memory, so it is sent while it is read. */
-export type LargePage = LargeList & { tag: string; next: string | undefined };
+export type LargePage = LargeList & { kind: 'large'; tag: string; next: string | undefined };
 
 export type Page = MessagePage | PageTag | LargePage;
 
@@ -74,8 +74,8 @@ export async function listMessages(
   // No stored user contains NUL, and PostgreSQL would reject the parameter.
   if (position.user?.includes('\0')) throw notFound('conversation not exists');
   const current = pages.current(key, dataVersion);
-  if (current !== undefined && clientTags?.matchesTag(current.tag)) return { tag: current.tag, docs: undefined };
-  if (current?.docs !== undefined) return current;
+  if (current !== undefined && clientTags?.matchesTag(current.tag)) return { kind: 'tag', tag: current.tag };
+  if (current?.kind === 'whole') return current;
 
   const cachedPage = pages.get(key);
   const clientTag = clientTags?.tags.find((tag) => tag.endsWith(suffix));
@@ -94,13 +94,32 @@ export async function listMessages(
     messages === undefined || messages === 'too_large' ? cachedPage : renderPage(version, tag, shape.limit, messages);
   const isUnchanged = clientTags?.matchesTag(tag) === true;
   if (page === undefined && !isUnchanged) throw new Error('the store did not read a page that nothing has cached');
-  const response = isUnchanged || page === undefined ? { tag, docs: undefined } : page;
+  const response: MessagePage | PageTag = isUnchanged || page === undefined ? { kind: 'tag', tag } : page;
   pages.set(key, page ?? response, dataVersion);
   return response;
 }
 
+/** How the requests of app keys get pages. A system that owns the data decorates it. */
+export type PageReads = {
+  /** The page, or its tag, if it is in memory and current. */
+  current(key: TextKey, dataVersion: number | undefined): MessagePage | PageTag | undefined;
+  /** As `listMessages`. */
+  list(
+    request: PageRequest,
+    clientTags: ClientTags | undefined,
+    dataVersion: number | undefined,
+    disconnected: () => AbortSignal,
+  ): Promise<Page>;
+};
+
+export const pageReads = (store: Store, pages: PageCache): PageReads => ({
+  current: (key, dataVersion) => pages.current(key, dataVersion),
+  list: (request, clientTags, dataVersion, disconnected) =>
+    listMessages(store, pages, request, clientTags, dataVersion, disconnected),
+});
+
 function renderPage(version: string, tag: string, limit: number, { docs, next }: Messages): MessagePage {
-  return { version, tag, next, head: pageHead(limit, next), docs, tail: pageTail, isCached: false };
+  return { kind: 'whole', version, tag, next, head: pageHead(limit, next), docs, tail: pageTail, isCached: false };
 }
 
 const pageHead = (limit: number, next: string | undefined): string =>
@@ -123,5 +142,5 @@ async function openLargePage(page: OpenPage | undefined, suffix: string, limit: 
     read: async (batch) => joinTexts(await readDocs(batch), (doc) => doc),
     close,
   });
-  return { tag: version + suffix, next, ...text };
+  return { kind: 'large', tag: version + suffix, next, ...text };
 }

@@ -4,6 +4,7 @@ import type { TextKey } from '../text-key.ts';
 
 /** A rendered page, and the version of its conversation that it shows. */
 export type MessagePage = {
+  kind: 'whole';
   version: string;
   /** Identifies the content of this page. It is never used for other content. */
   tag: string;
@@ -19,7 +20,7 @@ export type MessagePage = {
 };
 
 /** A page without its content, for a client that already has the content. */
-export type PageTag = { tag: string; docs: undefined };
+export type PageTag = { kind: 'tag'; tag: string };
 
 /** A page larger than this part of the cache would evict too many others. */
 const pageShareMax = 1 / 16;
@@ -79,8 +80,8 @@ export class PageCache {
     const isRepeat = this.#requested.add(key) || entry !== undefined;
     if (!isRepeat) return;
     this.#remove(key.hash);
-    if (page.docs === undefined || page.docs.length > this.#bytesMax * pageShareMax) {
-      this.#tags.set(key, { page: { tag: page.tag, docs: undefined }, dataVersion });
+    if (page.kind === 'tag' || page.docs.length > this.#bytesMax * pageShareMax) {
+      this.#tags.set(key, { page: { kind: 'tag', tag: page.tag }, dataVersion });
       return;
     }
     this.#tags.delete(key);

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { type KeyKind, keyKinds } from '../../contract/key-kinds.ts';
 import { limits } from '../../contract/limits.ts';
@@ -40,6 +40,8 @@ export type BearerOptions = {
   rejectedKeys: SharedArrayBuffer;
 };
 
+type FoundCaller = Caller | undefined | Promise<Caller | undefined>;
+
 /** Authenticates requests by API key or console session. The response is the same for all unknown, expired and revoked keys. */
 export class Bearer {
   readonly #store: Store;
@@ -49,6 +51,7 @@ export class Bearer {
   readonly #uses: KeyUses;
   readonly #failures: WindowCounter;
   readonly #rejections: WindowCounter;
+  readonly #callers = new WeakMap<IncomingMessage, { caller: FoundCaller }>();
 
   constructor({ store, clock, metrics, limits, uses, failedKeys, rejectedKeys }: BearerOptions) {
     this.#store = store;
@@ -73,7 +76,7 @@ export class Bearer {
         const digest = bearerDigest(request.headers.authorization);
         if (digest === undefined) return this.reject(request.ip, 'missing');
         if (tokenDigest !== undefined && isSameDigest(digest, tokenDigest)) return done();
-        const caller = this.authenticate(digest, this.#store.dataVersion());
+        const caller = this.callerOf(request.raw, digest);
         if (caller instanceof Promise) {
           return void caller.then((foundCaller) => allow(request, reply, foundCaller)).then(() => done(), done);
         }
@@ -152,8 +155,22 @@ export class Bearer {
   }
 
   /** Not a promise if the key is cached. */
-  authenticate(digest: string, dataVersion: number | undefined): Caller | undefined | Promise<Caller | undefined> {
+  authenticate(digest: string, dataVersion: number | undefined): FoundCaller {
     return authenticate(this.#store, digest, this.#seconds(), dataVersion);
+  }
+
+  /** The caller of a request, which several handlers may ask for. Not a promise if the key is cached. */
+  callerOf(request: IncomingMessage, digest: string): FoundCaller {
+    const known = this.#callers.get(request);
+    if (known !== undefined) return known.caller;
+    const caller = this.authenticate(digest, this.#store.dataVersion());
+    this.rememberCaller(request, caller);
+    return caller;
+  }
+
+  /** For a request that another handler continues. */
+  rememberCaller(request: IncomingMessage, caller: FoundCaller): void {
+    this.#callers.set(request, { caller });
   }
 
   /** Counts a request of this caller and sets the rate limit headers of its response. Throws if the limit is exceeded. */

@@ -8,7 +8,6 @@ import type { Caller, CallerOf } from '../../domain/caller.ts';
 import { asError } from '../../domain/errors.ts';
 import {
   isChatApp,
-  listMessages,
   type Page,
   type PageQuery,
   type PageRequest,
@@ -23,17 +22,8 @@ import { type RequestSummary, safeRequestId } from '../observe/observe.ts';
 import { matchesTag, parseIfNoneMatch } from '../request/etag.ts';
 import { validatorCompiler } from '../request/query.ts';
 import { readLargePage } from '../response/large-page.ts';
-import {
-  isLarge,
-  isTag,
-  messagesPath,
-  onDisconnect,
-  pageHeaders,
-  pageLink,
-  pageQuery,
-} from '../response/message-page.ts';
+import { messagesPath, onDisconnect, pageHeaders, pageLink, pageQuery } from '../response/message-page.ts';
 import type { Dependencies, Handler } from '../route-types.ts';
-import { isMissingError } from '../upstream/owned-data.ts';
 import type { Connections } from './connections.ts';
 import { type LaneHeaders, readLaneHeaders } from './lane-headers.ts';
 
@@ -161,34 +151,26 @@ class FastLane {
   }
 
   #respond(plain: PlainRequest, caller: Caller | undefined): void {
-    const { pages, bearer } = this.#dependencies;
-    const { owned } = this.#dependencies;
-    if (caller?.kind !== 'app' || !isChatApp(caller.app) || owned?.isComplete === false) return this.#passOn(plain);
+    const { pageReads, bearer } = this.#dependencies;
+    if (caller?.kind !== 'app' || !isChatApp(caller.app)) return this.#passOn(plain, caller);
     plain.summary.key_id = caller.key_id;
     bearer.countRequest(caller, 'GET', plain.response);
     const requestedPage = pageOf(plain.query, caller);
-    const page = pages.current(requestedPage.key, plain.dataVersion);
-    if (page === undefined || (page.docs === undefined && !matchesTag(plain.ifNoneMatch, page.tag))) {
+    const page = pageReads.current(requestedPage.key, plain.dataVersion);
+    if (page === undefined || (page.kind === 'tag' && !matchesTag(plain.ifNoneMatch, page.tag))) {
       void this.#readPage(plain, requestedPage);
     } else {
-      void this.#send(plain, page);
+      sendPage(plain, page);
     }
   }
 
-  /** Not a promise unless the page is large. */
-  #send(plain: PlainRequest, page: Page, isServed = this.#dependencies.owned?.isServed(page)): void | Promise<void> {
-    if (isServed instanceof Promise) return isServed.then((value) => this.#send(plain, page, value));
-    if (isServed !== false) return sendPage(plain, page);
-    this.#dependencies.owned?.passOn(plain.request, plain.response, plain.summary.id);
-  }
-
   async #readPage(plain: PlainRequest, requestedPage: PageRequest): Promise<void> {
-    const { store, pages } = this.#dependencies;
+    const { pageReads } = this.#dependencies;
     const { ifNoneMatch, dataVersion } = plain;
     try {
       const clientTags = parseIfNoneMatch(ifNoneMatch);
       const disconnected = () => onDisconnect(plain.response);
-      await this.#send(plain, await listMessages(store, pages, requestedPage, clientTags, dataVersion, disconnected));
+      sendPage(plain, await pageReads.list(requestedPage, clientTags, dataVersion, disconnected));
     } catch (error) {
       this.#sendError(plain, asError(error));
     }
@@ -197,15 +179,14 @@ class FastLane {
   /** Errors of the store and the domain are final: the framework would only get them again. */
   #sendError({ request, response, summary }: PlainRequest, error: Error): void {
     fastLaneChannel.publish(request);
-    const { owned } = this.#dependencies;
     if (response.headersSent) response.destroy(error);
-    else if (owned !== undefined && isMissingError(error)) void owned.passMissing(error, request, response, summary.id);
     else this.#dependencies.errors.write(response, error, summary.id);
   }
 
   /** Passes a request to the framework, unless the client has disconnected. */
-  #passOn({ request, response }: PlainRequest): void {
+  #passOn({ request, response }: PlainRequest, caller: Caller | undefined): void {
     if (response.closed) return;
+    this.#dependencies.bearer.rememberCaller(request, caller);
     response[summary] = undefined;
     this.#framework(request, response);
   }
@@ -214,7 +195,7 @@ class FastLane {
   #read(request: IncomingMessage, response: ServerResponse): PlainRequest | undefined {
     try {
       const query = this.#parseQuery(request);
-      if (query && this.#dependencies.owned?.isUnstored(query.conversation_id)) return undefined;
+      if (query && this.#dependencies.owned?.attempt(response, query.conversation_id) === false) return undefined;
       const headers = query && readLaneHeaders(request.rawHeaders);
       const digest = headers && bearerDigest(headers.authorization);
       if (query === undefined || digest === undefined) return undefined;
@@ -268,11 +249,11 @@ function linkOf({ query, request }: PlainRequest, next: string): string {
 function sendPage(plain: PlainRequest, foundPage: Page): void {
   const { request, response, ifNoneMatch, summary } = plain;
   fastLaneChannel.publish(request);
-  const page: Page = matchesTag(ifNoneMatch, foundPage.tag) ? { tag: foundPage.tag, docs: undefined } : foundPage;
+  const page: Page = matchesTag(ifNoneMatch, foundPage.tag) ? { kind: 'tag', tag: foundPage.tag } : foundPage;
   const headers = pageHeaders(page, (next) => linkOf(plain, next));
   headers.push('x-request-id', summary.id);
-  if (isTag(page)) return void response.writeHead(304, headers).end();
-  if (isLarge(page)) {
+  if (page.kind === 'tag') return void response.writeHead(304, headers).end();
+  if (page.kind === 'large') {
     response.writeHead(200, [...headers, 'content-length', String(page.bytes)]);
     pipeline(readLargePage(page), response, () => undefined);
     return;

@@ -11,7 +11,7 @@ import { notFound } from '../../domain/errors.ts';
 import { listMessages, pageRequest, requireChatApp } from '../../domain/messages/list-messages.ts';
 import type { CursorPage } from '../../domain/paging.ts';
 import { searchMessages } from '../../domain/search/search-pages.ts';
-import { isLarge, isTag, pageQuery } from '../response/message-page.ts';
+import { pageQuery } from '../response/message-page.ts';
 import { tooLargeForTool } from './json-body.ts';
 import { defineTool, type ToolCall } from './tool.ts';
 
@@ -118,8 +118,8 @@ const getMessages = defineTool({
     if (call.caller.kind === 'admin' && given !== undefined) await requireApp(store, given);
     const request = pageRequest(canonicalId(ofApp), pageQuery(query, page_order));
     const page = await listMessages(store, pages, request, undefined, store.dataVersion(), call.disconnected);
-    if (isLarge(page)) throw tooLargeForTool(page);
-    if (isTag(page)) throw new Error('a page is read as a whole without tags of a client');
+    if (page.kind === 'large') throw tooLargeForTool(page);
+    if (page.kind === 'tag') throw new Error('a page is read as a whole without tags of a client');
     const { docs, head, tail, next } = page;
     const body: Static<typeof MessagePage> = JSON.parse(head + Buffer.from(docs).toString() + tail);
     const rated = body.data.filter(({ feedback }) => feedback !== null).map((message) => message.id);

@@ -3,8 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import { limits } from '../../contract/limits.ts';
 import type { MessageQuery, PageOrder } from '../../contract/message.ts';
-import type { LargePage, Page, PageQuery } from '../../domain/messages/list-messages.ts';
-import type { PageTag } from '../../domain/messages/page-cache.ts';
+import type { Page, PageQuery } from '../../domain/messages/list-messages.ts';
 import { revalidate } from '../request/etag.ts';
 import { linkToNext } from '../request/link.ts';
 import { sendLargePage } from './large-page.ts';
@@ -19,7 +18,7 @@ export function pageQuery(parameters: Static<typeof MessageQuery>, pageOrder: Pa
 /** Headers of a message page, or of a 304, as alternating names and values. `link` returns the value of `Link`. */
 export function pageHeaders(page: Page, link: (next: string) => string): string[] {
   const headers = ['etag', `"${page.tag}"`, 'cache-control', revalidate];
-  if (isTag(page)) return headers;
+  if (page.kind === 'tag') return headers;
   headers.push('content-type', 'application/json; charset=utf-8');
   if (page.next !== undefined) headers.push('link', link(page.next));
   return headers;
@@ -28,15 +27,12 @@ export function pageHeaders(page: Page, link: (next: string) => string): string[
 /** The link to the page before a message. `url` is the URL of the request for the page after it. */
 export const pageLink = (path: string, url: string, next: string): string => linkToNext(path, url, 'first_id', next);
 
-export const isTag = (page: Page): page is PageTag => !('next' in page);
-export const isLarge = (page: Page): page is LargePage => 'chunks' in page;
-
 /** Sends a page through the framework, or 304 if the client has it. */
 export function sendPage(reply: FastifyReply, page: Page, path: string): FastifyReply {
   const headers = pageHeaders(page, (next) => pageLink(path, reply.request.url, next));
   for (let index = 0; index < headers.length; index += 2) reply.header(headers[index] ?? '', headers[index + 1]);
-  if (isTag(page)) return reply.code(304).send();
-  if (isLarge(page)) return sendLargePage(reply, page);
+  if (page.kind === 'tag') return reply.code(304).send();
+  if (page.kind === 'large') return sendLargePage(reply, page);
   return reply.send(Buffer.concat([Buffer.from(page.head), page.docs, Buffer.from(page.tail)]));
 }
 

@@ -1,22 +1,19 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { ChildChunkPath } from '../../contract/child-chunk.ts';
 import { limits } from '../../contract/limits.ts';
 import { canonicalId, isUuid } from '../../contract/primitives.ts';
 import type { Caller } from '../../domain/caller.ts';
-import { notFound, ServiceError } from '../../domain/errors.ts';
+import { asError, notFound, ServiceError } from '../../domain/errors.ts';
 import { locationOf } from '../../domain/knowledge/path.ts';
 import { requireMatch } from '../../domain/knowledge/update-child-chunk.ts';
-import type { LargePage, Page } from '../../domain/messages/list-messages.ts';
 import type { ChangedObject, Owner } from '../../domain/owner.ts';
-import { isInDoubt } from '../../domain/store/doubts.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { type Bearer, bearerDigest } from '../auth/bearer.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { ErrorSender } from '../request/errors.ts';
 import { parseIfMatch } from '../request/etag.ts';
-import { isLarge } from '../response/message-page.ts';
 import { namesErased } from './erased.ts';
 import { isEventStream, type PassedRequest } from './exchange.ts';
 import { holdBackBody, holdBackEnd, idsIn } from './hold-back.ts';
@@ -41,20 +38,19 @@ type Options = {
   clock: () => number;
 };
 
-/** `request.asked`: set while the routes of this server attempt to respond. */
-declare module 'fastify' {
-  interface FastifyRequest {
-    asked: Asked | null;
-  }
-}
+/** A request for a page of messages with a key that is valid. */
+const askedPage: Asked = { isRead: true, operation: 'stored', key: 'active', isMissing: false };
 
 /** Requests under `/v1` when the upstream owns the data. */
 export class OwnedData {
   readonly #options: Options;
   readonly #closed = new AbortController();
+  /** Requests that this server attempts to respond to. If something is missing here, they are passed on after all. */
+  readonly #attempts = new WeakMap<ServerResponse, Asked>();
 
   constructor(options: Options) {
     this.#options = options;
+    options.errors.takeOver = this.#takeOver;
   }
 
   /** Whether everything was copied once: before, the upstream responds. */
@@ -70,8 +66,9 @@ export class OwnedData {
 
   async #decide(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): Promise<void> {
     const { bearer, store } = this.#options;
+    this.#attempts.delete(reply.raw);
     const digest = bearerDigest(request.headers.authorization);
-    const caller = digest && (await bearer.authenticate(digest, store.dataVersion()));
+    const caller = digest === undefined ? undefined : await bearer.callerOf(request.raw, digest);
     const asked: Asked = {
       isRead: request.method === 'GET' || request.method === 'HEAD',
       operation: operationOf(request.routeOptions.url ?? ''),
@@ -83,7 +80,7 @@ export class OwnedData {
     if (responder === 'unauthorized') return bearer.reject(request.ip, 'unknown');
     if (caller) request.caller = caller;
     if (responder === 'backscroll') {
-      request.asked = asked;
+      this.#attempts.set(reply.raw, asked);
       return done();
     }
     if (caller) bearer.countRequest(caller, request.method, reply.raw);
@@ -99,45 +96,35 @@ export class OwnedData {
     });
   }
 
-  /** Passes a request on that was found to be missing, instead of the error response. */
-  takesOver(error: Error, { asked, raw, id }: FastifyRequest, reply: FastifyReply): boolean {
-    if (asked === null || !isMissingError(error)) return false;
-    if (whoResponds({ ...asked, isMissing: true }, this.isComplete) === 'backscroll') return false;
-    reply.hijack();
-    void this.passMissing(error, raw, reply.raw, id);
+  /**
+   * Before a request for a page: false if this server must not respond by itself. Ask before a data version is read: a doubt
+   * that is not in the database yet does not show in the pages, and may be stored and dropped here meanwhile.
+   */
+  attempt(response: ServerResponse, conversation_id: string): boolean {
+    if (!this.isComplete || this.#options.unstored.has(conversation_id)) return false;
+    this.#attempts.set(response, askedPage);
     return true;
   }
 
-  /** Passes a read on that failed because something is missing, unless it was erased in Backscroll: then the error is sent. */
-  async passMissing(error: Error, request: IncomingMessage, response: ServerResponse, id: string): Promise<void> {
+  /** What is missing here may exist at the owner, so the request is passed on instead of the error response. */
+  readonly #takeOver = (error: Error, response: ServerResponse, id: string): boolean => {
+    const asked = this.#attempts.get(response);
+    if (asked === undefined || !(error instanceof ServiceError && error.code === 'not_found')) return false;
+    this.#attempts.delete(response);
+    if (whoResponds({ ...asked, isMissing: true }, this.isComplete) === 'backscroll') return false;
+    void this.#passMissing(error, response, id);
+    return true;
+  };
+
+  /** Passes a read on, unless it names what was erased in Backscroll: then the error is sent. */
+  async #passMissing(error: Error, response: ServerResponse, id: string): Promise<void> {
     const { store, errors } = this.#options;
+    const { req: request } = response;
     try {
-      if (!(await namesErased(store, request))) return this.passOn(request, response, id);
-      errors.write(response, error, id);
+      if (await namesErased(store, request)) errors.write(response, error, id);
+      else this.#pass({ request, response, id }, {});
     } catch (failure) {
-      errors.write(response, failure as Error, id);
-    }
-  }
-
-  /**
-   * Whether a page may be served by Backscroll: links to uploaded files can only be signed by their owner. Not a promise unless the page
-   * is large. A large page that is not served is closed.
-   */
-  isServed(page: Page): boolean | Promise<boolean> {
-    const inDoubt = isInDoubt(page.tag);
-    if (inDoubt) this.#options.metrics.countResponder('doubt');
-    if (isLarge(page)) return isServedLarge(page, inDoubt);
-    const docs = 'docs' in page ? page.docs : undefined;
-    if (inDoubt || docs === undefined) return !inDoubt;
-    return !Buffer.from(docs.buffer, docs.byteOffset, docs.byteLength).includes(unsignedLink);
-  }
-
-  /** For a read. Also sends the error if it cannot be passed on. */
-  passOn(request: IncomingMessage, response: ServerResponse, id: string): void {
-    try {
-      this.#pass({ request, response, id }, {});
-    } catch (error) {
-      this.#options.errors.write(response, error as Error, id);
+      errors.write(response, asError(failure), id);
     }
   }
 
@@ -192,41 +179,35 @@ export class OwnedData {
     return digest && (await store.isKeyEnded(digest, Math.floor(clock() / 1000))) ? 'ended' : 'unknown';
   }
 
-  /**
-   * Whether a doubt about a conversation is not in the database yet: then its pages do not show it. Ask before a data version
-   * is read, since the doubt may be stored and dropped here meanwhile.
-   */
-  isUnstored = (conversation_id: string): boolean => this.#options.unstored.has(conversation_id);
-
-  async #isInDoubt({ params, query, routeOptions }: FastifyRequest, caller: Caller | undefined | ''): Promise<boolean> {
+  async #isInDoubt({ params, query, routeOptions }: FastifyRequest, caller: Caller | undefined): Promise<boolean> {
     const { store, unstored, metrics } = this.#options;
     const { dataset_id } = params as { dataset_id?: string };
-    const scope = caller && caller.kind === 'app' ? caller.app.id : canonicalId(dataset_id ?? '');
+    const scope = caller?.kind === 'app' ? caller.app.id : canonicalId(dataset_id ?? '');
     const exists =
       routeOptions.url === `${prefix}/messages`
-        ? this.isUnstored(`${(query as { conversation_id?: string | string[] }).conversation_id}`)
+        ? unstored.has(`${(query as { conversation_id?: string | string[] }).conversation_id}`)
         : scope !== '' && (unstored.has(scope) || unstored.has('') || (await store.doubts.exist(scope)));
     if (exists) metrics.countResponder('doubt');
     return exists;
   }
 
   /** `If-Match` is about versions that only this server has. */
-  async #requireMatch({ headers, params }: FastifyRequest, caller: Caller | undefined | ''): Promise<void> {
+  async #requireMatch({ headers, params }: FastifyRequest, caller: Caller | undefined): Promise<void> {
     const precondition = parseIfMatch(headers['if-match']);
     const path = params as Parameters<typeof locationOf>[1] & { child_chunk_id?: string };
-    if (precondition === undefined || !caller || caller.kind !== 'knowledge' || !path.child_chunk_id) return;
+    if (precondition === undefined || caller?.kind !== 'knowledge' || !path.child_chunk_id) return;
     const stored = await this.#options.store.findChildChunk(locationOf(caller, path) as never);
     if ('version' in stored) requireMatch(precondition, stored.version);
   }
 
-  #holdBackWrite(request: FastifyRequest, caller: Caller | undefined | ''): NonNullable<PassedRequest['holdBack']> {
+  #holdBackWrite(request: FastifyRequest, caller: Caller | undefined): NonNullable<PassedRequest['holdBack']> {
     return ({ statusCode = 0 }, chunks) => {
       if (statusCode < 200 || statusCode > 299) return undefined;
       return holdBackBody(chunks, (body) => this.#record(changedBy(request, scopeOf(caller), body)));
     };
   }
 
-  #holdBackAnswer(caller: Caller | undefined | ''): Required<Pick<PassedRequest, 'holdBack' | 'outlivesClient'>> {
+  #holdBackAnswer(caller: Caller | undefined): Required<Pick<PassedRequest, 'holdBack' | 'outlivesClient'>> {
     const scope = scopeOf(caller);
     const record = async ({ message_id, conversation_id = '' }: ReturnType<typeof idsIn>) =>
       this.#record({ kind: 'message', id: message_id ?? '', scope, conversation_id });
@@ -270,22 +251,7 @@ export class OwnedData {
   }
 }
 
-/** What Backscroll does not have may exist at the owner. */
-export const isMissingError = (error: Error): boolean => error instanceof ServiceError && error.code === 'not_found';
-
-const unsignedLink = '"url":null';
-
-async function isServedLarge(page: LargePage, inDoubt: boolean): Promise<boolean> {
-  let isServed = false;
-  try {
-    isServed = !inDoubt && !(await page.includes(unsignedLink));
-  } finally {
-    if (!isServed) page.close();
-  }
-  return isServed;
-}
-
-const scopeOf = (caller: Caller | undefined | ''): string => (caller && caller.kind === 'app' ? caller.app.id : '');
+const scopeOf = (caller: Caller | undefined): string => (caller?.kind === 'app' ? caller.app.id : '');
 
 function keyOf({ kind, read_only }: Caller): Asked['key'] {
   if (kind !== 'app' && kind !== 'knowledge') return 'foreign';

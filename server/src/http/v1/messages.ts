@@ -1,13 +1,12 @@
 import { MessagePage, MessageQuery } from '../../contract/message.ts';
-import { notFound } from '../../domain/errors.ts';
-import { listMessages, pageRequest, requireChatApp } from '../../domain/messages/list-messages.ts';
+import { pageRequest, requireChatApp } from '../../domain/messages/list-messages.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { header, responses } from '../openapi/openapi.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';
 import { messagesPath, onDisconnect, pageQuery, sendPage } from '../response/message-page.ts';
 import type { Routes } from '../route-types.ts';
 
-export const messageRoutes: Routes = (app, { store, pages, bearer, page_order, owned }) => {
+export const messageRoutes: Routes = (app, { store, pageReads, bearer, page_order }) => {
   app.route({
     method: 'GET',
     url: messagesPath,
@@ -29,10 +28,8 @@ export const messageRoutes: Routes = (app, { store, pages, bearer, page_order, o
       const { app } = requireCaller(request, 'app');
       const requestedPage = pageRequest(app.id, pageQuery(request.query, page_order));
       const clientTags = parseIfNoneMatch(request.headers['if-none-match']);
-      const page = await listMessages(store, pages, requestedPage, clientTags, store.dataVersion(), () =>
-        onDisconnect(reply.raw),
-      );
-      if ((await owned?.isServed(page)) === false) throw notFound('the conversation is not up to date here');
+      const disconnected = () => onDisconnect(reply.raw);
+      const page = await pageReads.list(requestedPage, clientTags, store.dataVersion(), disconnected);
       return sendPage(reply, page, messagesPath);
     },
   });
