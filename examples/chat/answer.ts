@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 // In a project of your own: from 'backscroll-client'.
 import { ApiError, Backscroll } from '../../client/src/index.ts';
-import { generate, ModelError, type Prompt } from './model.ts';
+import { generate, ModelError, type Prompt, type Usage } from './model.ts';
 import { Rejection } from './rejection.ts';
 import { settings } from './settings.ts';
 
@@ -63,14 +63,18 @@ export async function answer(caller: Caller, question: Question, write?: (text: 
   text = text.replaceAll('\0', '').toWellFormed();
   const latency = (performance.now() - startedAt) / 1000;
   const state = failure && { status: 'error', error: failure.message };
-  const tokens = { message_tokens: usage.prompt_tokens, answer_tokens: usage.completion_tokens };
-  await store({ answer: text, ...state, ...tokens, provider_response_latency: latency }).catch((error: unknown) => {
+  const prices = pricesOf(usage);
+  const counts = {
+    ...{ message_tokens: usage.prompt_tokens, answer_tokens: usage.completion_tokens, ...prices.stored },
+    ...{ model_provider: new URL(settings.modelUrl).hostname, model: settings.model },
+  };
+  await store({ answer: text, ...state, ...counts, provider_response_latency: latency }).catch((error: unknown) => {
     failure = storeFailure(error);
   });
   clearInterval(pings);
 
   const total_tokens = usage.prompt_tokens + usage.completion_tokens;
-  const metadata = { retriever_resources: [], usage: { ...noPrices, ...usage, total_tokens, latency } };
+  const metadata = { retriever_resources: [], usage: { ...prices.shown, ...usage, total_tokens, latency } };
   if (failure && !write) throw failure;
   if (failure) send('error', failure.body);
   else send('message_end', { metadata, files: [] });
@@ -110,9 +114,21 @@ function modelFailure(error: unknown): Rejection {
   return new Rejection(400, 'completion_request_error', message);
 }
 
-/** Front ends read prices, which the endpoint does not tell. */
-const noPrices = {
-  ...{ prompt_unit_price: '0.0', prompt_price_unit: '0.0', prompt_price: '0.0' },
-  ...{ completion_unit_price: '0.0', completion_price_unit: '0.0', completion_price: '0.0' },
-  ...{ total_price: '0.0', currency: 'USD' },
-};
+/** What the message cost, as Backscroll stores it, and as front ends read it, which expect prices also if there are none. */
+function pricesOf({ prompt_tokens, completion_tokens }: Usage): { stored: object; shown: object } {
+  const { promptPrice, completionPrice, currency } = settings;
+  const [ofPrompt, ofCompletion] = [prompt_tokens * promptPrice, completion_tokens * completionPrice];
+  const text = (price: number) => (price / 1_000_000).toFixed(7);
+  const total_price = text(ofPrompt + ofCompletion);
+  const unit = '0.000001';
+  const shown = {
+    ...{ prompt_unit_price: `${promptPrice}`, prompt_price_unit: unit, prompt_price: text(ofPrompt) },
+    ...{
+      completion_unit_price: `${completionPrice}`,
+      completion_price_unit: unit,
+      completion_price: text(ofCompletion),
+    },
+    ...{ total_price, currency },
+  };
+  return { stored: ofPrompt + ofCompletion > 0 ? { total_price, currency } : {}, shown };
+}

@@ -24,6 +24,12 @@ function integer(name: string, byDefault: number, min: number, max: number): num
   return value;
 }
 
+function price(name: string): number {
+  const value = text(name, '0');
+  if (!/^\d{1,9}(\.\d{1,9})?$/.test(value)) problems.push(`${name} must be a price, for example 0.15`);
+  return Number(value);
+}
+
 function writerKey(name: string): string {
   const value = text(name);
   if (value !== '' && !value.startsWith('writer-')) problems.push(`${name} must be the secret of a writer key`);
@@ -35,6 +41,10 @@ export const settings = {
   writerKey: writerKey('BACKSCROLL_KEY'),
   modelUrl: address('OPENAI_BASE_URL'),
   model: text('OPENAI_MODEL'),
+  /** Of a million tokens. */
+  promptPrice: price('PROMPT_PRICE'),
+  completionPrice: price('COMPLETION_PRICE'),
+  currency: text('CURRENCY', 'USD'),
   /** Many local endpoints need none. */
   modelKey: text('OPENAI_API_KEY', ''),
   systemPrompt: text('SYSTEM_PROMPT', ''),

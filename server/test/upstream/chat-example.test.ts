@@ -73,7 +73,7 @@ async function* eventsOf(response: Response) {
 }
 
 onOneEngine('the example of a chat upstream', (engine) => {
-  const { one, other, records } = makeTwoTenants();
+  const { one, other, admin, records } = makeTwoTenants();
   const model = new ModelStandIn();
   let service: Service;
   let started: ReturnType<typeof startExample>;
@@ -89,6 +89,8 @@ onOneEngine('the example of a chat upstream', (engine) => {
       OPENAI_BASE_URL: modelUrl,
       OPENAI_API_KEY: modelKey,
       OPENAI_MODEL: 'model-test',
+      PROMPT_PRICE: '2.5',
+      COMPLETION_PRICE: '10',
       SYSTEM_PROMPT: 'Be brief.',
       CONTEXT_MESSAGES: '2',
       PING_SECONDS: '1',
@@ -159,6 +161,11 @@ onOneEngine('the example of a chat upstream', (engine) => {
       assert.equal(message.created_at, event.created_at);
       assert.deepEqual([message.query, message.answer, message.status], ['How?', 'Hold the button 🙂', 'normal']);
       assert.deepEqual([message.message_tokens, message.answer_tokens], [17, 3]);
+      assert.deepEqual([message.total_price, message.currency], ['0.0000725', 'USD']);
+      const exported = await service.request('GET', `/admin/messages.csv?conversation_id=${event.conversation_id}`, {
+        key: admin,
+      });
+      assert.match(exported.text, /,0\.0000725,USD,[^,]+,127\.0\.0\.1,model-test\r\n$/);
       const { body } = await service.request('GET', '/v1/conversations?user=ann', { key: one.keys.app });
       const [conversation] = body.data;
       assert.deepEqual([conversation.id, conversation.name], [event.conversation_id, 'How?']);
