@@ -8,7 +8,7 @@ export const Purge = shape(
     conversation_id: nonEmpty(text('Erases this conversation.')),
     app_id: nonEmpty(text('With `user`: erases all conversations of a user in this app.')),
     user: nonEmpty(Type.String({ pattern: noNul.source, description: 'The user, exactly.' })),
-    dry_run: Type.Optional(flag('Only counts. Default: false.')),
+    dry_run: Type.Optional(flag('Only counts, also for a read-only key. Default: false.')),
   },
   { title: 'Purge', description: 'Either `conversation_id`, or `app_id` and `user`.' },
 );

@@ -47,6 +47,31 @@ onEveryEngine('exports with filters', (engine) => {
     assert.deepEqual([head.status, head.text], [200, '']);
   });
 
+  it('200: CSV keeps numbers, and has no formula for readers with other signs and separators', async () => {
+    const talk = { ...conversation, id: randomUUID(), user: 'formulas' };
+    const texts = {
+      '＝1': "'＝1",
+      '＋1': "'＋1",
+      '－1': "'－1",
+      '＠a': "'＠a",
+      '\n=1': `"'\n=1"`,
+      'a; =1;b;-c': `"a; '=1;b;'-c"`,
+      'a;"+b': `"a;""'+b"`,
+      'a;b': '"a;b"',
+      'a=1, b': '"a=1, b"',
+      '-5': '-5',
+      '-5%': "'-5%",
+    };
+    const priced = { total_price: '-0.25', currency: 'USD' };
+    const messages = Object.keys(texts).map((query, nth) => message(talk.id, nth, { query, answer: '', ...priced }));
+    await service.load([talk, ...messages]);
+    const { text } = await get('/admin/messages.csv?user=formulas');
+    for (const [nth, [query, cell]] of Object.entries(texts).entries()) {
+      const row = `1970-01-01T00:00:${String(nth).padStart(2, '0')}Z,formulas,${cell},,normal,,,,0,0,-0.25,USD,0,,\r\n`;
+      assert.ok(text.includes(row), query);
+    }
+  });
+
   it('200: kinds alone select whole kinds, keys too; with another filter there are never keys', async () => {
     const kindsOf = async (query: string) => {
       const lines = (await get(`/admin/records?${query}`)).text.trim().split('\n');

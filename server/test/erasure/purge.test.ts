@@ -16,7 +16,7 @@ import { findText } from './stored-texts.ts';
 onEveryEngine('POST /admin/purge', (engine) => {
   let service: Service;
   const { one, admin, records } = makeTwoTenants();
-  const post = (body: object) => service.request('POST', '/admin/purge', { key: admin, body });
+  const post = (body: object, key = admin) => service.request('POST', '/admin/purge', { key, body });
   const conversation = (user: string, more: object = {}) => {
     const id = randomUUID();
     return { record: 'conversation', id, app_id: one.ids.app, user, created_at: 1000, ...more };
@@ -33,7 +33,14 @@ onEveryEngine('POST /admin/purge', (engine) => {
     await service.load([...own, kept, ...own.map(({ id }) => message(id, 5)), message(kept.id, 6)]);
     const selection = { app_id: one.ids.app.toUpperCase(), user: 'eve' };
     const counts = { conversations: 3, messages: 3, held: 1 };
-    assert.deepEqual((await post({ ...selection, dry_run: true })).body, { ...counts, audit_id: null, copies: [] });
+    const reader = `admin-${'r'.repeat(43)}`;
+    await service.load([{ record: 'api_key', kind: 'admin', name: 'reader', secret: reader, read_only: true }]);
+    for (const key of [admin, reader]) {
+      const { body } = await post({ ...selection, dry_run: true }, key);
+      assert.deepEqual(body, { ...counts, audit_id: null, copies: [] });
+    }
+    for (const more of [{}, { dry_run: false }])
+      assert.equal((await post({ ...selection, ...more }, reader)).status, 403);
     const { status, body } = await post(selection);
     assert.deepEqual([status, { ...body, audit_id: null }], [200, { ...counts, audit_id: null, copies: [] }]);
     assert.deepEqual((await post(selection)).body, {

@@ -66,7 +66,9 @@ function parseCsv(csv: string): string[][] {
 
 const cellOf = (value: string | number | null): string => {
   const content = value === null ? '' : `${value}`;
-  return /^[=+\-@\t\r]/.test(content) ? `'${content}` : content;
+  if (/^-?\d+(\.\d+)?$/.test(content)) return content;
+  const guarded = /^[\t\r\n]/.test(content) ? `'${content}` : content;
+  return guarded.replace(/^(?=[=+\-@＝＋－＠])/, "'").replace(/;[\s"']*(?=[=+\-@＝＋－＠])/g, (before) => `${before}'`);
 };
 const isoTime = (seconds: number) => new Date(seconds * 1000).toISOString().replace('.000', '');
 

@@ -147,7 +147,9 @@ onEveryEngine('isolation', (engine) => {
       for (const { name } of ofAdmins) {
         for (const target of requireRow(rows, name).targets) {
           const { method, path, ...rest } = target.request();
-          const response = await service.request(method, path, { ...rest, key: readOnlyAdmin });
+          // A count of what would be erased is a read.
+          const body = name === 'POST /admin/purge' ? { ...Object(rest.body), dry_run: false } : rest.body;
+          const response = await service.request(method, path, { ...rest, body, key: readOnlyAdmin });
           if (method === 'GET') assert.notEqual(response.status, 403, name);
           else assert.deepEqual(response.body, forbidden, name);
         }

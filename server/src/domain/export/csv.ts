@@ -1,3 +1,4 @@
+import { decimalPattern } from '../../contract/primitives.ts';
 import { isoTime } from '../iso-time.ts';
 import type { SelectedMessage } from '../store/exports.ts';
 
@@ -38,8 +39,14 @@ export function csvRow(selected: SelectedMessage): string {
 function quote(cell: Cell): string {
   if (cell === null || cell === undefined) return '';
   const text = withoutFormula(`${cell}`);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Spreadsheets would execute a text that begins like a formula. */
-const withoutFormula = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
+/**
+ * Spreadsheets would execute a text that begins like a formula, also with wide characters, and, where their list separator is the
+ * semicolon, behind one. A number is none.
+ */
+function withoutFormula(text: string): string {
+  if (decimalPattern.test(text)) return text;
+  return text.replace(/^[\t\r\n]/, "'$&").replace(/(^|;[\s"']*)(?=[=+\-@＝＋－＠])/g, "$1'");
+}

@@ -30,11 +30,13 @@ export const adminErasureRoutes: Routes = (app, dependencies) => {
       body: Purge,
       response: responses({ 200: Purged }, [400, 401, 403, 404, 408, 413, 415]),
     },
+    config: { bodyDecides: true },
     onRequest: [bearer.requireAdmin(), requireContentType('application/json')],
-    handler: async (request) => {
+    handler: async (request, reply) => {
       const { dry_run = false, ...given } = request.body;
-      const requester = { key_id: requireCaller(request, 'admin').key_id, now: seconds() };
-      return purgeExisting(store, purgeSelection(given), requester, dry_run);
+      const caller = requireCaller(request, 'admin');
+      if (!dry_run) bearer.countWrite(caller, reply.raw);
+      return purgeExisting(store, purgeSelection(given), { key_id: caller.key_id, now: seconds() }, dry_run);
     },
   });
 

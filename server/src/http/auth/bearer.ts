@@ -20,8 +20,8 @@ declare module 'fastify' {
     caller: Caller | null;
   }
   interface FastifyContextConfig {
-    /** A request reads, unless the tool that its body names writes. */
-    callsTools?: boolean;
+    /** A request reads, unless its body says that it writes: then its route calls `countWrite`. */
+    bodyDecides?: boolean;
   }
 }
 
@@ -114,18 +114,17 @@ export class Bearer {
     return session;
   }
 
-  /** The one place where a read-only key is kept from writing. */
   #admit(request: FastifyRequest, reply: FastifyReply, caller: Caller): void {
     request.caller = caller;
-    // A tool that writes is not listed for a read-only key, and counts as a write when it is called.
-    const method = request.routeOptions.config.callsTools ? 'GET' : request.method;
+    const method = request.routeOptions.config.bodyDecides ? 'GET' : request.method;
     this.countRequest(caller, method, reply.raw);
-    if (caller.read_only && isWrite(method)) throw new ServiceError('forbidden', 'this key is read-only');
+    if (isWrite(method)) requireWriting(caller);
   }
 
-  /** Counts a write that only the body of a request names. Throws if the limit is exceeded. */
-  countWrite({ key_id }: Caller, response: ServerResponse): void {
-    this.#limits.countWrite(key_id, this.#clock(), response);
+  /** Counts a write that only the body of a request names. Throws if the key is read-only, or the limit is exceeded. */
+  countWrite(caller: Caller, response: ServerResponse): void {
+    requireWriting(caller);
+    this.#limits.countWrite(caller.key_id, this.#clock(), response);
   }
 
   /** The caller of a long request as it is now: what its key allows may have changed. Undefined if it is no longer valid. */
@@ -228,6 +227,11 @@ function wrongKind({ caller, kinds }: WrongKind): ServiceError {
     `a key of kind ${names} is required; this key is of kind ${caller.kind}`,
   );
   return Object.assign(error, { wrongKindKey: caller.key_id });
+}
+
+/** The one place where a read-only key is kept from writing. */
+function requireWriting({ read_only }: Caller): void {
+  if (read_only) throw new ServiceError('forbidden', 'this key is read-only');
 }
 
 const isWrite = (method: string): boolean => method !== 'GET' && method !== 'HEAD';

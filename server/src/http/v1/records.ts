@@ -91,8 +91,9 @@ const exportRoutes: Routes = (app, { store, bearer }) => {
       operationId: 'exportMessages',
       summary: 'Export messages as CSV',
       description:
-        'One row for each selected message, after a header: RFC 4180, in UTF-8. A cell that begins like a formula of a ' +
-        "spreadsheet (`=`, `+`, `-`, `@`, tab, carriage return) begins with `'`. Deleted conversations are included.",
+        'One row for each selected message, after a header: RFC 4180, in UTF-8. Text that begins like a formula of a ' +
+        "spreadsheet (`=`, `+`, `-`, `@`, also wide ones, tab, line break) has `'` before it, at the start of a cell and after " +
+        '`;`. Numbers stay as they are. Deleted conversations are included.',
       security: aboutAdmin.security,
       querystring: MessageExportQuery,
       response: responses({ 200: textResponse('text/csv', 'The rows.') }, [400, 401, 404]),
