@@ -1024,7 +1024,7 @@ export type Purge = {
   app_id?: string | undefined;
   /** The user, exactly. */
   user?: string | undefined;
-  /** Only counts. Default: false. */
+  /** Only counts, also for a read-only key. Default: false. */
   dry_run?: boolean | undefined;
 };
 

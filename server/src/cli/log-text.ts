@@ -18,7 +18,7 @@ function lineText({ level, time, msg = '', err, ...fields }: Line): string {
 
 function requestText({ method, route, status, ms, error, message, aborted, req_id }: Record<string, unknown>): string {
   const rounded = Number(ms) < 10 ? Number(ms).toFixed(1) : Math.round(Number(ms));
-  const cause = error === undefined ? '' : ` ${error}: ${message}`;
+  const cause = message === undefined ? '' : ` ${error === undefined ? '' : `${error}: `}${message}`;
   return visible(`${method} ${route} ${status} ${rounded} ms${cause}${aborted ? ' (aborted)' : ''} ${req_id}`);
 }
 

@@ -149,7 +149,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
     reply.raw.on('close', () => {
       const { caller, tool, headers } = request;
       const traceparent = headers.traceparent?.toString();
-      observer.report({ id, method, route, key_id: caller?.key_id ?? null, start, tool, traceparent }, reply.raw);
+      const isConsole = headers.authorization === undefined;
+      const of = { id, method, route, key_id: caller?.key_id ?? null, start, tool, traceparent, isConsole };
+      observer.report(of, reply.raw);
     });
   };
   const app: App = Fastify({

@@ -5,6 +5,7 @@ import { type Failure, Failures } from '../../src/http/observe/failures.ts';
 import { createSharedState } from '../../src/http/shared-state.ts';
 import { contextOf } from '../../src/http/workers/context.ts';
 import { makeTwoTenants, newDatabaseWith, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { exchange, ScriptedUpstream } from '../upstream/scripted-upstream.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of a list
 type Row = any;
@@ -77,6 +78,30 @@ describe('failed requests of the last hour', () => {
     assert.deepEqual([line.key_id, line.error, line.message], [one.keyIds.knowledge, 'unauthorized', message]);
   });
 
+  it('200: an error response of the upstream is said to be one, with its path, which is not logged', async (t) => {
+    const upstream = await new ScriptedUpstream().listen();
+    upstream.script = (socket) => void socket.write('HTTP/1.1 400 No\r\nContent-Length: 2\r\n\r\nno');
+    const front = await startService('sqlite', { UPSTREAM_URL: upstream.url });
+    t.after(async () => {
+      await front.close();
+      await upstream.close();
+    });
+    await front.load(records);
+    const { status, headers } = await exchange(front.base, 'POST', '/v1/chat-messages?x', {
+      headers: { authorization: `Bearer ${one.keys.app}` },
+    });
+    assert.equal(status, 400);
+    const request_id = headers['x-request-id'];
+    const line = () => front.logs.find((text) => text.includes(String(request_id)));
+    while (line() === undefined) await nextTick();
+    const { message, error } = JSON.parse(line() ?? '');
+    assert.deepEqual([message, error], ['response of the upstream', undefined]);
+    const { body } = await front.request('GET', '/admin/failures', { key: admin });
+    const [row] = body.data;
+    const shown = 'response of the upstream: /v1/chat-messages';
+    assert.deepEqual([row.route, row.request_id, row.code, row.message], ['/v1/*', request_id, null, shown]);
+  });
+
   it('200: messages have no secrets, and no texts that a client sent', async () => {
     const secret = `admin-${'x'.repeat(40)}`;
     await send(`/v1/${secret}`);
@@ -111,6 +136,18 @@ onEveryEngine('failed requests by key', (engine) => {
       await service.saveUses();
     };
     const read = async () => (await first.request('GET', '/admin/failures', { key: admin })).body.by_key;
+    // Those of the console are not errors of a client.
+    const { headers } = await first.request('POST', '/console/session', {
+      ...{ body: { key: admin }, headers: { 'backscroll-console': '1' } },
+    });
+    const cookie = headers['set-cookie']?.[0]?.split(';')[0];
+    assert.equal(
+      (await first.request('GET', '/admin/overview?days=x', { headers: { cookie, 'backscroll-console': '1' } })).status,
+      400,
+    );
+    while (!first.logs.some((line) => line.includes('"status":400'))) await nextTick();
+    await first.saveUses();
+    assert.deepEqual(await read(), []);
     const ofKey = { key_id: one.keyIds.app, key_name: 'app' };
     await fail(first, 502, one.keys.app);
     await fail(first, 401);

@@ -111,7 +111,7 @@ export const FailureTable = ({ failures, title = 'Rejected and failed requests' 
         {
           title: 'Request and last error',
           cell: ({ method, route, code, message }) =>
-            el('div', el('code', `${method} ${route}`), el('p.soft', code, ': ', message)),
+            el('div', el('code', `${method} ${route}`), el('p.soft', code && `${code}: `, message)),
         },
         { title: 'Key', cell: (entry) => h(By, { entry, none: 'no valid key' }) },
         { title: 'Count', cell: ({ count }) => whole(count), isNumber: true, unit: 'times' },

@@ -233,7 +233,7 @@ export type Failure = {
   request_id: string;
   /** Error code of the last one; null if its response has none. */
   code: string | null;
-  /** Error message of the last one, without values of the request; with the path if it is unknown. */
+  /** Error message of the last one, without values of the request; with the path if the route does not say it. */
   message: string;
 };
 
@@ -241,7 +241,7 @@ export type Failure = {
 export type Failures = {
   /** The latest 100 kinds of failure of this instance in the last hour, latest first. */
   data: Failure[];
-  /** Failed requests to all instances in the last 24 hours by key, most errors first. */
+  /** Failed requests to all instances in the last 24 hours by key, most errors first. Those of the console do not count. */
   by_key: KeyErrors[];
 };
 

@@ -68,7 +68,9 @@ const Failure = shape(
     last_at: epochSeconds('The last one.'),
     request_id: text('`X-Request-Id` of the last one: the log has a line with it.'),
     code: nullable(text('Error code of the last one; null if its response has none.')),
-    message: text('Error message of the last one, without values of the request; with the path if it is unknown.'),
+    message: text(
+      'Error message of the last one, without values of the request; with the path if the route does not say it.',
+    ),
   },
   { title: 'Failure' },
 );
@@ -99,7 +101,7 @@ export const Failures = shape(
     ),
     by_key: list(
       KeyErrors,
-      `Failed requests to all instances in the last ${limits.keyErrorHours} hours by key, most errors first.`,
+      `Failed requests to all instances in the last ${limits.keyErrorHours} hours by key, most errors first. Those of the console do not count.`,
     ),
   },
   { title: 'Failures', description: 'Responses with a status of 400 or above.' },

@@ -37,6 +37,8 @@ export type RequestSummary = {
   /** The tool that an agent called. */
   tool?: string | null;
   traceparent: string | undefined;
+  /** Whether it came from the console: its errors are not those of a client that has the key. */
+  isConsole?: boolean;
 };
 
 /** Counts each request and logs one line about it when its response has ended or was aborted. */
@@ -59,7 +61,7 @@ export class Observer {
   }
 
   report(
-    { id, method, route, key_id: callerKey, start, tool, traceparent }: RequestSummary,
+    { id, method, route, key_id: callerKey, start, tool, traceparent, isConsole = false }: RequestSummary,
     response: ServerResponse,
   ): void {
     const { statusCode, writableFinished } = response;
@@ -71,22 +73,23 @@ export class Observer {
       const { code = null, message, outage } = cause;
       if (outage !== undefined) this.#metrics.countOutage(outage);
       // The path is listed, but not logged.
-      const path = route === unmatchedRoute ? `: ${response.req.url?.split('?', 1)[0]}` : '';
+      const path = route === unmatchedRoute || route.endsWith('*') ? `: ${response.req.url?.split('?', 1)[0]}` : '';
       const lastFailure = { request_id: id, code, message: safeText(message + path) };
       this.#metrics.failures.add({ status: statusCode, method, route, key_id }, lastFailure);
-      if (key_id !== null) this.#uses.addError(key_id, statusCode, this.#metrics.seconds());
+      if (key_id !== null && !isConsole) this.#uses.addError(key_id, statusCode, this.#metrics.seconds());
     }
     if (this.#lines === undefined) return;
     // The service generated or checked all other values, so they need no escaping. `JSON.stringify` takes over a microsecond.
     const key = key_id === null ? 'null' : `"${key_id}"`;
-    const error = cause?.code ? `,"error":"${cause.code}","message":${JSON.stringify(cause.message)}` : '';
+    const code = cause?.code ? `,"error":"${cause.code}"` : '';
+    const message = cause?.message ? `,"message":${JSON.stringify(cause.message)}` : '';
     const called = tool ? `,"tool":"${tool}"` : '';
     const aborted = writableFinished ? '' : ',"aborted":true';
     const traceId = traceparent === undefined ? undefined : traceIdOf(traceparent);
     const trace = traceId === undefined ? '' : `,"trace_id":"${traceId}"`;
     const took = Math.round(millis * 100) / 100;
     this.#lines.write(
-      `{"level":30,"time":"${this.#now()}","req_id":"${id}","method":"${method}","route":"${route}","status":${statusCode},"ms":${took},"key_id":${key}${called}${trace}${error}${aborted},"msg":"request"}\n`,
+      `{"level":30,"time":"${this.#now()}","req_id":"${id}","method":"${method}","route":"${route}","status":${statusCode},"ms":${took},"key_id":${key}${called}${trace}${code}${message}${aborted},"msg":"request"}\n`,
     );
   }
 

@@ -2,6 +2,7 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { limits } from '../../contract/limits.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { ServiceError } from '../../domain/errors.ts';
+import { noteUpstream } from '../observe/causes.ts';
 import { hasUnknownCoding } from '../request/before-routing.ts';
 import { dropBody, hasBody } from '../request/body.ts';
 import type { ErrorSender } from '../request/errors.ts';
@@ -131,6 +132,7 @@ export class Exchange {
       return this.#fail(badGateway('the response of the upstream is not HTTP', error as Error));
     }
     this.#options.onResponse(undefined);
+    noteUpstream(response);
     this.#limit(limits.upstreamIdleMillisMax);
     const pieces = holdBack?.(incoming, this.#chunksOf(incoming));
     if (pieces !== undefined) return void this.#sendPieces(incoming, pieces);
