@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import type pg from 'pg';
 import type { Reader, Value } from '../../base/engine.ts';
-import type { Probe } from './breaker.ts';
+import type { Breaker, Probe } from './breaker.ts';
 import { isSilence } from './errors.ts';
 import type { Hosts } from './hosts.ts';
 
@@ -9,8 +9,6 @@ import type { Hosts } from './hosts.ts';
 const cancelRequestCode = 80_877_102;
 const cancelMillis = 1_000;
 const cancelAttempts = 5;
-/** A request that waits this long for a connection is a reason to probe the server. */
-const suspectMillis = 1_000;
 
 /** Runs statements with `$1`, `$2`, … for their parameters. */
 export function readerOn(client: Pick<pg.Client, 'query'>, millis: number): Reader {
@@ -42,17 +40,16 @@ export function newProbe(hosts: Hosts, millis: number): Probe {
 }
 
 /** Waits until the deadline. A connection that comes later goes back to the pool. */
-export async function waitFor(
-  connecting: Promise<pg.PoolClient>,
+export async function waitUntil(
   deadline: number,
-  suspect: () => void,
+  connecting: Promise<pg.PoolClient>,
+  breaker: Breaker,
 ): Promise<pg.PoolClient> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const fail = () => reject(new Error('timeout exceeded when trying to connect'));
   const timer = setTimeout(fail, deadline - performance.now());
-  const suspicion = setTimeout(suspect, suspectMillis);
   try {
-    return await Promise.race([connecting, late]);
+    return await Promise.race([breaker.waitFor(connecting), late]);
   } catch (error) {
     connecting.then(
       (client) => client.release(),
@@ -61,7 +58,6 @@ export async function waitFor(
     throw error;
   } finally {
     clearTimeout(timer);
-    clearTimeout(suspicion);
   }
 }
 
@@ -78,18 +74,20 @@ type Driven = {
 /**
  * A write that failed with 503 must not take effect later, so it is cancelled, on a separate connection. A request to cancel
  * may be lost, so it is repeated, unless the connection is used again: the pool closes one whose statement has not ended.
+ * Returns whether there was a statement to cancel.
  */
-export function cancel(client: pg.PoolClient): void {
+export function cancel(client: pg.PoolClient): boolean {
   const driven = client as unknown as Driven;
   const cancelled = driven._getActiveQuery();
   // The statement was not sent, or has ended.
-  if (cancelled === null) return;
+  if (cancelled === null) return false;
   const send = (attempts: number) => {
     if (attempts === 0 || (driven._getActiveQuery() !== cancelled && !driven.connection.stream.destroyed)) return;
     sendCancel(driven);
     setTimeout(send, cancelMillis, attempts - 1).unref();
   };
   send(cancelAttempts);
+  return true;
 }
 
 function sendCancel({ host, port, processID, secretKey }: Driven): void {

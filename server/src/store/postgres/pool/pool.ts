@@ -2,9 +2,10 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { PostgresAddress } from '../../../database-url.ts';
+import { asError, ServiceError } from '../../../domain/errors.ts';
 import type { Row, Statement, Value } from '../../base/statement.ts';
 import { Breaker } from './breaker.ts';
-import { cancel, newProbe, readerOn, waitFor } from './connections.ts';
+import { cancel, newProbe, readerOn, waitUntil } from './connections.ts';
 import { codeOf, connectionsBusy, isLost, isRetryable, isSilence, isTimeout, publicError, readOnly } from './errors.ts';
 import { type HostClient, Hosts } from './hosts.ts';
 import { hasBytes } from './row-bytes.ts';
@@ -246,9 +247,7 @@ export class PostgresPool {
       const isIdle = this.#pool.idleCount > 0;
       const connecting = this.#pool.connect();
       const limit = Math.min(deadline, performance.now() + this.#options.statementMillis);
-      const client = (await (isIdle
-        ? connecting
-        : waitFor(connecting, limit, () => this.#breaker.suspect()))) as HostClient;
+      const client = (await (isIdle ? connecting : waitUntil(limit, connecting, this.#breaker))) as HostClient;
       if (!this.#hosts.isOutdated(client)) return client;
       client.release(true);
     }
@@ -259,19 +258,13 @@ export class PostgresPool {
     const isNamed = name !== undefined && this.#options.prepared && values.length > 0 && !values.some(isLongList);
     const query = { text, values: values as Value[], query_timeout: millis, ...(isNamed && { name }), binary };
     try {
-      if (this.#breaker.hasSilentNodes) await this.#requireNodes(client, text, values);
-      return await client.query(query);
+      if (this.#breaker.hasSilentNodes) await this.#breaker.requireNodes(query, readerOn(client, probeMillis));
+      return await this.#breaker.waitFor(client.query(query), query);
     } catch (error) {
-      if (isTimeout(error)) {
-        cancel(client);
-        this.#breaker.suspect();
-      }
-      throw error;
+      if (isTimeout(error)) this.#breaker.suspect();
+      const isAbandoned = (isTimeout(error) || error instanceof ServiceError) && cancel(client);
+      throw isAbandoned ? Object.assign(asError(error), { isLost: true }) : error;
     }
-  }
-
-  #requireNodes(client: pg.PoolClient, text: string, values: readonly Value[]): Promise<void> {
-    return this.#breaker.requireNodes(text, values, readerOn(client, probeMillis));
   }
 
   /** `?` becomes `$1`, `$2`, …; each statement has one name, unless it is too long. */
