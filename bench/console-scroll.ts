@@ -5,8 +5,8 @@ import type { CDPSession, Page } from 'playwright-core';
 import { openBrowser, openTab, signIn } from '../server/test/support/browser.ts';
 import { jumpToStart } from '../server/test/support/transcript-scripts.ts';
 import { adminSecret, app_id, baseRecords, conversationId, importLines, messageId } from './support/data.ts';
-import { describeMachine } from './support/machine.ts';
 import { endAll, startOurs } from './support/servers.ts';
+import { describeMachine } from './support/table.ts';
 
 /**
  * Measures how smoothly the console scrolls through a long conversation in a real browser, from the newest message to
@@ -199,7 +199,7 @@ try {
   try {
     const { page, pageErrors } = await openTab(browser, `http://127.0.0.1:${port}`);
     await signIn(page, adminSecret);
-    console.log(`${messages} messages; ${JSON.stringify(describeMachine())}`);
+    console.log(`${messages} messages; ${describeMachine()}`);
     await scrollThrough(page);
     await scrollPlain((await openTab(browser, 'about:blank')).page);
     for (const error of pageErrors) console.log(`page error: ${error}`);

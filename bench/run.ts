@@ -1,106 +1,112 @@
 import { rmSync } from 'node:fs';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
-import { measureChanges } from './goals/changes.ts';
-import { measureDepth } from './goals/depth.ts';
-import { measureEdits } from './goals/edits.ts';
-import { measureFactor } from './goals/factor.ts';
-import { measureImport } from './goals/imports.ts';
-import { measureIndexLag } from './goals/index-lag.ts';
-import { measureLists } from './goals/lists.ts';
-import { measureMemory } from './goals/memory.ts';
-import { measurePages } from './goals/pages.ts';
-import { measurePeers } from './goals/peers.ts';
-import { measurePostgresPages } from './goals/postgres-pages.ts';
-import { measurePurge } from './goals/purge.ts';
-import { measureReadsDuringEdits } from './goals/reads-during-edits.ts';
-import { measureSearch } from './goals/search.ts';
-import { measureSize } from './goals/size.ts';
-import { measureStart } from './goals/starts.ts';
-import { measureUpstream } from './goals/upstream.ts';
-import { measureWorkers } from './goals/workers.ts';
-import { describeMachine } from './support/machine.ts';
-import { help, type Options, readOptions, UsageError } from './support/options.ts';
-import type { Bench, Measurement, Result } from './support/result.ts';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { edits } from './goals/edits.ts';
+import { imports } from './goals/imports.ts';
+import { memory } from './goals/memory.ts';
+import { pages } from './goals/pages.ts';
+import { postgres } from './goals/postgres.ts';
+import { readsBesideWrites } from './goals/reads-beside-writes.ts';
+import { search } from './goals/search.ts';
+import { size } from './goals/size.ts';
+import { starts } from './goals/starts.ts';
+import { workers } from './goals/workers.ts';
+import type { Bench, Group, Measurements } from './support/goal.ts';
 import { endAll } from './support/servers.ts';
-import { rowOf, tableOf } from './support/table.ts';
+import { describeMachine, publish, type Row, tableOf } from './support/table.ts';
 
-const measurements: readonly Measurement[] = [
-  { goals: [1, 2, 3, 38, 39], measure: measurePages },
-  { goals: [40], measure: measureLists },
-  { goals: [14, 15, 16, 17, 20, 21], measure: measureWorkers },
-  { goals: [9, 19], measure: measureReadsDuringEdits },
-  { goals: [12], measure: measureMemory },
-  { goals: [13, 41], measure: measureFactor },
-  { goals: [8, 18], measure: measureEdits },
-  { goals: [4, 5], measure: measurePostgresPages },
-  { goals: [6], measure: measureDepth },
-  { goals: [7], measure: measureSize },
-  { goals: [10], measure: measureImport },
-  { goals: [11], measure: measureStart },
-  { goals: [22, 23, 24], measure: measureChanges },
-  { goals: [25, 26, 27], measure: measureSearch },
-  { goals: [28, 29], measure: measureUpstream },
-  { goals: [30], measure: measurePurge },
-  { goals: [32, 37], measure: measureIndexLag },
-  { goals: [33, 34, 35, 36], measure: measurePeers },
-];
+const groups: Record<string, Group> = {
+  pages,
+  workers,
+  edits,
+  'reads-beside-writes': readsBesideWrites,
+  imports,
+  search,
+  size,
+  memory,
+  starts,
+  postgres,
+};
 
-const goals = measurements.flatMap((one) => one.goals).sort((a, b) => a - b);
+const help = `Usage: npm run bench [-- OPTIONS]
 
-async function main(argv: string[]): Promise<number> {
-  const options = readOptions(argv, goals);
-  if (options.help) {
+Compares this service with other programs, side by side, and writes the table of docs/understand/performance.md. It takes about
+20 minutes and 30 GB of temporary files (TMPDIR), which it removes. Close other programs that use the processor.
+With cargo and go it also builds the programs in bench/peers and PocketBase, the first time for some minutes.
+
+Options:
+  --only NAME,NAME  measure only these groups, and only print the table: ${Object.keys(groups).join(', ')}
+  --quick           try everything with little data, in about two minutes, and only print the table
+  --help            print this text`;
+
+async function main(): Promise<number> {
+  const { only, quick, help: isHelp } = readOptions();
+  if (isHelp) {
     console.log(help);
     return 0;
   }
+  const names = only?.split(',') ?? Object.keys(groups);
+  const unknown = names.filter((name) => !(name in groups));
+  if (unknown.length > 0) throw new UsageError(`--only: there is no group ${unknown.join(', ')}`);
   const folder = await mkdtemp(join(tmpdir(), 'backscroll-bench-'));
   // PostgreSQL started by root runs as another user, who needs access to this folder.
   await chmod(folder, 0o755);
   cleanUpOnExit(folder);
   try {
-    return await run(folder, options);
+    const { rows, failures } = await measureAll(folder, names);
+    const text = `${describeMachine()}\n\n${tableOf(rows)}`;
+    console.log(`\n${text}\n`);
+    for (const failure of failures) console.error(failure);
+    if (failures.length > 0) return 1;
+    if (only === undefined && !quick) publish(text);
+    return 0;
   } finally {
     await endAll();
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function run(folder: string, { only, large, messages, pairs, json }: Options): Promise<number> {
-  const machine = describeMachine();
+async function measureAll(folder: string, names: readonly string[]): Promise<{ rows: Row[]; failures: Error[] }> {
   const start = performance.now();
   const log = (text: string) => {
     const seconds = Math.round((performance.now() - start) / 1000);
     console.log(`${`${Math.floor(seconds / 60)}`.padStart(2)}:${`${seconds % 60}`.padStart(2, '0')}  ${text}`);
   };
-  const isSelected = (goal: number) => only.has(goal);
-  const bench: Bench = { folder, pairs, large, messages, isSelected, log };
-  const results: Result[] = [];
-  const failures: string[] = [];
-  for (const { goals, measure } of measurements) {
-    const selected = goals.filter(isSelected);
-    if (selected.length === 0) continue;
-    const names = `goal${selected.length > 1 ? 's' : ''} ${selected.join(', ')}`;
-    log(names);
+  const bench: Bench = { folder, log };
+  const selected = Object.entries(groups).filter(([name]) => names.includes(name));
+  log('filling databases');
+  await Promise.all(selected.map(([, { prepare }]) => prepare?.(bench)));
+  const rows: Row[] = [];
+  const failures: Error[] = [];
+  for (const [name, { goals, measure }] of selected) {
+    log(name);
+    let measurements: Measurements<string> = {};
     try {
-      const measured = await measure(bench);
-      for (const result of measured) console.log(`\n${rowOf(result)}\n`);
-      results.push(...measured);
+      measurements = await measure(bench);
     } catch (error) {
-      if (isStopping) return 1;
-      failures.push(`${names}: ${(error as Error).message}`);
-      log(`${names} failed: ${(error as Error).stack}`);
+      if (isStopping) throw error;
+      failures.push(new Error(name, { cause: error }));
+      log(`${name} failed: ${(error as Error).message}`);
     } finally {
       await endAll();
     }
+    for (const [id, goal] of Object.entries(goals)) rows.push({ goal, measured: measurements[id] ?? 'it failed' });
   }
-  results.sort((one, other) => one.goal - other.goal);
-  log(`done\n\n${tableOf(results, machine, pairs)}`);
-  for (const failure of failures) console.log(`Failed: ${failure}`);
-  await writeFile(json, `${JSON.stringify({ machine, pairs, results, failures }, null, 2)}\n`);
-  console.log(`The measurements are in ${relative('.', json)}`);
-  return failures.length === 0 ? 0 : 1;
+  log('done');
+  return { rows, failures };
+}
+
+class UsageError extends Error {}
+
+function readOptions() {
+  try {
+    const options = { only: { type: 'string' }, quick: { type: 'boolean' }, help: { type: 'boolean' } } as const;
+    return parseArgs({ options }).values;
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
 }
 
 /** A signal was received; failures after it are its consequence. */
@@ -119,7 +125,7 @@ function cleanUpOnExit(folder: string): void {
 }
 
 try {
-  process.exitCode = await main(process.argv.slice(2));
+  process.exitCode = await main();
 } catch (error) {
   const isUsage = error instanceof UsageError;
   console.error(isUsage ? `${error.message}\nSee npm run bench -- --help` : error);

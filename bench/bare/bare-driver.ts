@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { pageStatement } from '../../server/src/store/postgres/server/statements.ts';
 import { app_id, conversationId, messageId } from '../support/data.ts';
-import { shape } from '../support/embedded.ts';
+import { shape } from '../support/databases.ts';
 import { pageMessages, randomCursor } from '../support/reads.ts';
 import { serveHelper } from '../support/servers.ts';
 

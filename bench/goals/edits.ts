@@ -1,75 +1,71 @@
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { chat, importLines, knowledge } from '../support/data.ts';
-import { chunks } from '../support/embedded.ts';
+import { buildIndex, chat, importLines, knowledge } from '../support/data.ts';
+import { chunks } from '../support/databases.ts';
+import { type Bench, group } from '../support/goal.ts';
 import { compare, median } from '../support/pairs.ts';
-import { roundSeconds } from '../support/reads.ts';
-import type { Bench, Result } from '../support/result.ts';
-import { processorSeconds, startHelper, startOurs } from '../support/servers.ts';
+import { roundSeconds, warmSeconds } from '../support/reads.ts';
+import { startHelper, startOurs } from '../support/servers.ts';
+import { type WriteKind, writtenShape } from '../support/write-load.ts';
 
-type Rate = { perSecond: number };
-type Edits = Rate & { edits: number };
+const against = 'a bare loop that commits the same rows in groups of the same size, with full sync';
+const target = { min: 0.7 };
 
-/** Goals 8 and 18: edits that are on disk before their response, compared with only committing the same rows. */
-export async function measureEdits(bench: Bench): Promise<Result[]> {
-  const results: Result[] = [];
-  if (bench.isSelected(8)) results.push(await measureWith(1, 8, bench));
-  if (bench.isSelected(18)) results.push(await measureWith(2, 18, bench));
-  return results;
+/** Writes that are on disk before their response. */
+export const edits = group({
+  goals: {
+    edit: {
+      what: 'PATCH of child chunks by 64 clients',
+      against,
+      why: 'the disk decides; HTTP, keys, the feed and the index get a third of two cores',
+      target,
+    },
+    append: { what: 'appends of one message by 64 clients', against, why: 'as above', target },
+  },
+  prepare: fill,
+  measure: async (bench) => ({ edit: await measure(bench, 'edit'), append: await measure(bench, 'append') }),
+});
+
+const fileOf = ({ folder }: Bench, kind: WriteKind | 'bare') => join(folder, `writes-${kind}.db`);
+
+async function fill(bench: Bench): Promise<void> {
+  const file = fileOf(bench, 'edit');
+  await importLines(`sqlite:${file}`, records());
+  await buildIndex(`sqlite:${file}`);
+  for (const kind of ['append', 'bare'] as const) copyFileSync(file, fileOf(bench, kind));
 }
 
-async function measureWith(workers: number, goal: number, { folder, pairs, log }: Bench): Promise<Result> {
-  log(`importing ${chunks} chunks`);
-  const [path, copy] = [join(folder, `edits-${goal}.db`), join(folder, `edits-bare-${goal}.db`)];
-  await importLines(`sqlite:${path}`, concat(chat({ conversations: 1, messages: 1, bytes: 100 }), knowledge(chunks)));
-  copyFileSync(path, copy);
-  const ours = await startOurs(folder, `sqlite:${path}`, { WORKERS: `${workers}` });
-  const clients = startHelper('support/edit-load.ts', `${ours.port}`);
-  const bare = startHelper('bare/bare-commits.ts', copy);
-  const groups: number[] = [];
-  const micros: number[] = [];
+function* records(): Generator<string> {
+  yield* chat(writtenShape);
+  yield* knowledge(chunks);
+}
 
-  const edit = async () => {
-    const [commits, secondsBefore] = [commitsOf(path), processorSeconds(ours)];
-    const { edits, perSecond } = await clients.request<Edits>({ seconds: roundSeconds });
-    groups.push(edits / (commitsOf(path) - commits));
-    micros.push(((processorSeconds(ours) - secondsBefore) / edits) * 1e6);
+async function measure(bench: Bench, kind: WriteKind) {
+  const file = fileOf(bench, kind);
+  const ours = await startOurs(bench.folder, `sqlite:${file}`);
+  const clients = startHelper('support/write-load.ts', `${ours.port}`, kind);
+  const bare = startHelper('bare/bare-commits.ts', fileOf(bench, 'bare'), kind);
+  const groups: number[] = [];
+
+  const write = async (seconds = roundSeconds) => {
+    const commits = commitsOf(file);
+    const { writes, perSecond } = await clients.request<{ writes: number; perSecond: number }>({ seconds });
+    groups.push(writes / (commitsOf(file) - commits));
     return perSecond;
   };
   const commit = async () => {
-    const group = Math.max(1, Math.round(groups.at(-1) ?? 1));
-    return (await bare.request<Rate>({ group, seconds: roundSeconds })).perSecond;
+    const size = Math.max(1, Math.round(groups.at(-1) ?? 1));
+    return (await bare.request<{ perSecond: number }>({ group: size, seconds: roundSeconds })).perSecond;
   };
 
-  log('warming up');
-  for (let round = 0; round < 3; round += 1) await edit();
+  await write(warmSeconds);
   await commit();
-  groups.splice(0, groups.length - 1);
-  log('edits by 64 clients, and bare commits');
-  const measurements = await compare(edit, commit, pairs);
+  const comparison = await compare(write, commit);
   for (const one of [clients, bare, ours]) await one.stop();
-  return {
-    ...measurements,
-    goal,
-    what: `PATCH of child chunks, durable, 64 clients, embedded engine${workers > 1 ? `, ${workers} workers` : ''}`,
-    against: 'a bare loop committing the same rows in groups of the same size, full sync',
-    unit: 'edits/s',
-    target: { min: 0.7 },
-    notes: {
-      'edits per commit, counted in the write-ahead log': median(groups),
-      ...(!Number.isNaN(median(micros)) && {
-        'CPU time per edit, all server threads': `${median(micros).toFixed(0)} µs`,
-      }),
-    },
-  };
-}
-
-function* concat(one: Iterable<string>, other: Iterable<string>): Generator<string> {
-  yield* one;
-  yield* other;
+  return { ...comparison, unit: 'writes/s', note: `${median(groups).toFixed(1)} for each commit` };
 }
 
 /** The third word of the WAL index counts transactions (iChange, https://sqlite.org/walformat.html). */
-function commitsOf(path: string): number {
-  return readFileSync(`${path}-shm`).readUInt32LE(8);
+function commitsOf(file: string): number {
+  return readFileSync(`${file}-shm`).readUInt32LE(8);
 }

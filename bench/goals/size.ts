@@ -1,44 +1,50 @@
 import { join } from 'node:path';
 import { chat, importLines, type Shape } from '../support/data.ts';
-import { latencyOf } from '../support/latency.ts';
-import { Client } from '../support/load.ts';
-import { comparisonOf, interleave, pointsOf } from '../support/pairs.ts';
-import { pageRequest, randomCursor } from '../support/reads.ts';
-import type { Bench, Result } from '../support/result.ts';
+import { type Bench, group } from '../support/goal.ts';
+import { withClients } from '../support/load.ts';
+import { compare, median } from '../support/pairs.ts';
+import { fullOr } from '../support/quick.ts';
+import { latencyOf, pageRequest, randomCursor } from '../support/reads.ts';
 import { startOurs } from '../support/servers.ts';
 
-const messages = 50;
-const requests = 300;
+const requests = fullOr(300, 20);
+const warmRounds = 4;
+const [small, large] = [50_000, fullOr(5_000_000, 100_000)];
+/** The search is another goal. */
+const env = { SEARCH: 'off' };
 
-/** Goal 7: the size of the database must not matter. */
-export async function measureSize({ folder, pairs, large, log }: Bench): Promise<Result[]> {
-  const sizes = large ? [50_000, 500_000, 5_000_000] : [50_000, 500_000];
-  const shapeOf = (size: number): Shape => ({ conversations: size / messages, messages, bytes: 100 });
-  const databaseOf = (size: number) => `sqlite:${join(folder, `size-${size}.db`)}`;
-  for (const size of sizes) {
-    log(`importing ${size} messages`);
-    await importLines(databaseOf(size), chat(shapeOf(size)));
-  }
-  const measures: (() => Promise<number>)[] = [];
-  for (const size of sizes) {
-    const client = await Client.open((await startOurs(folder, databaseOf(size))).port);
-    const randomRequest = () => pageRequest(...randomCursor(shapeOf(size)));
-    measures.push(() => latencyOf(client, Array.from({ length: requests }, randomRequest)));
-  }
-  log('warming up');
-  await interleave(measures, 4);
-  log(`pages of databases of ${sizes.join(', ')} messages`);
-  const measurements = await interleave(measures, pairs);
-  return [
-    {
-      ...comparisonOf(measurements.at(-1) ?? [], measurements[0] ?? []),
-      goal: 7,
-      what: `any page of a database of ${sizes.at(-1)?.toLocaleString('en')} messages, one request at a time`,
-      against: 'any page of a database of 50,000',
-      unit: 'µs',
+const shapeOf = (messages: number): Shape => ({ conversations: messages / 50, messages: 50, bytes: 100 });
+const databaseOf = ({ folder }: Bench, messages: number) => `sqlite:${join(folder, `size-${messages}.db`)}`;
+
+export const size = group({
+  goals: {
+    pages: {
+      what: 'any page among five million messages, one request at a time',
+      against: 'any page among fifty thousand',
+      why: 'a page reads as many rows at any size; a hundredfold file no longer fits the processor’s caches',
       target: { max: 1.3 },
-      series: { name: 'size', lines: [{ points: pointsOf(sizes, measurements) }] },
-      ...(!large && { substitute: 'the goal is for 5,000,000 messages: use --large' }),
     },
-  ];
+  },
+  prepare: (bench) =>
+    Promise.all([small, large].map((messages) => importLines(databaseOf(bench, messages), chat(shapeOf(messages))))),
+  measure,
+});
+
+async function measure(bench: Bench) {
+  const many = await startOurs(bench.folder, databaseOf(bench, large), env);
+  const few = await startOurs(bench.folder, databaseOf(bench, small), env);
+  const comparison = await withClients(many.port, 1, ([ofMany]) =>
+    withClients(few.port, 1, async ([ofFew]) => {
+      const latency = (client: typeof ofMany, messages: number) => async () => {
+        const list = Array.from({ length: requests }, () => pageRequest(...randomCursor(shapeOf(messages))));
+        return client === undefined ? Number.NaN : median(await latencyOf(client, list));
+      };
+      const both = [latency(ofMany, large), latency(ofFew, small)] as const;
+      await compare(...both, warmRounds);
+      return compare(...both);
+    }),
+  );
+  await many.stop();
+  await few.stop();
+  return { pages: { ...comparison, unit: 'µs' } };
 }

@@ -23,6 +23,8 @@ export const conversationId = (at: number): string => uuid(`conversation ${at}`)
 export const messageId = (conversation: number, at: number): string => uuid(`message ${conversation} ${at}`);
 
 const startTime = 1_790_000_000;
+/** When a message of a conversation was created, if all conversations began at the same time. */
+export const messageTime = (at: number): number => startTime + at;
 const words =
   'the grinder hums while water climbs toward ninety three degrees and a person asks again which filter fits';
 const nonAsciiWords = 'Der Kaffee läuft, 水温九十三度, насос гудит; la tasse est prête ☕';
@@ -109,12 +111,6 @@ export function appendRequest(conversation: number, at: number): string {
   return withBody('POST', '/admin/records', writerSecret, 'application/x-ndjson', body);
 }
 
-/** A request that erases a conversation. */
-export function purgeRequest(conversation: number): string {
-  const body = JSON.stringify({ conversation_id: conversationId(conversation) });
-  return withBody('POST', '/admin/purge', adminSecret, 'application/json', body);
-}
-
 /** A request that gives a chunk a new text. */
 export function editRequest(chunk: number, edit: number): string {
   const path = `/v1/datasets/${dataset_id}/documents/${document_id}/segments/${segment_id}/child_chunks/${chunkId(chunk)}`;
@@ -145,8 +141,8 @@ export function* knowledge(chunks: number): Generator<string> {
 }
 
 /** Imports records with the command line, as an operator does. */
-export async function importLines(database: string, lines: Iterable<string>): Promise<void> {
-  await runCommand(database, ['import', '-'], lines);
+export async function importLines(database: string, lines: Iterable<string>, env?: NodeJS.ProcessEnv): Promise<void> {
+  await runCommand(database, ['import', '-'], lines, env);
 }
 
 /** Builds the index of the search, so that a service does not build it while it is measured. */
@@ -154,9 +150,14 @@ export async function buildIndex(database: string): Promise<void> {
   await runCommand(database, ['reindex'], []);
 }
 
-async function runCommand(database: string, args: readonly string[], lines: Iterable<string>): Promise<void> {
+async function runCommand(
+  database: string,
+  args: readonly string[],
+  lines: Iterable<string>,
+  env: NodeJS.ProcessEnv = {},
+): Promise<void> {
   const child = spawn(process.execPath, [command, ...args], {
-    env: { ...process.env, DATABASE_URL: database },
+    env: { ...process.env, ...env, DATABASE_URL: database },
     stdio: ['pipe', 'ignore', 'inherit'],
   });
   track(child);

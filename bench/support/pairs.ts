@@ -1,3 +1,5 @@
+import { fullOr } from './quick.ts';
+
 /** Two systems measured side by side, so that the load of the machine affects both alike. */
 export type Comparison = {
   /** Median over the pairs of ours / theirs. */
@@ -8,20 +10,21 @@ export type Comparison = {
   theirs: number;
 };
 
-export const pairsDefault = 9;
+/** Interleaved rounds. */
+const rounds = fullOr(9, 2);
 
 type Measure = () => Promise<number>;
 
 /** Runs both in alternating order and returns medians. Both must measure the same unit. */
-export async function compare(ours: Measure, theirs: Measure, pairs = pairsDefault): Promise<Comparison> {
-  const [mine = [], others = []] = await interleave([ours, theirs], pairs);
+export async function compare(ours: Measure, theirs: Measure, times = rounds): Promise<Comparison> {
+  const [mine = [], others = []] = await interleave([ours, theirs], times);
   return comparisonOf(mine, others);
 }
 
 /** The measurements of each measure, one per round; every second round runs in reverse order. */
-export async function interleave(measures: readonly Measure[], rounds: number): Promise<number[][]> {
+export async function interleave(measures: readonly Measure[], times = rounds): Promise<number[][]> {
   const measurements: number[][] = measures.map(() => []);
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < times; round += 1) {
     const order = [...measures.keys()];
     if (round % 2 === 1) order.reverse();
     for (const at of order) measurements[at]?.push((await measures[at]?.()) ?? Number.NaN);
@@ -51,13 +54,3 @@ export const quartiles = (values: readonly number[]): [number, number] => [
   quantile(values, 0.25),
   quantile(values, 0.75),
 ];
-
-/** Points of a plot: the value at each x value, as the median of the rounds and their quartiles. */
-export type Points = [at: number, value: number, low: number, high: number][];
-
-/** The points of the measurements measured at each x value. */
-export const pointsOf = (xValues: readonly number[], measurements: readonly number[][]): Points =>
-  xValues.map((at, index) => {
-    const values = measurements[index] ?? [];
-    return [at, median(values), ...quartiles(values)];
-  });

@@ -1,48 +1,38 @@
 import { execFile } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type Server, script, startProgram } from './servers.ts';
+import { script } from './servers.ts';
 
-/** Programs in other languages that serve the same pages from the same database file. Undefined without what builds them. */
-export type Peer = { name: string; start: (databaseFile: string) => Promise<Server> };
+/** Programs that a user could choose instead. They are built once and kept in the folder of temporary files. */
 
 const run = promisify(execFile);
-const buildMillisMax = 900_000;
+const folder = join(tmpdir(), 'backscroll-bench-peers');
+const buildMillisMax = 1_800_000;
+const pocketbase = 'github.com/pocketbase/pocketbase/examples/base@v0.36.8';
 
-/** Builds a program in a temporary folder. The packages are downloaded. */
-async function build(
-  command: string,
-  args: string[],
-  cwd: string,
-  env: NodeJS.ProcessEnv,
-): Promise<string | undefined> {
+/** The path of a program, or why there is none. */
+export type Program = { path: string; missing?: undefined } | { path?: undefined; missing: string };
+
+async function build(program: string, command: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv) {
   try {
     await run(command, args, { cwd, env: { ...process.env, ...env }, timeout: buildMillisMax });
-    return undefined;
+    return { path: join(folder, program) };
   } catch (error) {
     const { code, stderr, message } = error as { code?: string; stderr?: string; message: string };
-    return code === 'ENOENT' ? `there is no ${command}` : (stderr?.trim().split('\n').at(-1) ?? message);
+    return { missing: code === 'ENOENT' ? `there is no ${command}` : (stderr?.trim().split('\n').at(-1) ?? message) };
   }
 }
 
-/** Says why a peer is left out. */
-export async function buildPeers(folder: string, log: (text: string) => void): Promise<{ rust?: Peer; go?: Peer }> {
-  const rustTarget = join(folder, 'peer-rust');
-  const goProgram = join(folder, 'peer-go');
-  log('building the peers');
-  const rustFailure = await build('cargo', ['build', '--release', '--locked'], script('peers/rust'), {
-    CARGO_TARGET_DIR: rustTarget,
-  });
-  const goFailure = await build('go', ['build', '-o', goProgram, '.'], script('peers/go'), { CGO_ENABLED: '1' });
-  if (rustFailure !== undefined) log(`without the peer in Rust: ${rustFailure}`);
-  if (goFailure !== undefined) log(`without the peer in Go: ${goFailure}`);
-  const rust: Peer = {
-    name: 'Rust: axum and rusqlite, one thread, without a cache',
-    start: (file) => startProgram(folder, join(rustTarget, 'release', 'peer'), [file]),
-  };
-  const go: Peer = {
-    name: 'Go: net/http and go-sqlite3, GOMAXPROCS=1, without a cache',
-    start: (file) => startProgram(folder, goProgram, [file], { GOMAXPROCS: '1' }),
-  };
-  return { ...(rustFailure === undefined && { rust }), ...(goFailure === undefined && { go }) };
+export type Peers = { rust: Program; go: Program; pocketbase: Program };
+
+/** The packages are downloaded. */
+export async function buildPeers(): Promise<Peers> {
+  const cargo = ['build', '--release', '--locked'];
+  const [rust, go] = await Promise.all([
+    build('release/peer', 'cargo', cargo, script('peers/rust'), { CARGO_TARGET_DIR: folder }),
+    build('go-peer', 'go', ['build', '-o', join(folder, 'go-peer'), '.'], script('peers/go'), { CGO_ENABLED: '1' }),
+  ]);
+  const install = { GOBIN: folder, CGO_ENABLED: '0' };
+  return { rust, go, pocketbase: await build('base', 'go', ['install', pocketbase], tmpdir(), install) };
 }

@@ -1,16 +1,17 @@
 import { appSecret, conversationId, messageId, type Shape } from './data.ts';
-import { load, withClients } from './load.ts';
-import { type Comparison, compare, median } from './pairs.ts';
+import { type Client, load, withClients } from './load.ts';
+import { interleave } from './pairs.ts';
+import { fullOr } from './quick.ts';
 import { processorSeconds, type Server } from './servers.ts';
 
 /** Requests for pages, and how fast a server responds to them. */
 
 export const pageMessages = 20;
 export const connections = 32;
-const workingSet = 500;
-export const roundSeconds = 1.5;
+const workingSet = fullOr(500, 50);
+export const roundSeconds = fullOr(1.5, 0.2);
 /** Until the server has compiled its hot code. */
-const warmSeconds = 4;
+export const warmSeconds = fullOr(4, 0.2);
 
 export function get(path: string, headers = ''): string {
   return `GET ${path} HTTP/1.1\r\nHost: bench\r\n${headers}\r\n`;
@@ -56,18 +57,6 @@ export function pageSet(shape: Shape, count = workingSet): string[] {
   return Array.from({ length: count }, randomPages(shape));
 }
 
-/** These requests with If-None-Match, as sent by a client that has cached the responses. */
-export function conditionalRequests({ port }: Server, requests: readonly string[]): Promise<string[]> {
-  return withClients(port, 1, async ([client]) => {
-    const conditional: string[] = [];
-    for (const request of requests) {
-      const tag = /\r\netag: (.*)/i.exec((await client?.request(request))?.head ?? '')?.[1];
-      conditional.push(request.replace(/\r\n$/, `If-None-Match: ${tag}\r\n\r\n`));
-    }
-    return conditional;
-  });
-}
-
 /** Sends each request once, which fills caches, and returns the mean length of a body in bytes. */
 export function requestEach({ port }: Server, requests: readonly string[]): Promise<number> {
   return withClients(port, 1, async ([client]) => {
@@ -83,45 +72,34 @@ export function requestEach({ port }: Server, requests: readonly string[]): Prom
 
 export type Rate = { perSecond: number; processorMicros: number };
 
-type RateOptions = { status?: number; seconds?: number; clients?: number };
-
-/** Requests per second, and the CPU time of the server for each. */
-export async function rateOf(
-  server: Server,
-  next: () => string,
-  { status = 200, seconds = roundSeconds, clients = connections }: RateOptions = {},
-): Promise<Rate> {
+/** Requests per second, and the processor time of the server for each. */
+export async function rateOf(server: Server, next: () => string, seconds = roundSeconds): Promise<Rate> {
   const before = processorSeconds(server);
-  const done = await load({ port: server.port, next, connections: clients, seconds, status });
+  const done = await load({ port: server.port, next, connections, seconds, status: 200 });
   const used = processorSeconds(server) - before;
   return { perSecond: done.requests / done.seconds, processorMicros: (used / done.requests) * 1e6 };
 }
 
-export type RateComparison = Comparison & { notes: Record<string, string> };
+/** The microseconds from each request to the end of its response, one request at a time. */
+export async function latencyOf(client: Client, requests: readonly string[]): Promise<number[]> {
+  const micros: number[] = [];
+  for (const request of requests) {
+    const start = performance.now();
+    const { status } = await client.request(request);
+    micros.push((performance.now() - start) * 1000);
+    if (status !== 200) throw new Error(`status ${status}, not 200`);
+  }
+  return micros;
+}
 
-/** Compares rates, with the CPU time per request and the CPU load of each server as notes. */
-export async function compareRates(
-  ours: () => Promise<Rate>,
-  theirs: () => Promise<Rate>,
-  pairs: number,
-): Promise<RateComparison> {
-  const [mine, others]: [Rate[], Rate[]] = [[], []];
-  const recording = (rate: () => Promise<Rate>, list: Rate[]) => async () => {
-    const one = await rate();
-    list.push(one);
-    return one.perSecond;
-  };
-  for (let round = 0; round < warmSeconds / roundSeconds; round += 1) await ours();
-  await theirs();
-  const measurements = await compare(recording(ours, mine), recording(theirs, others), pairs);
-  const micros = (rates: Rate[]) => median(rates.map(({ processorMicros }) => processorMicros));
-  const busy = (rates: Rate[]) => median(rates.map((rate) => (rate.perSecond * rate.processorMicros) / 1e4));
-  if (Number.isNaN(micros(mine))) return { ...measurements, notes: {} };
-  return {
-    ...measurements,
-    notes: {
-      'CPU time per request': `${micros(mine).toFixed(0)} against ${micros(others).toFixed(0)} µs`,
-      'CPU load of the server': `${busy(mine).toFixed(0)} against ${busy(others).toFixed(0)} %`,
-    },
-  };
+export type Contestant = { server: Server; next: () => string };
+
+/** The processor time per request of several servers, in microseconds, measured in turn. */
+export async function processorMicrosOf(contestants: readonly Contestant[]): Promise<number[][]> {
+  for (const { server, next } of contestants) await rateOf(server, next, warmSeconds);
+  const micros =
+    ({ server, next }: Contestant) =>
+    async () =>
+      (await rateOf(server, next)).processorMicros;
+  return interleave(contestants.map(micros));
 }

@@ -70,18 +70,12 @@ export async function startProgram(
   closeSync(output);
   const deadline = performance.now() + startMillisMax;
   for (;;) {
-    const port = /listening at [^"\s]*:(\d+)/.exec(readFileSync(log, 'utf8'))?.[1];
+    const port = /(?:listening|started) at [^"\s]*:(\d+)/.exec(readFileSync(log, 'utf8'))?.[1];
     if (port !== undefined) return { port: Number(port), child, log, stop: () => end(child) };
     if (!children.has(child)) throw new Error(`${argv.join(' ')} ended:\n${readFileSync(log, 'utf8')}`);
     if (performance.now() > deadline) throw new Error(`${argv.join(' ')} does not log its address`);
     await sleep(1);
   }
-}
-
-/** Starts a server that returns this many bytes to every request, from one of several buffers, or an empty 304. */
-export function startBare(folder: string, response: { bytes: number; buffers?: number } | 304): Promise<Server> {
-  const { bytes, buffers = 1 } = response === 304 ? { bytes: 0 } : response;
-  return startServer(folder, [script('bare/bare-http.ts'), response === 304 ? '304' : `${bytes}`, `${buffers}`]);
 }
 
 /** What the service caches by default, in MiB. */
@@ -135,11 +129,9 @@ export function processorSeconds({ child }: { child: ChildProcess }): number {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Resident memory of a process in megabytes: in total, and without mapped files. */
-export function residentMegabytes({ child }: { child: ChildProcess }): { total: number; private: number } {
-  const status = procFile(child, 'status');
-  const megabytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
-  return { total: megabytes('VmRSS'), private: megabytes('RssAnon') };
+/** Resident memory of a process in megabytes, without mapped files. */
+export function residentMegabytes({ child }: { child: ChildProcess }): number {
+  return Number(/RssAnon:\s+(\d+)/.exec(procFile(child, 'status'))?.[1]) / 1024;
 }
 
 function procFile({ pid, exitCode }: ChildProcess, name: string): string {

@@ -1,64 +1,55 @@
-import type { Machine } from './machine.ts';
-import { pairsDefault } from './pairs.ts';
-import { type Result, reachesGoal } from './result.ts';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { arch, cpus, platform, release, totalmem } from 'node:os';
+import { resolve } from 'node:path';
+import type { Goal, Measured } from './goal.ts';
 
-const head = ' #  verdict      ratio  quartiles      target  what';
-const indent = ' '.repeat(head.indexOf('what'));
-const rule = '─'.repeat(110);
+export type Row = { goal: Goal; measured: Measured | string };
 
-/** The table for a terminal. Only ratios count for the verdict. */
-export function tableOf(results: readonly Result[], machine: Machine, pairs: number): string {
-  const { processor, cores, memory_gigabytes, system, node, commit } = machine;
-  const lines = [
-    `${processor}, ${cores} cores, ${memory_gigabytes} GB; ${system}; Node.js ${node}; commit ${commit}`,
-    '',
-    head,
-    rule,
-    results.map(rowOf).join('\n\n'),
-    rule,
-    `${summary(results)} Ratios are medians of ${pairs} interleaved pairs; other measurements depend on the machine.`,
-  ];
-  if (pairs < pairsDefault) lines.push(`Fewer than ${pairsDefault} pairs: a trial, not a measurement.`);
-  return lines.join('\n');
+const page = resolve(import.meta.dirname, '../../docs/understand/performance.md');
+const [start, end] = ['<!-- table -->', '<!-- end of the table -->'];
+
+/** The results in Markdown. Only ratios count: other values depend on the machine. */
+export function tableOf(rows: readonly Row[]): string {
+  const head = ['#', 'what', 'against', 'ratio (quartiles)', 'goal', 'measured', 'why'];
+  const lines = rows.map(({ goal, measured }, at) => {
+    const { what, against, why, target } = goal;
+    const bound = target === undefined ? 'shown' : 'min' in target ? `≥ ${target.min}` : `≤ ${target.max}`;
+    if (typeof measured === 'string') return [at + 1, what, against, '–', bound, `not measured: ${measured}`, why];
+    const [low, high] = measured.spread.map(decimals);
+    const verdict =
+      target === undefined ? bound : `${bound}, ${isReached(measured.ratio, target) ? '' : '**not** '}reached`;
+    const values = `${decimals(measured.ours)} against ${decimals(measured.theirs)} ${measured.unit}`;
+    const note = measured.note === undefined ? '' : `; ${measured.note}`;
+    return [at + 1, what, against, `**${decimals(measured.ratio)}** (${low} – ${high})`, verdict, values + note, why];
+  });
+  return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-export function rowOf(result: Result): string {
-  const { goal, ratio, spread, what, against, ours, theirs, unit, notes = {}, substitute } = result;
-  const quartiles = `${formatRatio(spread[0])} – ${formatRatio(spread[1])}`;
-  const columns = [
-    `${goal}`.padStart(2),
-    verdict(result).padEnd(11),
-    formatRatio(ratio).padStart(5),
-    quartiles.padEnd(13),
-    targetOf(result).padEnd(6),
-    what,
-  ];
-  const more = [
-    `against ${against}`,
-    `${absolute(ours)} against ${absolute(theirs)} ${unit}`,
-    ...Object.entries(notes).map(([name, value]) => `${name}: ${typeof value === 'number' ? absolute(value) : value}`),
-    ...(substitute === undefined ? [] : [substitute]),
-  ];
-  return [columns.join('  '), ...more.map((text) => indent + text)].join('\n');
+const isReached = (ratio: number, target: { min: number } | { max: number }): boolean =>
+  'min' in target ? ratio >= target.min : ratio <= target.max;
+
+/** About three digits. */
+export const decimals = (value: number): string => {
+  const size = Math.abs(value);
+  return value.toLocaleString('en', { maximumFractionDigits: size < 10 ? 2 : size < 100 ? 1 : 0 });
+};
+
+/** The machine and the commit that were measured. */
+export function describeMachine(): string {
+  const memory = Math.round(totalmem() / 2 ** 30);
+  const machine = `${cpus()[0]?.model.trim()}, ${cpus().length} cores, ${memory} GB; ${platform()} ${release()} ${arch()}`;
+  return `Commit ${commit()}, ${new Date().toISOString().slice(0, 10)}; ${machine}; Node.js ${process.version}.`;
 }
 
-function targetOf({ target, substitute }: Result): string {
-  if (target === undefined || substitute !== undefined) return '–';
-  return 'min' in target ? `≥ ${formatRatio(target.min)}` : `≤ ${formatRatio(target.max)}`;
+function commit(): string {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: import.meta.dirname, encoding: 'utf8' }).trim();
+  const hasChanges = git('status', '--porcelain', '--untracked-files=no') !== '';
+  return git('rev-parse', '--short=12', 'HEAD') + (hasChanges ? ' with changes' : '');
 }
 
-export function verdict(result: Result): string {
-  if (result.substitute !== undefined) return 'not run';
-  if (result.target === undefined) return 'shown';
-  return reachesGoal(result) ? 'reached' : 'not reached';
+/** Replaces the table of docs/understand/performance.md. */
+export function publish(text: string): void {
+  const [before, after] = readFileSync(page, 'utf8').split(new RegExp(`${start}[^]*${end}`));
+  writeFileSync(page, `${before}${start}\n\n${text}\n\n${end}${after}`);
 }
-
-function summary(results: readonly Result[]): string {
-  const withTarget = results.filter(({ target, substitute }) => target !== undefined && substitute === undefined);
-  return `${withTarget.filter(reachesGoal).length} of ${withTarget.length} goals reached.`;
-}
-
-const formatRatio = (value: number): string => (Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2));
-
-const absolute = (value: number): string =>
-  value.toLocaleString('en', { maximumFractionDigits: value >= 100 ? 0 : value >= 10 ? 1 : 2 });
