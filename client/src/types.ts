@@ -1460,7 +1460,7 @@ export type ConversationRecord = {
   introduction: string | null;
   /** Time of the last change of the name; null if there was none. Unix epoch seconds. */
   renamed_at: number | null;
-  /** Time of the last change in the system it comes from. Lists show the latest of this, messages and rename. Unix epoch seconds. */
+  /** Last change in the system it comes from. Lists show the latest of all times. Unix epoch seconds. */
   updated_at: number | null;
 };
 
@@ -1515,4 +1515,8 @@ export type MessageRecord = {
   model_provider: string | null;
   /** Model that answered. Readers cannot see it. */
   model: string | null;
+  /** Trace of the answer, for `TRACE_URL`. Readers cannot see it. */
+  trace_id: string | null;
+  /** Items of an OpenAI client, as received. Readers cannot see them. */
+  items: Record<string, unknown>[];
 };

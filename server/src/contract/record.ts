@@ -132,11 +132,7 @@ export const records = {
     inputs: nullable(openObject('Input variables; null if they are those of the first message.')),
     introduction: nullable(text('Introduction.')),
     renamed_at: nullable(epochSeconds('Time of the last change of the name; null if there was none.')),
-    updated_at: nullable(
-      epochSeconds(
-        'Time of the last change in the system it comes from. Lists show the latest of this, messages and rename.',
-      ),
-    ),
+    updated_at: nullable(epochSeconds('Last change in the system it comes from. Lists show the latest of all times.')),
   }),
   message: lenient(
     shape({
@@ -152,6 +148,8 @@ export const records = {
       ),
       model_provider: nullable(shortText('Provider of the model that answered. Readers cannot see it.')),
       model: nullable(shortText('Model that answered. Readers cannot see it.')),
+      trace_id: nullable(shortText('Trace of the answer, for `TRACE_URL`. Readers cannot see it.')),
+      items: list(openObject('An item.'), 'Items of an OpenAI client, as received. Readers cannot see them.'),
     }) as Node,
     true,
     ['record', 'id', 'conversation_id', 'query', 'answer'],

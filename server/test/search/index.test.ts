@@ -53,6 +53,28 @@ onEveryEngine('the index of the search', (engine) => {
   });
   after(() => service.close());
 
+  it('has the texts of items, as they are now; readers of /v1 see and find nothing of them', async () => {
+    const { ids, keys } = one;
+    const sent = message(ids.conversation, 9, { query: 'asks', answer: 'the answer' });
+    const call = { type: 'function_call', call_id: 'zyxcall', name: 'weather', arguments: '{"city":"Zyxoslo"}' };
+    const items = [{ role: 'user', content: 'asks' }, call, { type: 'reasoning', summary: [{ text: 'zyxthought' }] }];
+    await service.load([{ ...sent, items, trace_id: 'zyxtrace' }]);
+    await service.index();
+    assert.deepEqual(await found({ q: 'zyxoslo' }), [sent.id]);
+    assert.deepEqual(await found({ q: '"zyxthought"' }), [sent.id]);
+    assert.deepEqual(await found({ q: 'zyxcall' }), []);
+    const read = async (path: string) => (await service.request('GET', path, { key: keys.app })).text;
+    const page = await read(`/v1/messages?conversation_id=${ids.conversation}&user=ann`);
+    assert.match(page, /the answer/);
+    assert.doesNotMatch(page, /zyx|items|trace_id/i);
+    assert.match(await read('/v1/messages/search?query=answer&user=ann'), new RegExp(sent.id));
+    assert.doesNotMatch(await read('/v1/messages/search?query=zyxoslo&user=ann'), /message_id/);
+    await service.load([{ ...sent, items: items.slice(0, 2) }]);
+    await service.index();
+    assert.deepEqual(await found({ q: 'zyxthought' }), []);
+    assert.deepEqual(await found({ q: 'zyxoslo' }), [sent.id]);
+  });
+
   it('follows ratings', async () => {
     const { id } = message(one.ids.conversation, 10, {});
     await service.load([{ ...message(one.ids.conversation, 10, { query: 'rated' }), id }]);

@@ -225,6 +225,8 @@ const topLevel: Record<string, Shape> = {
     rated_at: orNull(integer),
     model_provider: orNull(string),
     model: orNull(string),
+    trace_id: orNull(string),
+    items: or(array, []),
   },
   dataset: {
     id: string,
@@ -457,6 +459,8 @@ function completeRecords() {
       rated_at: 1_600_000_010,
       model_provider: 'harbour/lantern/lantern',
       model: 'lantern-large',
+      trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
+      items: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }, { any: null }],
     },
     dataset: {
       record: 'dataset',
@@ -882,7 +886,16 @@ onOneEngine('fields of records', (engine) => {
     const { created_at, ...out } = await roundTrip(sent);
     assert.ok(from <= (created_at as number) && (created_at as number) <= Date.now() / 1000);
     assert.deepEqual(out, {
-      ...{ ...messageDefaults, feedback_content: null, rated_at: null, model_provider: null, model: null, ...sent },
+      ...{
+        ...messageDefaults,
+        feedback_content: null,
+        rated_at: null,
+        model_provider: null,
+        model: null,
+        trace_id: null,
+        items: [],
+        ...sent,
+      },
     });
   });
 

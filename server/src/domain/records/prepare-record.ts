@@ -102,13 +102,16 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
     fields.total_tokens = fields.message_tokens + fields.answer_tokens;
     if (!Number.isSafeInteger(fields.total_tokens))
       reject('message_tokens', 'message_tokens and answer_tokens add up to too much');
-    const { id, conversation_id, created_at, feedback_content, rated_at, model_provider, model } = fields;
+    const { id, conversation_id, created_at } = fields;
+    const { feedback_content, rated_at, model_provider, model, trace_id, items } = fields;
     const usage = usageOf(fields);
     // Not part of the text that readers get.
     fields.feedback_content = undefined;
     fields.rated_at = undefined;
     fields.model_provider = undefined;
     fields.model = undefined;
+    fields.trace_id = undefined;
+    fields.items = undefined;
     const doc = JSON.stringify(fields);
     texts.push(doc);
     return {
@@ -121,6 +124,8 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
       rated_at,
       model_provider,
       model,
+      trace_id,
+      items,
       derived_name: deriveName(fields.query),
       derived_inputs: JSON.stringify(fields.inputs),
       usage,

@@ -33,6 +33,8 @@ type Special = {
     rated_at: number | null;
     model_provider: string | null;
     model: string | null;
+    trace_id: string | null;
+    items: readonly object[];
     derived_name: string | null;
     derived_inputs: string;
     usage: Usage;

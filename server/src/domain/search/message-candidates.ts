@@ -1,4 +1,3 @@
-import type { Message } from '../../contract/message.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
 import type { IndexHit, IndexQuery, MessageHit, SearchReads } from '../store/search-reads.ts';
 import type { MessageSearch } from '../store/searches.ts';
@@ -9,6 +8,9 @@ import {
   filterTermsFrom,
   firstPosition,
   namesOf,
+  type SearchedMessage,
+  textsOf,
+  tokensWithIds,
 } from '../words/search-document.ts';
 import { isEmpty, type SearchWords, tokensInQuery } from '../words/search-query.ts';
 import type { QueryToken } from '../words/tokens.ts';
@@ -49,7 +51,14 @@ function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
 /** A query without a word finds nothing. */
 export const findsNothing = (q: string | undefined, words: SearchWords): boolean => q !== undefined && isEmpty(words);
 
-export function candidateMessages(reads: SearchReads, search: MessageSearch, words: SearchWords, budget: ReadBudget) {
+/** `ofReader`: without what readers of `/v1` cannot see. */
+export function candidateMessages(
+  reads: SearchReads,
+  search: MessageSearch,
+  words: SearchWords,
+  budget: ReadBudget,
+  { ofReader = false } = {},
+) {
   const query = indexQuery(search, words);
   return {
     find: (to, count) => reads.findMessages({ ...query, to: Math.min(to, query.to ?? to) }, count, budget),
@@ -57,7 +66,11 @@ export function candidateMessages(reads: SearchReads, search: MessageSearch, wor
     readText: (entry) => reads.readMessage(entry),
     textsOf: (_, { app_id, user }, text) => {
       if (isOther(app_id, search.app_id) || isOther(user, search.user)) return undefined;
-      const message = JSON.parse(text) as Message;
+      const message: SearchedMessage = JSON.parse(text);
+      if (ofReader && message.items !== undefined) {
+        message.items = [];
+        if (!hasWords(message, user, words)) return undefined;
+      }
       const fields = fieldsOf(message);
       return {
         shown: fields.map(([, shown]) => shown),
@@ -66,6 +79,14 @@ export function candidateMessages(reads: SearchReads, search: MessageSearch, wor
       };
     },
   } satisfies Candidates<IndexHit, MessageHit>;
+}
+
+/** Whether the message has the words. The index tells so, unless it has words of texts that the reader cannot see. */
+function hasWords(message: SearchedMessage, user: string | null, words: SearchWords): boolean {
+  const tokens = tokensWithIds(textsOf(message), namesOf(message, user));
+  const isIn = ({ token, isPrefix }: QueryToken) =>
+    tokens.some((one) => (isPrefix ? one.startsWith(token) : one === token));
+  return tokensInQuery(words).every((alternatives) => alternatives.some(isIn));
 }
 
 /** The terms of the index are hashes, and may be older than the record. */

@@ -18,7 +18,7 @@ export async function searchOwnMessages(
 ): Promise<SearchResult<'searchOwnMessages'>> {
   const words = parseQuery(search.q ?? '');
   if (findsNothing(search.q, words)) return { hits: [], next: undefined };
-  const candidatesOf = (part: SearchWords) => candidateMessages(reads, search, part, budget);
+  const candidatesOf = (part: SearchWords) => candidateMessages(reads, search, part, budget, { ofReader: true });
   const cutSnippet = snippetCutter(words);
   const before = cursor && (cursor.second + 1) * positionsPerSecond;
   /** Hits in the second of the cursor that were on the page before, as long as the cursor's message may follow. */

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Message } from '../../contract/message.ts';
+import { textsOfItems } from './item-texts.ts';
 import { filterTerm, indexTokens, partsOfId } from './tokens.ts';
 
 /** Indexed texts of messages, segments and child chunks. */
@@ -37,9 +38,12 @@ const bucketsFrom = (letter: string, value: number): string[] => {
 };
 
 export type SearchedField = 'query' | 'answer' | 'error' | 'file' | 'form';
+/** A message with what readers of `/v1` cannot see. */
+export type SearchedMessage = Message & { items?: readonly object[] };
 
 /** The texts in which a query is searched, in the order in which a snippet prefers them. */
-export function fieldsOf({ query, answer, error, message_files, extra_contents }: Message): [SearchedField, string][] {
+export function fieldsOf(message: SearchedMessage): [SearchedField, string][] {
+  const { query, answer, error, message_files, extra_contents, items = [] } = message;
   const forms = extra_contents.flatMap(({ form_definition: form, form_submission_data: data }) => [
     form?.form_content ?? '',
     data?.rendered_content ?? '',
@@ -50,11 +54,13 @@ export function fieldsOf({ query, answer, error, message_files, extra_contents }
     ['error', error ?? ''],
     ...message_files.map(({ filename }): [SearchedField, string] => ['file', filename]),
     ...forms.map((text): [SearchedField, string] => ['form', text]),
+    // The field is shown to readers only, who search without items.
+    ...textsOfItems(items, [query, answer]).map((text): [SearchedField, string] => ['answer', text]),
   ];
   return fields.filter(([, text]) => text !== '');
 }
 
-export const textsOf = (message: Message): string[] => fieldsOf(message).map(([, text]) => text);
+export const textsOf = (message: SearchedMessage): string[] => fieldsOf(message).map(([, text]) => text);
 
 /** Names by which a message is found although its texts do not contain them. */
 export const namesOf = ({ id, conversation_id }: Message, user: string | null): string[] => [
@@ -78,8 +84,8 @@ export type IndexedMessage = {
 /** What is stored beside the text. */
 type Owner = { app_id: string; user: string | null; model_provider: string | null; model: string | null };
 
-export function indexedMessage(doc: string, owner: Owner): IndexedMessage {
-  const message = JSON.parse(doc) as Message;
+export function indexedMessage(text: string, owner: Owner): IndexedMessage {
+  const message = JSON.parse(text) as SearchedMessage;
   const cost = message.total_price === null ? null : Number(message.total_price);
   const latency = message.provider_response_latency;
   const waits_until = waitsUntil(message);
@@ -95,7 +101,8 @@ export function indexedMessage(doc: string, owner: Owner): IndexedMessage {
 }
 
 /** The tokens of the texts and ids. They change only with the text of the message. */
-export const wordsOf = (message: Message): string => tokensWithIds(textsOf(message), namesOf(message, null)).join(' ');
+export const wordsOf = (message: SearchedMessage): string =>
+  tokensWithIds(textsOf(message), namesOf(message, null)).join(' ');
 
 export const tokensWithIds = (texts: readonly string[], ids: readonly string[]): string[] => [
   ...indexTokens(texts),

@@ -40,6 +40,8 @@ export const messageColumns = {
   rated_at: 'bigint',
   model_provider: 'text',
   model: 'text',
+  trace_id: 'text',
+  items: 'text',
   feedback_at: 'bigint',
   feedback_app_id: 'text',
 } as const;
@@ -47,13 +49,22 @@ export const messageColumns = {
 /** In the order of `messageColumns`. */
 export function messageValues(written: WrittenMessage, doc: string | Uint8Array): Scalar[] {
   const { message, sequence } = written;
-  const { conversation_id, created_at, id, feedback_content, rated_at, model_provider, model } = message;
-  const texts = [feedback_content, rated_at, model_provider, model];
-  return [conversation_id, created_at, sequence, id, doc, ...texts, ...feedbackValues(written)];
+  const { conversation_id, created_at, id } = message;
+  return [conversation_id, created_at, sequence, id, doc, ...valuesBesideText(written)];
+}
+
+/** Null if there are none. */
+export const itemsText = (items: readonly object[]): string | null =>
+  items.length === 0 ? null : JSON.stringify(items);
+
+/** In the order of the columns after `doc`. */
+export function valuesBesideText(written: WrittenMessage): Scalar[] {
+  const { feedback_content, rated_at, model_provider, model, trace_id, items } = written.message;
+  return [feedback_content, rated_at, model_provider, model, trace_id, itemsText(items), ...feedbackValues(written)];
 }
 
 /** The columns by which an app lists its feedback. */
-export function feedbackValues({ message: { usage, rated_at, created_at }, app_id }: WrittenMessage): Scalar[] {
+function feedbackValues({ message: { usage, rated_at, created_at }, app_id }: WrittenMessage): Scalar[] {
   return usage.liked + usage.disliked === 0 ? [null, null] : [rated_at ?? created_at, app_id];
 }
 

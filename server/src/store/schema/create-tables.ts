@@ -118,6 +118,8 @@ const messages: readonly string[] = [
      rated_at BIGINT,
      model_provider TEXT,
      model TEXT,
+     trace_id TEXT,
+     items TEXT,
      feedback_at BIGINT,
      feedback_app_id TEXT,
      PRIMARY KEY (conversation_id, created_at, sequence)

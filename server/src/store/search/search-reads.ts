@@ -14,7 +14,6 @@ import { positionsPerSecond } from '../../domain/words/search-document.ts';
 import type { QueryToken } from '../../domain/words/tokens.ts';
 import type { Dialect, Reader, SearchTable } from '../base/engine.ts';
 import type { Statement } from '../base/statement.ts';
-import { findDoc } from '../messages/statements.ts';
 import * as sql from './statements.ts';
 
 /** The newest part of the index that the first statement of a search reads. */
@@ -25,9 +24,8 @@ const windowMillis = { fast: 5, slow: 10, tooSlow: 40 };
 const wordsMax = 100;
 
 /** A large text is read only after the budget was checked. */
-const textColumns = (column: string): string => `
-  octet_length(${column}) AS bytes,
-  CASE WHEN octet_length(${column}) <= ${limits.joinedDocBytesMax} THEN ${column} END AS text`;
+const textColumns = (text: string, bytes = `octet_length(${text})`): string => `
+  ${bytes} AS bytes, CASE WHEN ${bytes} <= ${limits.joinedDocBytesMax} THEN ${text} END AS text`;
 
 /** Reads of searches, on either engine. */
 export class SqlSearchReads implements SearchReads {
@@ -105,7 +103,7 @@ export class SqlSearchReads implements SearchReads {
     if (hits.length === 0) return [];
     const { isPair, pairs } = this.#dialect;
     const statement: Statement<MessageHit & { conversation_id: string; id: string }> = `
-      SELECT m.conversation_id, m.id, m.created_at, c.app_id, c."user", ${textColumns('m.doc')}
+      SELECT m.conversation_id, m.id, m.created_at, c.app_id, c."user", ${textColumns(sql.searchedText, sql.searchedBytes)}
       FROM messages m CROSS JOIN conversations c
       WHERE ${isPair('m.conversation_id', 'm.id')} AND c.conversation_id = m.conversation_id AND c.deleted = 0`;
     const keys = hits.map(({ conversation_id, id }) => [conversation_id, id] as const);
@@ -116,8 +114,8 @@ export class SqlSearchReads implements SearchReads {
   }
 
   async readMessage({ conversation_id, id }: IndexHit): Promise<string | undefined> {
-    const [row] = await this.#read(findDoc, conversation_id, id);
-    return row?.doc;
+    const [row] = await this.#read(sql.findText, conversation_id, id);
+    return row?.text;
   }
 
   async readChunk({ kind, dataset_id, id }: ChunkIndexHit): Promise<string | undefined> {

@@ -9,6 +9,14 @@ const columns: Record<SearchTable, string> = {
   search_chunks: 's.dataset_id, s.kind, s.id',
 };
 
+/** The JSON text of a message `m`, with its items. */
+export const searchedText = `CASE WHEN m.items IS NULL THEN m.doc
+  ELSE substr(m.doc, 1, length(m.doc) - 1) || ',"items":' || m.items || '}' END`;
+export const searchedBytes = '(octet_length(m.doc) + COALESCE(octet_length(m.items), 0))';
+/** Parameters: conversation_id, id. */
+export const findText: Statement<{ text: string }> = `
+  SELECT ${searchedText} AS text FROM messages m WHERE m.conversation_id = ? AND m.id = ?`;
+
 /** Rows in a range of positions, newest first. Parameters: the returned values, the first position, the end, a count. */
 export function findEntries<R extends object>(
   { search: dialect, isIn, list }: Dialect,

@@ -1,11 +1,11 @@
 import { newVersion } from '../../domain/version.ts';
 import {
-  feedbackValues,
   type MessageTables,
   messageColumns,
   messageValues,
   type OpenedConversation,
   type StoredMessage,
+  valuesBesideText,
 } from '../base/message-tables.ts';
 import { execute, first, type Statement } from '../base/statement.ts';
 import { updateActivityWhere } from '../tables/conversation-columns.ts';
@@ -14,7 +14,7 @@ import { eraseReplaced } from './search.ts';
 /** Writes nothing if the message already exists. The text is bound as bytes. Parameters: as in `messageColumns`. */
 const insertMessage = `
   INSERT INTO messages (${Object.keys(messageColumns).join(', ')})
-  VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?, ?, ?) ON CONFLICT (conversation_id, id) DO NOTHING`;
+  VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (conversation_id, id) DO NOTHING`;
 /** A message's position, the fields for its usage, and those that a record may omit. */
 export const findMessage: Statement<StoredMessage & { sequence: number }> = `
   SELECT conversation_id, id, created_at, sequence, doc ->> 'total_tokens' AS total_tokens,
@@ -24,7 +24,7 @@ export const findMessage: Statement<StoredMessage & { sequence: number }> = `
 /** Parameters: created_at, doc as bytes, the columns after it, conversation_id, id. */
 export const replaceMessage = `
   UPDATE messages SET created_at = ?, doc = CAST(? AS TEXT), feedback_content = ?, rated_at = ?, model_provider = ?, model = ?,
-    feedback_at = ?, feedback_app_id = ?
+    trace_id = ?, items = ?, feedback_at = ?, feedback_app_id = ?
   WHERE conversation_id = ? AND id = ?`;
 
 export const findConversation: Statement<{
@@ -86,11 +86,10 @@ export const messages: MessageTables = {
     const keys = new Set(stored.map(({ conversation_id, id }) => `${conversation_id} ${id}`));
     for (const one of written) {
       const { message } = one;
-      const { conversation_id, id, created_at, doc, feedback_content, rated_at, model_provider, model } = message;
+      const { conversation_id, id, created_at, doc } = message;
       if (!keys.has(`${conversation_id} ${id}`)) continue;
-      yield* eraseReplaced(conversation_id, id, doc);
-      const values = [created_at, doc, feedback_content, rated_at, model_provider, model, ...feedbackValues(one)];
-      yield* execute(replaceMessage, ...values, conversation_id, id);
+      yield* eraseReplaced(message);
+      yield* execute(replaceMessage, created_at, doc, ...valuesBesideText(one), conversation_id, id);
     }
   },
 

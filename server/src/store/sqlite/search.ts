@@ -1,7 +1,8 @@
-import type { Message } from '../../contract/message.ts';
 import { indexedMessage, tokensWithIds, wordsOf } from '../../domain/words/search-document.ts';
 import { tokenRules } from '../../domain/words/tokens.ts';
 import type { FoundChunk, FoundMessage, IndexTables } from '../base/index-tables.ts';
+import { itemsText } from '../base/message-tables.ts';
+import type { SpooledOf } from '../base/spooled-record.ts';
 import { execute, first, query, type Statement, type Write } from '../base/statement.ts';
 import { emptyIndex } from '../search/index-writes.ts';
 import * as sql from '../search/statements.ts';
@@ -11,11 +12,11 @@ import * as sql from '../search/statements.ts';
  * they can be removed: a write that changes the text removes them first.
  */
 
-type IndexEntry = { position: number; filter_terms: string | null; doc: string };
+type IndexEntry = { position: number; filter_terms: string | null; text: string };
 
 /** A message, and its entry if there is one. */
 const findMessage: Statement<{
-  doc: string;
+  text: string;
   app_id: string;
   user: string | null;
   model_provider: string | null;
@@ -25,13 +26,13 @@ const findMessage: Statement<{
   created_at: number | null;
   filter_terms: string | null;
 }> = `
-  SELECT m.doc, m.model_provider, m.model, c.app_id, c."user", c.deleted, s.position, s.created_at, s.filter_terms
+  SELECT ${sql.searchedText} AS text, m.model_provider, m.model, c.app_id, c."user", c.deleted, s.position, s.created_at, s.filter_terms
   FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
   LEFT JOIN search_messages s ON s.conversation_id = m.conversation_id AND s.id = m.id
   WHERE m.conversation_id = ? AND m.id = ?`;
 /** Of one message, or of the messages of some conversations. */
 const entriesWhere = (condition: string): Statement<IndexEntry> => `
-  SELECT s.position, s.filter_terms, m.doc
+  SELECT s.position, s.filter_terms, ${sql.searchedText} AS text
   FROM search_messages s JOIN messages m ON m.conversation_id = s.conversation_id AND m.id = s.id
   WHERE s.filter_terms IS NOT NULL AND s.conversation_id = ? ${condition}`;
 const findEntries = entriesWhere('');
@@ -73,7 +74,7 @@ export const index: IndexTables = {
       const row = yield* first(findMessage, conversation_id, id);
       if (row === undefined) continue;
       const { position, created_at, filter_terms } = row;
-      const indexed = indexedMessage(row.doc, row);
+      const indexed = indexedMessage(row.text, row);
       const isGone = row.deleted === 1;
       if (position !== null && !isGone && filter_terms === indexed.filterTerms && created_at === indexed.created_at)
         continue;
@@ -141,19 +142,20 @@ export const index: IndexTables = {
 };
 
 /** To be run before the text of a message is replaced by another one. */
-export function* eraseReplaced(conversation_id: string, id: string, newDoc: Uint8Array): Write<void> {
+export function* eraseReplaced({ conversation_id, id, doc, items }: SpooledOf<'message'>): Write<void> {
   const entry = yield* first(findEntry, conversation_id, id);
-  if (entry === undefined || Buffer.from(entry.doc).equals(newDoc)) return;
+  if (entry === undefined) return;
+  const end = Buffer.from(items.length === 0 ? '}' : `,"items":${itemsText(items)}}`);
+  if (Buffer.from(entry.text).equals(Buffer.concat([doc.subarray(0, -1), end]))) return;
   if (yield* removeEntry(entry)) yield* execute(clearFilterTerms, entry.position);
 }
 
 /** False if the index was made by other rules: its tokens are not known, so it was made empty. */
-function* removeEntry({ position, filter_terms, doc }: IndexEntry): Write<boolean> {
+function* removeEntry({ position, filter_terms, text }: IndexEntry): Write<boolean> {
   if ((yield* first(sql.findState))?.rules !== tokenRules) {
     yield* emptyIndex(index, '');
     return false;
   }
-  const message: Message = JSON.parse(doc);
-  yield* execute(removeTokens, position, `${wordsOf(message)} ${filter_terms}`);
+  yield* execute(removeTokens, position, `${wordsOf(JSON.parse(text))} ${filter_terms}`);
   return true;
 }

@@ -7,12 +7,13 @@ export const exportSteps: readonly ExportStep[] = Object.keys(tables).map((kind)
 function stepOf(kind: RecordKind): ExportStep {
   const table = tables[kind];
   if ('order' in table) {
-    const { extraColumns = [] } = table;
+    const { extraColumns = [], jsonColumns = [] } = table;
     const line = (row: Row) => {
       const others = extraColumns.map((field) => `,"${field}":${JSON.stringify(row[field])}`).join('');
-      return `{"record":"${kind}",${(row.doc as string).slice(1, -1)}${others}}`;
+      const texts = jsonColumns.map((field) => `,"${field}":${row[field] ?? '[]'}`).join('');
+      return `{"record":"${kind}",${(row.doc as string).slice(1, -1)}${others}${texts}}`;
     };
-    return { ...readingOf(kind, ['doc', ...extraColumns], table.name, table.order), line };
+    return { ...readingOf(kind, ['doc', ...extraColumns, ...jsonColumns], table.name, table.order), line };
   }
   const columns = columnsOf(kind as RowKind).flatMap(({ name, field, read }) =>
     field === undefined ? [] : [{ name, field, read }],

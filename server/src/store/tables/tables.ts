@@ -25,8 +25,11 @@ type RowTable = {
 /** A table whose column `doc` holds the JSON text of the record, without its kind. */
 type DocumentTable = {
   name: string;
-  order: readonly string[] /** Columns of fields that are not in `doc`. */;
+  order: readonly string[];
+  /** Columns of fields that are not in `doc`. */
   extraColumns?: readonly string[];
+  /** The same for lists, in JSON; null if they are empty. */
+  jsonColumns?: readonly string[];
 };
 
 type DocumentKind = 'message' | 'model_provider';
@@ -134,7 +137,8 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
   message: {
     name: 'messages',
     order: ['conversation_id', 'created_at', 'sequence'],
-    extraColumns: ['feedback_content', 'rated_at', 'model_provider', 'model'],
+    extraColumns: ['feedback_content', 'rated_at', 'model_provider', 'model', 'trace_id'],
+    jsonColumns: ['items'],
   },
 };
 
@@ -155,7 +159,7 @@ export function columnsOf(kind: RowKind): readonly Column[] {
 /** The columns of a kind whose texts may be long. Ids and the names of kinds and states are short. */
 export function textColumnsOf(kind: RecordKind): readonly string[] {
   if (kind === 'message' || kind === 'model_provider')
-    return ['doc', ...(tables[kind].extraColumns ?? [])].filter(isText);
+    return ['doc', ...(tables[kind].extraColumns ?? []), ...(tables[kind].jsonColumns ?? [])].filter(isText);
   return columnsOf(kind).flatMap(({ name, type, field }) =>
     type === 'text' && field !== undefined && isText(name) ? [name] : [],
   );

@@ -28,7 +28,8 @@ const writeMessages = insertInto(
   messageColumns,
   `ON CONFLICT (conversation_id, id) DO UPDATE SET created_at = excluded.created_at, doc = excluded.doc,
     feedback_content = excluded.feedback_content, rated_at = excluded.rated_at,
-    model_provider = excluded.model_provider, model = excluded.model, feedback_at = excluded.feedback_at,
+    model_provider = excluded.model_provider, model = excluded.model,
+    trace_id = excluded.trace_id, items = excluded.items, feedback_at = excluded.feedback_at,
     feedback_app_id = excluded.feedback_app_id`,
 );
 

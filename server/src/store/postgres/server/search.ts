@@ -3,6 +3,7 @@ import type { ModelFields } from '../../../domain/records/usage.ts';
 import { indexedMessage, tokensWithIds } from '../../../domain/words/search-document.ts';
 import type { FoundMessage, IndexTables, MessageKey } from '../../base/index-tables.ts';
 import { execute, first, query, type Statement, type Write } from '../../base/statement.ts';
+import { findText, searchedBytes, searchedText } from '../../search/statements.ts';
 import { listsOf } from './run-write.ts';
 
 /**
@@ -12,7 +13,7 @@ import { listsOf } from './run-write.ts';
 
 type FoundRow = MessageKey &
   ModelFields & {
-    doc: string | null;
+    text: string | null;
     app_id: string;
     user: string | null;
     deleted: number;
@@ -25,7 +26,7 @@ type FoundRow = MessageKey &
  * `conversation_id`, so that Citus finds its shard. Parameters: conversation ids, ids.
  */
 const lockMessages: Statement<FoundRow> = `
-  SELECT m.conversation_id, m.id, CASE WHEN octet_length(m.doc) <= ${limits.joinedDocBytesMax} THEN m.doc END AS doc,
+  SELECT m.conversation_id, m.id, CASE WHEN ${searchedBytes} <= ${limits.joinedDocBytesMax} THEN ${searchedText} END AS text,
     m.model_provider, m.model, c.app_id, c."user", c.deleted, s.position, s.created_at
   FROM messages m
   JOIN conversations c ON c.conversation_id = m.conversation_id
@@ -33,7 +34,6 @@ const lockMessages: Statement<FoundRow> = `
     ON s.conversation_id = m.conversation_id AND s.id = m.id AND s.conversation_id = ANY($1) AND s.id = ANY($2)
   WHERE m.conversation_id = ANY($1) AND m.id = ANY($2) AND c.conversation_id = ANY($1)
   ORDER BY m.conversation_id, m.id FOR SHARE OF m`;
-const findDoc: Statement<{ doc: string }> = 'SELECT doc FROM messages WHERE conversation_id = ? AND id = ?';
 const entryColumns = 'position, conversation_id, id, created_at, "user", cost, latency, waits_until';
 /** Parameters: a list for each column; that of the tokens has texts with spaces between tokens. */
 const insertEntries = `
@@ -96,8 +96,8 @@ export const indexTables = ({ findMax, groupsOf, deletesFirst = false }: Options
       for (const { conversation_id, id } of group) {
         const row = found.get(messageKeyOf({ conversation_id, id }));
         const { position = null, created_at = null } = row ?? {};
-        const doc = row?.deleted === 0 ? (row.doc ?? (yield* first(findDoc, conversation_id, id))?.doc) : undefined;
-        const indexed = row === undefined || doc === undefined ? undefined : indexedMessage(doc, row);
+        const text = row?.deleted === 0 ? (row.text ?? (yield* first(findText, conversation_id, id))?.text) : undefined;
+        const indexed = row === undefined || text === undefined ? undefined : indexedMessage(text, row);
         messages.push({ conversation_id, id, position, created_at, isGone: indexed === undefined, indexed });
       }
     }
