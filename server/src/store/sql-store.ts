@@ -23,13 +23,13 @@ import { SqlMonitoring } from './accounting/monitoring.ts';
 import type { Engine, OpenScan } from './base/engine.ts';
 import { type SlotMemory, Slots } from './base/large-responses.ts';
 import { SqlChangeReads } from './changes/reads.ts';
-import { SqlActivityReads } from './console/activity-reads.ts';
-import { parseKey, SqlAdminReads } from './console/admin-reads.ts';
+import { activityReads } from './console/activity-reads.ts';
+import { adminReads, parseKey } from './console/admin-reads.ts';
 import { SqlSessions } from './console/sessions.ts';
-import { SqlUsers } from './console/user-reads.ts';
+import { userReads } from './console/user-reads.ts';
 import { SqlErasure } from './erasure/sql-erasure.ts';
-import { SqlDoubts } from './import/doubts.ts';
-import { SqlImportSources } from './import/import-sources.ts';
+import { doubts } from './import/doubts.ts';
+import { importSources } from './import/import-sources.ts';
 import { SeenIds } from './import/seen-ids.ts';
 import { Spool } from './import/spool.ts';
 import { KeyCache } from './keys/key-cache.ts';
@@ -49,19 +49,19 @@ const unaborted = new AbortController().signal;
 
 /** The store for both engines. An engine runs the statements. */
 export class SqlStore implements Store {
-  readonly admin: SqlAdminReads;
-  readonly activity: SqlActivityReads;
-  readonly users: SqlUsers;
-  readonly sessions: SqlSessions;
+  readonly admin: Store['admin'];
+  readonly activity: Store['activity'];
+  readonly users: Store['users'];
+  readonly sessions: Store['sessions'];
   readonly apps: SqlAppStore;
   readonly knowledge: SqlKnowledgeReads;
   readonly changes: SqlChangeReads;
-  readonly imports: SqlImportSources;
+  readonly imports: Store['imports'];
   readonly exports: SqlExports;
-  readonly doubts: SqlDoubts;
+  readonly doubts: Store['doubts'];
   readonly erasure: SqlErasure;
   readonly search: SqlSearchStore;
-  readonly monitoring: SqlMonitoring;
+  readonly monitoring: Store['monitoring'];
   readonly #engine: Engine;
   readonly #keys: KeyCache;
   readonly #slots: Slots;
@@ -70,19 +70,19 @@ export class SqlStore implements Store {
     this.#engine = engine;
     this.#keys = new KeyCache(keyChanges);
     this.sessions = new SqlSessions(engine);
-    this.imports = new SqlImportSources(engine);
+    this.imports = importSources(engine);
     this.exports = new SqlExports(engine);
-    this.doubts = new SqlDoubts(engine);
+    this.doubts = doubts(engine);
     this.monitoring = new SqlMonitoring(engine);
     const scans = new Slots(limits.scansMax);
     const open = engine.openScan?.bind(engine);
     const openScan: OpenScan | undefined = open && ((signal = unaborted) => scans.open(() => open(signal), signal));
     // A page of a list of the console may read large rows.
     const lists = { dialect: engine.dialect, read: engine.background?.reader() ?? engine.read.bind(engine) };
-    this.admin = new SqlAdminReads(lists);
+    this.admin = adminReads(lists);
     this.erasure = new SqlErasure(engine, lists.read);
-    this.activity = new SqlActivityReads(lists, openScan);
-    this.users = new SqlUsers(lists);
+    this.activity = activityReads(lists, openScan);
+    this.users = userReads(lists);
     this.knowledge = new SqlKnowledgeReads(
       (statement, ...values) => engine.read(statement, ...values),
       engine.dialect,

@@ -3,8 +3,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import { findEntries } from '../../src/store/accounting/audit.ts';
-import type { Dialect, Engine, Reader } from '../../src/store/base/engine.ts';
-import { SqlAdminReads } from '../../src/store/console/admin-reads.ts';
+import type { Dialect, Reader } from '../../src/store/base/engine.ts';
+import { adminReads } from '../../src/store/console/admin-reads.ts';
 import {
   findApp,
   findDocument,
@@ -99,7 +99,7 @@ async function statementsForDatasets(dialect: Dialect, read: Reader): Promise<Pa
     statements.push(statement);
     return read(...statement);
   };
-  const page = await new SqlAdminReads({ dialect, read: counted } as Engine).listDatasets({
+  const page = await adminReads({ dialect, read: counted }).listDatasets({
     after: undefined,
     count: 20,
   });

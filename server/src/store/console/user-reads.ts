@@ -1,7 +1,7 @@
 import type { UserListed, UserOrder } from '../../contract/console/users.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ListRange } from '../../domain/store/admin-reads.ts';
-import type { UserKey, UserRows, UserSelection, Users } from '../../domain/store/user-reads.ts';
+import type { UserKey, Users } from '../../domain/store/user-reads.ts';
 import { priceOf } from '../accounting/user-totals.ts';
 import type { ReadEngine, Value } from '../base/engine.ts';
 import type { Bound } from '../base/statement.ts';
@@ -56,29 +56,28 @@ export function scanEnd(
 }
 
 /** The list of users. Totals over all apps are rows with an empty app. */
-export class SqlUsers implements Users {
-  readonly #reads: ReadEngine;
-
-  constructor(reads: ReadEngine) {
-    this.#reads = reads;
-  }
-
-  async list({ app_id = '', q, order }: UserSelection, range: ListRange): Promise<UserRows> {
+export const userReads = (reads: ReadEngine): Users => ({
+  list: async ({ app_id = '', q, order }, range) => {
     const { where = [], ...list } = usersIn(order);
-    const end = q === undefined ? undefined : await this.#findEnd(order, app_id, range);
+    const end = q === undefined ? undefined : await findEnd(reads, order, app_id, range);
     const [isNamed, ...pattern] = q === undefined ? [] : contains('"user"', q);
     const isBefore = `(${list.by.join(', ')}) ${list.descending ? '>=' : '<='} (?, ?)`;
     const conditions = [...where, isNamed, end && isBefore].filter((one) => one !== undefined);
     const values: Value[] = [app_id, ...pattern, ...(end ?? [])];
-    const { rows, has_more } = await readList<Found>(this.#reads, { ...list, where: conditions }, values, range);
+    const { rows, has_more } = await readList<Found>(reads, { ...list, where: conditions }, values, range);
     const last = has_more ? rows.at(-1) : undefined;
     return { rows: rows.map(listed), next: last === undefined ? end : [last[columnOf(order)], last.user_key] };
-  }
+  },
+});
 
-  async #findEnd(order: UserOrder, app_id: string, { after }: ListRange): Promise<UserKey | undefined> {
-    const [end] = await this.#reads.read(...scanEnd(order, app_id, after));
-    return end && [end.value ?? '', `${end.user_key}`];
-  }
+async function findEnd(
+  reads: ReadEngine,
+  order: UserOrder,
+  app_id: string,
+  { after }: ListRange,
+): Promise<UserKey | undefined> {
+  const [end] = await reads.read(...scanEnd(order, app_id, after));
+  return end && [end.value ?? '', `${end.user_key}`];
 }
 
 function listed({
@@ -93,10 +92,8 @@ function listed({
   last_at,
 }: Found): UserListed {
   const price = priceOf(JSON.parse(prices));
-  return {
-    ...{ user, app_ids: JSON.parse(app_ids), conversations, messages, disliked, failed },
-    total_price: price === undefined ? null : price.price_nanos / 1e9,
-    currency: price?.currency ?? null,
-    ...{ first_at, last_at },
-  };
+  const total_price = price === undefined ? null : price.price_nanos / 1e9;
+  const currency = price?.currency ?? null;
+  const counts = { conversations, messages, disliked, failed };
+  return { user, app_ids: JSON.parse(app_ids), ...counts, total_price, currency, first_at, last_at };
 }

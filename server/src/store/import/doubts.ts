@@ -3,32 +3,15 @@ import { newVersion } from '../../domain/version.ts';
 import type { Engine } from '../base/engine.ts';
 import { begin, execute, first, insertInto, type Statement, type Write, writeRows } from '../base/statement.ts';
 
-export class SqlDoubts implements Doubts {
-  readonly #engine: Engine;
+const select = (rest: string): Statement<Doubt> => `SELECT scope, kind, id, conversation_id, at FROM doubts ${rest}`;
 
-  constructor(engine: Engine) {
-    this.#engine = engine;
-  }
-
-  list(limit: number): Promise<Doubt[]> {
-    return this.#engine.read(`${select} ORDER BY at LIMIT ?` as Statement<Doubt>, limit);
-  }
-
-  ofConversations(conversation_ids: readonly string[]): Promise<Doubt[]> {
-    const { isIn, list } = this.#engine.dialect;
-    return this.#engine.read(`${select} WHERE ${isIn('conversation_id')}` as Statement<Doubt>, list(conversation_ids));
-  }
-
-  async exist(scope: string): Promise<boolean> {
-    return (await this.#engine.read(`SELECT 1 FROM doubts WHERE scope IN (?, '') LIMIT 1`, scope)).length > 0;
-  }
-
-  async count(): Promise<number> {
-    return Number((await this.#engine.read('SELECT COUNT(*) AS n FROM doubts'))[0]?.n);
-  }
-}
-
-const select = 'SELECT scope, kind, id, conversation_id, at FROM doubts';
+export const doubts = (engine: Engine): Doubts => ({
+  list: (limit) => engine.read(select('ORDER BY at LIMIT ?'), limit),
+  ofConversations: (ids) =>
+    engine.read(select(`WHERE ${engine.dialect.isIn('conversation_id')}`), engine.dialect.list(ids)),
+  exist: async (scope) => (await engine.read(`SELECT 1 FROM doubts WHERE scope IN (?, '') LIMIT 1`, scope)).length > 0,
+  count: async () => Number((await engine.read('SELECT COUNT(*) AS n FROM doubts'))[0]?.n),
+});
 
 export function* addDoubts(doubts: readonly Doubt[]): Write<undefined> {
   yield* begin();

@@ -1,5 +1,5 @@
 import type { RecordKind } from '../../contract/record.ts';
-import type { ImportSources, KnowledgeCount, MessageCount, StoredRecord } from '../../domain/store/import-sources.ts';
+import type { ImportSources, StoredRecord } from '../../domain/store/import-sources.ts';
 import type { Dialect, Engine, ImportSourceChange, Row, Value, WriteContext, WriteInput } from '../base/engine.ts';
 import { type Bound, begin, execute, type Statement, type Write } from '../base/statement.ts';
 import { exportSteps } from '../tables/export.ts';
@@ -11,129 +11,90 @@ const idColumnOf = (kind: RecordKind): string => {
 };
 
 /** Sources of imports, on either engine. */
-export class SqlImportSources implements ImportSources {
-  readonly #engine: Engine;
-
-  constructor(engine: Engine) {
-    this.#engine = engine;
-  }
-
-  async read(source: string): Promise<Map<string, string>> {
-    const rows = await this.#engine.read(findValues, source);
-    return new Map(rows.map(({ name, value }) => [name, value]));
-  }
-
-  write(source: string, values: Readonly<Record<string, string | null>>): Promise<void> {
-    return this.#change({ source, values });
-  }
-
-  async findSources(name: string): Promise<string[]> {
-    return (await this.#engine.read(findSourcesWith, name)).map(({ source }) => source);
-  }
-
-  async findValues(pattern: string): Promise<string[]> {
-    return (await this.#engine.read(findValuesOfAll, pattern)).map(({ value }) => value);
-  }
-
-  /** Reads first: usually all are listed, and then nothing is written. */
-  async addIds(source: string, kind: string, ids: readonly string[]): Promise<void> {
-    const listed = await this.findIds(source, kind, ids);
-    const added = ids.filter((id) => !listed.has(id));
-    if (added.length > 0) await this.#change({ source, kind, added });
-  }
-
-  async removeIds(source: string, kind: string, ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.#change({ source, kind, removed: ids });
-  }
-
-  async listIds(source: string, kind: string, after: string, limit: number): Promise<string[]> {
-    const statement: Statement<{ id: string }> = `
-      SELECT id FROM import_source_records WHERE source = ? AND kind = ? AND id > ? ORDER BY id LIMIT ?`;
-    return (await this.#engine.read(statement, source, kind, after, limit)).map(({ id }) => id);
-  }
-
-  async countIds(source: string, kind: string): Promise<number> {
-    const statement = 'SELECT COUNT(*) AS n FROM import_source_records WHERE source = ? AND kind = ?';
-    return Number((await this.#engine.read(statement, source, kind))[0]?.n);
-  }
-
-  async findIds(source: string, kind: string, ids: readonly string[]): Promise<Set<string>> {
-    const { isIn } = this.#engine.dialect;
-    const statement: Statement<{ id: string }> = `
-      SELECT id FROM import_source_records WHERE source = ? AND kind = ? AND ${isIn('id')}`;
-    return new Set((await this.#readList(statement, ids, source, kind)).map(({ id }) => id));
-  }
-
-  async findRecords(
-    kind: RecordKind,
-    ids: readonly string[],
-    conversation_ids?: readonly string[],
-  ): Promise<Map<string, StoredRecord>> {
-    const { isIn, list } = this.#engine.dialect;
-    const step = exportSteps.find((candidate) => candidate.kind === kind);
-    if (step === undefined) throw new Error(`an export has no ${kind}`);
-    const inConversations = conversation_ids === undefined ? [] : [isIn('conversation_id')];
-    const condition = [...inConversations, isIn(idColumnOf(kind))].join(' AND ');
-    const statement = `SELECT ${step.columns.join(', ')} FROM ${step.table} WHERE ${condition}`;
-    const isProvider = kind === 'model_provider';
-    const values = isProvider ? ids.map((id) => id.slice(id.indexOf('/') + 1)) : ids;
-    const rows = await this.#readList(statement, values, ...(conversation_ids ? [list(conversation_ids)] : []));
-    const records = rows.map((row): StoredRecord => JSON.parse(step.line(row)));
-    return new Map(
-      records.map((record) => [isProvider ? `${record.workspace_id}/${record.provider}` : record.id, record]),
-    );
-  }
-
-  async findEdited(child_chunk_ids: readonly string[]): Promise<Set<string>> {
-    const statement: Statement<{ id: string; revision: number; key_id: string | null }> = `
-      SELECT child_chunk_id AS id, revision, key_id FROM child_chunk_revisions
-      WHERE ${this.#engine.dialect.isIn('child_chunk_id')} ORDER BY child_chunk_id, revision`;
-    const newest = new Map((await this.#readList(statement, child_chunk_ids)).map((row) => [row.id, row]));
-    return new Set([...newest].filter(([, { key_id }]) => key_id !== null).map(([id]) => id));
-  }
-
-  async countMessages(conversation_ids: readonly string[]): Promise<Map<string, MessageCount>> {
-    const isIn = this.#engine.dialect.isIn('conversation_id');
-    const counted = await this.#readList<{ id: string; messages: number }>(
-      `SELECT conversation_id AS id, CAST(SUM(messages) AS BIGINT) AS messages FROM conversation_days
-       WHERE ${isIn} GROUP BY conversation_id`,
-      conversation_ids,
-    );
-    const counts = new Map(counted.map(({ id, messages }) => [id, Number(messages)]));
-    const rows = await this.#readList<{ id: string; newest: number | null }>(
-      `SELECT conversation_id AS id, CASE WHEN first_message_at IS NOT NULL THEN last_message_at END AS newest
-       FROM conversations WHERE ${isIn}`,
-      conversation_ids,
-    );
-    return new Map(rows.map(({ id, newest }) => [id, { messages: counts.get(id) ?? 0, newest }]));
-  }
-
-  async countKnowledge(dataset_ids: readonly string[]): Promise<Map<string, KnowledgeCount>> {
-    const isIn = this.#engine.dialect.isIn('dataset_id');
-    const counts = new Map(dataset_ids.map((id) => [id, { documents: 0, segments: 0, child_chunks: 0 }]));
-    for (const table of ['documents', 'segments', 'child_chunks'] as const) {
-      const statement: Statement<{ id: string; n: number }> = `
-        SELECT dataset_id AS id, COUNT(*) AS n FROM ${table} WHERE ${isIn} GROUP BY dataset_id`;
-      for (const { id, n } of await this.#readList(statement, dataset_ids)) {
-        const count = counts.get(id);
-        if (count !== undefined) count[table] = Number(n);
-      }
-    }
-    return counts;
-  }
-
-  async #readList<R extends object = Row>(
+export function importSources(engine: Engine): ImportSources {
+  const { isIn } = engine.dialect;
+  const change = (changed: ImportSourceChange) => engine.write('changeImportSource', changed, { waitForever: true });
+  const readList = async <R extends object = Row>(
     statement: Statement<R>,
     ids: readonly string[],
     ...first: Value[]
-  ): Promise<R[]> {
-    if (ids.length === 0) return [];
-    return this.#engine.read(statement, ...first, this.#engine.dialect.list(ids));
-  }
-
-  async #change(change: ImportSourceChange): Promise<void> {
-    await this.#engine.write('changeImportSource', change, { waitForever: true });
-  }
+  ) => (ids.length === 0 ? [] : engine.read(statement, ...first, engine.dialect.list(ids)));
+  const findIds: ImportSources['findIds'] = async (source, kind, ids) => {
+    const statement: Statement<{ id: string }> = `
+      SELECT id FROM import_source_records WHERE source = ? AND kind = ? AND ${isIn('id')}`;
+    return new Set((await readList(statement, ids, source, kind)).map(({ id }) => id));
+  };
+  return {
+    read: async (source) => new Map((await engine.read(findValues, source)).map(({ name, value }) => [name, value])),
+    write: (source, values) => change({ source, values }),
+    findSources: async (name) => (await engine.read(findSourcesWith, name)).map(({ source }) => source),
+    findValues: async (pattern) => (await engine.read(findValuesOfAll, pattern)).map(({ value }) => value),
+    // Reads first: usually all are listed, and then nothing is written.
+    addIds: async (source, kind, ids) => {
+      const listed = await findIds(source, kind, ids);
+      const added = ids.filter((id) => !listed.has(id));
+      if (added.length > 0) await change({ source, kind, added });
+    },
+    removeIds: async (source, kind, ids) => {
+      if (ids.length > 0) await change({ source, kind, removed: ids });
+    },
+    listIds: async (source, kind, after, limit) =>
+      (await engine.read(listIds, source, kind, after, limit)).map(({ id }) => id),
+    countIds: async (source, kind) => Number((await engine.read(countIds, source, kind))[0]?.n),
+    findIds,
+    findRecords: async (kind, ids, conversation_ids) => {
+      const step = exportSteps.find((candidate) => candidate.kind === kind);
+      if (step === undefined) throw new Error(`an export has no ${kind}`);
+      const inConversations = conversation_ids === undefined ? [] : [isIn('conversation_id')];
+      const condition = [...inConversations, isIn(idColumnOf(kind))].join(' AND ');
+      const statement = `SELECT ${step.columns.join(', ')} FROM ${step.table} WHERE ${condition}`;
+      const isProvider = kind === 'model_provider';
+      const values = isProvider ? ids.map((id) => id.slice(id.indexOf('/') + 1)) : ids;
+      const rows = await readList(
+        statement,
+        values,
+        ...(conversation_ids ? [engine.dialect.list(conversation_ids)] : []),
+      );
+      const records = rows.map((row): StoredRecord => JSON.parse(step.line(row)));
+      return new Map(
+        records.map((record) => [isProvider ? `${record.workspace_id}/${record.provider}` : record.id, record]),
+      );
+    },
+    findEdited: async (child_chunk_ids) => {
+      const statement: Statement<{ id: string; revision: number; key_id: string | null }> = `
+        SELECT child_chunk_id AS id, revision, key_id FROM child_chunk_revisions
+        WHERE ${isIn('child_chunk_id')} ORDER BY child_chunk_id, revision`;
+      const newest = new Map((await readList(statement, child_chunk_ids)).map((row) => [row.id, row]));
+      return new Set([...newest].filter(([, { key_id }]) => key_id !== null).map(([id]) => id));
+    },
+    countMessages: async (conversation_ids) => {
+      const inConversations = isIn('conversation_id');
+      const counted = await readList<{ id: string; messages: number }>(
+        `SELECT conversation_id AS id, CAST(SUM(messages) AS BIGINT) AS messages FROM conversation_days
+         WHERE ${inConversations} GROUP BY conversation_id`,
+        conversation_ids,
+      );
+      const counts = new Map(counted.map(({ id, messages }) => [id, Number(messages)]));
+      const rows = await readList<{ id: string; newest: number | null }>(
+        `SELECT conversation_id AS id, CASE WHEN first_message_at IS NOT NULL THEN last_message_at END AS newest
+         FROM conversations WHERE ${inConversations}`,
+        conversation_ids,
+      );
+      return new Map(rows.map(({ id, newest }) => [id, { messages: counts.get(id) ?? 0, newest }]));
+    },
+    countKnowledge: async (dataset_ids) => {
+      const counts = new Map(dataset_ids.map((id) => [id, { documents: 0, segments: 0, child_chunks: 0 }]));
+      for (const table of ['documents', 'segments', 'child_chunks'] as const) {
+        const statement: Statement<{ id: string; n: number }> = `
+          SELECT dataset_id AS id, COUNT(*) AS n FROM ${table} WHERE ${isIn('dataset_id')} GROUP BY dataset_id`;
+        for (const { id, n } of await readList(statement, dataset_ids)) {
+          const count = counts.get(id);
+          if (count !== undefined) count[table] = Number(n);
+        }
+      }
+      return counts;
+    },
+  };
 }
 
 export function* changeImportSource(change: ImportSourceChange, { dialect }: WriteContext): Write<undefined> {
@@ -165,6 +126,9 @@ const findValues: Statement<{ name: string; value: string }> = `
   SELECT name, value FROM import_sources WHERE source = ?`;
 const findValuesOfAll: Statement<{ value: string }> = 'SELECT value FROM import_sources WHERE name LIKE ?';
 const findSourcesWith: Statement<{ source: string }> = 'SELECT source FROM import_sources WHERE name = ?';
+const listIds: Statement<{ id: string }> = `
+  SELECT id FROM import_source_records WHERE source = ? AND kind = ? AND id > ? ORDER BY id LIMIT ?`;
+const countIds = 'SELECT COUNT(*) AS n FROM import_source_records WHERE source = ? AND kind = ?';
 const removeValue = 'DELETE FROM import_sources WHERE source = ? AND name = ?';
 const setValue = `
   INSERT INTO import_sources (source, name, value) VALUES (?, ?, ?)
