@@ -1,5 +1,5 @@
 import type { IdSets } from './id-set.ts';
-import { conditionOf, Parameters, type SelectedTable, tables } from './rows/selection.ts';
+import { conditionOf, type Parameters, readIds, type SelectedTable } from './rows/selection.ts';
 import type { RunContext } from './run-context.ts';
 import type { ImportOptions } from './source.ts';
 import { deletedList, isOneBatch } from './writer.ts';
@@ -17,8 +17,6 @@ type Child = 'conversation' | 'document' | 'segment' | 'child_chunk';
 type Relation = {
   selected: SelectedTable;
   table: string;
-  /** The id in the FROM clause of `selected`. */
-  id: string;
   /** Rows that may be selected later: without the conditions that depend on a state of the row or of its workspace. */
   scope: (options: ImportOptions, parameters: Parameters) => string;
   children: { kind: Child; table: string; column: string };
@@ -28,28 +26,24 @@ const relations: Readonly<Record<Parent, Relation>> = {
   app: {
     selected: 'apps',
     table: 'apps',
-    id: 'a.id',
     scope: (options, parameters) => conditionOf('apps', { ...options, archived: true }, parameters),
     children: { kind: 'conversation', table: 'conversations', column: 'app_id' },
   },
   dataset: {
     selected: 'datasets',
     table: 'datasets',
-    id: 's.id',
     scope: (options, parameters) => conditionOf('datasets', { ...options, archived: true }, parameters),
     children: { kind: 'document', table: 'documents', column: 'dataset_id' },
   },
   document: {
     selected: 'documents',
     table: 'documents',
-    id: 'd.id',
     scope: (options, parameters) => conditionOf('datasets', options, parameters),
     children: { kind: 'segment', table: 'document_segments', column: 'document_id' },
   },
   segment: {
     selected: 'segments',
     table: 'document_segments',
-    id: 'g.id',
     scope: (options, parameters) => conditionOf('documents', options, parameters),
     children: { kind: 'child_chunk', table: 'child_chunks', column: 'segment_id' },
   },
@@ -87,31 +81,13 @@ export async function listUnread(
 }
 
 /** The ids of these that are selected now. */
-export async function findSelected(
-  { source, options }: RunContext,
-  kind: Parent,
-  ids: readonly string[],
-): Promise<Set<string>> {
-  const { selected, id } = relations[kind];
-  const parameters = new Parameters();
-  const isOneOf = `${id} = ANY(${parameters.bind(ids)}::uuid[])`;
-  const rows = await source.query<{ id: string }>(
-    `SELECT ${id} AS id FROM ${tables[selected]} WHERE ${isOneOf} AND ${conditionOf(selected, options, parameters)}`,
-    parameters.values,
-  );
-  return new Set(rows.map((row) => row.id));
-}
+export const findSelected = async (context: RunContext, kind: Parent, ids: readonly string[]): Promise<Set<string>> =>
+  new Set(await readIds(context, relations[kind].selected, { ids }));
 
 /** All ids that a run may select, now or later. */
-export async function readScope(context: RunContext, kind: 'app' | 'dataset'): Promise<string[]> {
-  const { selected, id, scope } = relations[kind];
-  const parameters = new Parameters();
-  const condition = scope(context.options, parameters);
-  const rows = await context.source.query<{ id: string }>(
-    `SELECT ${id} AS id FROM ${tables[selected]} WHERE ${condition}`,
-    parameters.values,
-  );
-  return rows.map((row) => row.id);
+export function readScope(context: RunContext, kind: 'app' | 'dataset'): Promise<string[]> {
+  const { selected, scope } = relations[kind];
+  return readIds(context, selected, { condition: scope });
 }
 
 /**
@@ -147,17 +123,14 @@ export async function needsAllChildren(
 }
 
 /** Of rows that are not selected: those that may be selected later, and those that are gone. */
-async function findLater({ source, options }: RunContext, kind: Parent, ids: readonly string[]) {
-  const { selected, table, id, scope } = relations[kind];
-  const parameters = new Parameters();
-  const isOneOf = `${id} = ANY(${parameters.bind(ids)}::uuid[])`;
-  const rows = await source.query<{ id: string }>(
-    `SELECT ${id} AS id FROM ${tables[selected]} WHERE ${isOneOf} AND ${scope(options, parameters)}`,
-    parameters.values,
-  );
-  const existing = await source.query<{ id: string }>(`SELECT id FROM ${table} WHERE id = ANY($1::uuid[])`, [ids]);
-  const existingIds = new Set(existing.map((row) => row.id));
-  return { later: rows.map((row) => row.id), gone: ids.filter((one) => !existingIds.has(one)) };
+async function findLater(context: RunContext, kind: Parent, ids: readonly string[]) {
+  const { selected, table, scope } = relations[kind];
+  const later = await readIds(context, selected, { ids, condition: scope });
+  const existing = await context.source.query<{ id: string }>(`SELECT id FROM ${table} WHERE id = ANY($1::uuid[])`, [
+    ids,
+  ]);
+  const existingIds = new Set(existing.map(({ id }) => id));
+  return { later, gone: ids.filter((one) => !existingIds.has(one)) };
 }
 
 /** Lists all children of records that have been written, to be read in this sync. */

@@ -2,7 +2,7 @@ import type { KnowledgeCount, MessageCount } from '../domain/store/import-source
 import { addChildren, listUnread } from './children.ts';
 import type { IdSets } from './id-set.ts';
 import type { SourcePoint } from './point.ts';
-import { conditionOf, epoch, Parameters, tables } from './rows/selection.ts';
+import { conditionOf, epoch, Parameters, readIds, tables } from './rows/selection.ts';
 import { begin, type RunContext } from './run-context.ts';
 import { changedSince } from './scan.ts';
 import { importConversations, waitingList } from './sync.ts';
@@ -27,7 +27,7 @@ export async function compareConversations(context: RunContext, point: SourcePoi
   begin(context.progress, 'comparing conversations', await context.state.countIds('conversation'));
   for (let after = ''; ; ) {
     await context.checkpoint();
-    const ids = await readPage(context, 'conversations', 'c.id', after, batchConversations);
+    const ids = await readIds(context, 'conversations', { after, limit: batchConversations });
     const differing = await findDifferent(context, point, ids);
     if (differing.length > 0) {
       const again = differing.map(({ id }) => id);
@@ -53,7 +53,7 @@ export async function compareDatasets(
 ): Promise<void> {
   for (let after = ''; ; ) {
     await context.checkpoint();
-    const ids = await readPage(context, 'datasets', 's.id', after, batchDatasets);
+    const ids = await readIds(context, 'datasets', { after, limit: batchDatasets });
     const seen = await context.state.readDifferences();
     const isSeen = (difference: Difference) => seen.get(difference.id) === JSON.stringify(difference);
     const differing = await findDifferentDatasets(context, point, ids);
@@ -72,23 +72,6 @@ export async function compareDatasets(
     after = ids.at(-1) ?? '';
     if (ids.length < batchDatasets) return;
   }
-}
-
-async function readPage(
-  { source, options }: RunContext,
-  table: 'conversations' | 'datasets',
-  id: string,
-  after: string,
-  limit: number,
-): Promise<string[]> {
-  const parameters = new Parameters();
-  const condition = conditionOf(table, options, parameters);
-  const isAfter = after === '' ? '' : `AND ${id} > ${parameters.bind(after)}::uuid`;
-  const rows = await source.query<{ id: string }>(
-    `SELECT ${id} AS id FROM ${tables[table]} WHERE ${condition} ${isAfter} ORDER BY ${id} LIMIT ${limit}`,
-    parameters.values,
-  );
-  return rows.map((row) => row.id);
 }
 
 async function findDifferent(

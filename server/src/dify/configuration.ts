@@ -15,15 +15,15 @@ const listBatch = 5_000;
  * new ones are added to `changed`; a full sync reads them anyway.
  */
 export async function importConfiguration(context: RunContext, changed: IdSets | undefined): Promise<void> {
-  const { source, options, writer, state } = context;
-  const report = onceOf(context);
-  const workspaces = await readWorkspaces(source, options, report);
-  const apps = await readApps(source, options, report);
-  const datasets = await readDatasets(source, options, report);
+  const { writer, state } = context;
+  const reading = { ...context, report: onceOf(context) };
+  const workspaces = await readWorkspaces(reading);
+  const apps = await readApps(reading);
+  const datasets = await readDatasets(reading);
   const now = nowSeconds(context);
-  const keys = await readKeys(source, options, report, now, datasets);
+  const keys = await readKeys(reading, now, datasets);
   const reachable = await withoutGone(context, keys, datasets);
-  const merged = await mergeKeys(context, reachable, now, report);
+  const merged = await mergeKeys(context, reachable, now, reading.report);
   await state.writeRevocations(merged.revocations);
   const parents = [];
   for (const [kind, records] of [['app', apps] as const, ['dataset', datasets] as const]) {

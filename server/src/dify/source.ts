@@ -48,5 +48,9 @@ export const allRows: ImportOptions = {
 /** `count` is for events that are not skips, such as removed signatures of links. */
 export type Report = { skip(skip: Skip): void; count(what: string, n?: number): void };
 
+/** What the readers of rows need: the source, what is imported of it, and where skipped rows are listed. */
+export type Reading = Mapping & { source: DifySource };
+export type Mapping = { options: ImportOptions; report: Report };
+
 /** The input form of a record, as in contract/record.ts. */
 export type RecordInput = { record: RecordKind } & Record<string, unknown>;

@@ -5,7 +5,7 @@ import { readAhead } from './read-ahead.ts';
 import { readConversations } from './rows/conversations.ts';
 import { readChildChunks, readDocuments, readSegments } from './rows/knowledge.ts';
 import { readMessages, type SelectedMessages } from './rows/messages.ts';
-import { conditionOf, Parameters, type SelectedTable, tables } from './rows/selection.ts';
+import { conditionOf, isAfter, Parameters, readIds, type SelectedTable, tables } from './rows/selection.ts';
 import { begin, type RunContext } from './run-context.ts';
 import type { Target } from './scan.ts';
 import type { RecordInput } from './source.ts';
@@ -19,13 +19,13 @@ export const waitingList = 'waiting message';
 /** The list of messages with feedback of the source. */
 export const ratedList = 'rated message';
 
-/** The stages of a full sync after the configuration, in their order. `id` is the column in `tables`. */
+/** The stages of a full sync after the configuration, in their order. */
 const stages = [
-  { name: 'conversations', id: 'c.id', target: 'conversation', batch: conversationBatch },
-  { name: 'documents', id: 'd.id', target: 'document', batch: rowBatch },
-  { name: 'segments', id: 'g.id', target: 'segment', batch: rowBatch },
-  { name: 'child_chunks', id: 'h.id', target: 'child_chunk', batch: rowBatch },
-] as const satisfies { name: SelectedTable; id: string; target: Target; batch: number }[];
+  { name: 'conversations', target: 'conversation', batch: conversationBatch },
+  { name: 'documents', target: 'document', batch: rowBatch },
+  { name: 'segments', target: 'segment', batch: rowBatch },
+  { name: 'child_chunks', target: 'child_chunk', batch: rowBatch },
+] as const satisfies { name: SelectedTable; target: Target; batch: number }[];
 
 /** Reads everything that is selected, and continues at the position of a sync that was interrupted. */
 export async function syncAll(
@@ -43,12 +43,12 @@ export async function syncAll(
   await importConfiguration(context, undefined);
   begin(progress, 'importing', await countRows(context, interrupted));
   const first = interrupted === undefined ? 0 : stages.findIndex(({ name }) => name === interrupted.stage);
-  for (const [index, { name, id, target, batch }] of stages.entries()) {
+  for (const [index, { name, target, batch }] of stages.entries()) {
     if (index < first) continue;
     let after = index === first ? (interrupted?.after ?? '') : '';
     for (;;) {
       await checkpoint();
-      const ids = await readIds(context, name, id, after, batch);
+      const ids = await readIds(context, name, { after, limit: batch });
       const read = messages();
       if (ids.length > 0) await importRows(context, target, ids, undefined);
       progress.done += ids.length + messages() - read;
@@ -68,39 +68,19 @@ async function countRows(
 ): Promise<number | undefined> {
   const first = stages.findIndex(({ name }) => name === (interrupted?.stage ?? stages[0].name));
   let total = 0;
-  for (const { name, id } of stages.slice(first)) {
+  for (const { name } of stages.slice(first)) {
     // Messages are read with their conversations.
     for (const table of name === 'conversations' ? ([name, 'messages'] as const) : [name]) {
       const parameters = new Parameters();
-      const isAfter = name === interrupted?.stage ? isAfterId(id, interrupted.after, parameters) : '';
-      const condition = conditionOf(table, options, parameters);
-      const sql = `SELECT count(*)::float8 AS n FROM ${tables[table]} WHERE ${condition} ${isAfter}`;
+      const conditions = [conditionOf(table, options, parameters)];
+      if (name === interrupted?.stage) conditions.push(...isAfter(name, interrupted.after, parameters));
+      const sql = `SELECT count(*)::float8 AS n FROM ${tables[table]} WHERE ${conditions.join(' AND ')}`;
       const rows = await source.query<{ n: number }>(sql, parameters.values).catch(() => undefined);
       if (rows === undefined) return undefined;
       total += rows[0]?.n ?? 0;
     }
   }
   return total;
-}
-
-const isAfterId = (column: string, after: string, parameters: Parameters): string =>
-  after === '' ? '' : `AND ${column} > ${parameters.bind(after)}::uuid`;
-
-async function readIds(
-  { source, options }: RunContext,
-  table: SelectedTable,
-  column: string,
-  after: string,
-  limit: number,
-): Promise<string[]> {
-  const parameters = new Parameters();
-  const condition = conditionOf(table, options, parameters);
-  const isAfter = isAfterId(column, after, parameters);
-  const rows = await source.query<{ id: string }>(
-    `SELECT ${column} AS id FROM ${tables[table]} WHERE ${condition} ${isAfter} ORDER BY ${column} LIMIT ${limit}`,
-    parameters.values,
-  );
-  return rows.map(({ id }) => id);
 }
 
 /** Imports the rows with these ids that are selected. They are stored when this resolves. A full sync has no `changed`. */
@@ -110,7 +90,6 @@ export async function importRows(
   ids: readonly string[],
   changed: IdSets | undefined,
 ): Promise<void> {
-  const { source, options, report } = context;
   switch (target) {
     case 'conversation':
       return importConversations(context, ids, changed);
@@ -121,7 +100,7 @@ export async function importRows(
     case 'segment':
       return importParents(context, target, ids, changed);
     case 'child_chunk':
-      await addAll(context, readChildChunks(source, options, report, ids));
+      await addAll(context, readChildChunks(context, ids));
       if (changed !== undefined)
         await context.state.removeIds(unreadList(target), await unreadOf(context, target, ids));
   }
@@ -147,15 +126,8 @@ async function importParents(
   ids: readonly string[],
   changed: IdSets | undefined,
 ): Promise<void> {
-  const { source, options, report } = context;
   const read = async (isIncluded?: (id: string) => boolean) =>
-    addAll(
-      context,
-      kind === 'document'
-        ? await readDocuments(source, options, report, ids)
-        : readSegments(source, options, report, ids),
-      isIncluded,
-    );
+    addAll(context, kind === 'document' ? await readDocuments(context, ids) : readSegments(context, ids), isIncluded);
   if (changed === undefined) return read();
   const selected = await findSelected(context, kind, ids);
   const whole = await needsAllChildren(context, changed, kind, ids, [...selected]);
@@ -170,8 +142,8 @@ export async function importConversations(
   ids: readonly string[],
   changed: IdSets | undefined,
 ): Promise<void> {
-  const { source, options, report, writer, state } = context;
-  const records = await readConversations(source, options, report, ids);
+  const { writer, state } = context;
+  const records = await readConversations(context, ids);
   const found = records.map(({ id }) => id as string);
   let whole = found;
   if (changed !== undefined) {
@@ -218,13 +190,14 @@ export async function importMessages(
  * Returns the requested messages that were read and have no feedback.
  */
 async function addMessages(
-  { source, options, report, writer, state }: RunContext,
+  context: RunContext,
   selected: SelectedMessages,
   requested: readonly string[],
 ): Promise<string[]> {
+  const { writer, state } = context;
   const unratedIds: string[] = [];
   const waitingIds = new Set<string>();
-  for await (const { records, waiting } of readAhead(readMessages(source, options, report, selected))) {
+  for await (const { records, waiting } of readAhead(readMessages(context, selected))) {
     await state.addIds(waitingList, waiting);
     for (const id of waiting) waitingIds.add(id);
     const rated = records.filter(({ feedback }) => feedback !== null);

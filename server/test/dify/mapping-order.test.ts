@@ -74,9 +74,12 @@ describe('the order of messages of a Dify installation', () => {
         assert.fail();
       },
     };
-    for await (const batch of readMessages(source, allRows, report, {
-      conversationIds,
-    }) as AsyncIterable<MessageBatch>) {
+    for await (const batch of readMessages(
+      { source, options: allRows, report },
+      {
+        conversationIds,
+      },
+    ) as AsyncIterable<MessageBatch>) {
       assert.ok(batch.records.length <= 500);
       queries.push(...batch.records.map(({ query }) => query));
       batches += 1;
@@ -110,7 +113,7 @@ describe('the order of messages of a Dify installation', () => {
       },
     };
     for (const [id, ofConversation] of Object.entries(sizes)) {
-      for await (const { records } of readMessages(source, allRows, report, { conversationIds: [id] }))
+      for await (const { records } of readMessages({ source, options: allRows, report }, { conversationIds: [id] }))
         ofConversation.push(records.length);
     }
     assert.deepEqual(sizes, { [conversation]: [4, 4, 4, 4, 4], [ofAgent]: [4, 4, 2] });

@@ -129,7 +129,7 @@ describe('records of any rows of a Dify installation', () => {
           ]),
           feedback: new Map(),
         };
-        requireValid((skips) => mapMessage(row, parts, allRows, reportTo(skips)));
+        requireValid((skips) => mapMessage(row, parts, { options: allRows, report: reportTo(skips) }));
       }),
       options,
     );
@@ -153,7 +153,7 @@ describe('records of any rows of a Dify installation', () => {
           ...{ text_to_speech: at(5), more_like_this: at(6), user_input_form: at(7), sensitive_word_avoidance: at(8) },
           ...{ retriever_resource: at(9), file_upload: at(0) },
         };
-        requireValid((skips) => mapApp(app, allRows, reportTo(skips)));
+        requireValid((skips) => mapApp(app, { options: allRows, report: reportTo(skips) }));
         const texts = { description: null, indexing_technique: null, embedding_model: null, doc_form: null };
         const dataset = {
           ...{ id, workspace_id: other, name: 'd', ...texts, embedding_model_provider: null, data_source_type: null },
@@ -163,20 +163,22 @@ describe('records of any rows of a Dify installation', () => {
           ...{ created_by: null, updated_by: null, maintainer: null },
         };
         const details = { tags: [], metadata: [], external: undefined };
-        requireValid((skips) => mapDataset(dataset, details, allRows, reportTo(skips)));
+        requireValid((skips) => mapDataset(dataset, details, { options: allRows, report: reportTo(skips) }));
         const document = {
           ...{ id, dataset_id: other, name: 'd', position: 1, created_at: 1, updated_at: 1, enabled: true },
           ...{ archived: false, indexing_status: 'completed', is_paused: null, doc_form: null, doc_language: null },
           ...{ data_source_type: null, data_source_info: at(3), tokens: null, doc_metadata: at(4) },
           ...{ created_by: null, disabled_at: Number.POSITIVE_INFINITY },
         };
-        requireValid((skips) => mapDocument(document, [{ id, name: 'title', type: 'x' }], allRows, reportTo(skips)));
+        requireValid((skips) =>
+          mapDocument(document, [{ id, name: 'title', type: 'x' }], { options: allRows, report: reportTo(skips) }),
+        );
         const segment = {
           ...{ id, document_id: other, position: 1, content: '', answer: null, keywords: at(5), enabled: true },
           ...{ status: 'completed', tokens: null, hit_count: null, index_node_id: null, index_node_hash: null },
           ...{ created_at: 1, updated_at: 1, created_by: null, disabled_at: null },
         };
-        requireValid((skips) => mapSegment(segment, allRows, reportTo(skips)));
+        requireValid((skips) => mapSegment(segment, { options: allRows, report: reportTo(skips) }));
       }),
       options,
     );

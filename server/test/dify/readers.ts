@@ -13,9 +13,7 @@ export type Reading = { records: RecordInput[]; skips: Skip[]; counts: Record<st
 
 type Batch = { records: RecordInput[]; waiting: string[] };
 type Reader<A extends unknown[]> = (
-  source: DifySource,
-  options: ImportOptions,
-  report: Report,
+  context: { source: DifySource; options: ImportOptions; report: Report },
   ...args: A
 ) => Promise<RecordInput[]> | AsyncIterable<RecordInput | Batch>;
 
@@ -35,7 +33,7 @@ export async function read<A extends unknown[]>(
       reading.counts[what] = (reading.counts[what] ?? 0) + n;
     },
   };
-  const result = reader(source, { ...allRows, ...options }, report, ...args);
+  const result = reader({ source, options: { ...allRows, ...options }, report }, ...args);
   if (result instanceof Promise) reading.records = await result;
   else {
     for await (const one of result) {

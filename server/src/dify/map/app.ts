@@ -1,4 +1,4 @@
-import type { ImportOptions, RecordInput, Report } from '../source.ts';
+import type { Mapping, RecordInput } from '../source.ts';
 import { RecordMapper } from './record-mapper.ts';
 import { asText, isObject, type OpenObject, pick } from './values.ts';
 
@@ -49,8 +49,8 @@ export const siteColumns = [
   'use_icon_as_answer_icon',
 ] as const;
 
-export function mapApp(row: AppRow, options: ImportOptions, report: Report): RecordInput | undefined {
-  const mapper = new RecordMapper('app', row.id, options, report);
+export function mapApp(row: AppRow, reading: Mapping): RecordInput | undefined {
+  const mapper = new RecordMapper('app', row.id, reading);
   const site = mapper.object(row.site, 'site');
   const record: RecordInput = {
     record: 'app',

@@ -1,4 +1,4 @@
-import type { ImportOptions, RecordInput, Report } from '../source.ts';
+import type { Mapping, RecordInput } from '../source.ts';
 import { withoutInternals } from './files.ts';
 import { RecordMapper } from './record-mapper.ts';
 import { isAbsent } from './values.ts';
@@ -16,8 +16,8 @@ export type ConversationRow = {
   updated_at: number | null;
 };
 
-export function mapConversation(row: ConversationRow, options: ImportOptions, report: Report): RecordInput | undefined {
-  const mapper = new RecordMapper('conversation', row.id, options, report);
+export function mapConversation(row: ConversationRow, reading: Mapping): RecordInput | undefined {
+  const mapper = new RecordMapper('conversation', row.id, reading);
   if (row.end_user_id !== null && row.session_id === null) mapper.skip('user', 'end user missing');
   const record: RecordInput = {
     record: 'conversation',

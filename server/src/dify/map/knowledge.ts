@@ -1,6 +1,6 @@
 import { constantsOf, KnowledgeBase } from '../../contract/knowledge.ts';
 import { compile, type Validator } from '../../contract/validator.ts';
-import type { ImportOptions, RecordInput, Report } from '../source.ts';
+import type { Mapping, RecordInput } from '../source.ts';
 import { RecordMapper } from './record-mapper.ts';
 import { asText, isAbsent, isObject, type OpenObject, pick } from './values.ts';
 
@@ -38,10 +38,9 @@ export type DatasetDetails = { tags: OpenObject[]; metadata: OpenObject[]; exter
 export function mapDataset(
   row: DatasetRow,
   { tags, metadata, external }: DatasetDetails,
-  options: ImportOptions,
-  report: Report,
+  reading: Mapping,
 ): RecordInput | undefined {
-  const mapper = new RecordMapper('dataset', row.id, options, report);
+  const mapper = new RecordMapper('dataset', row.id, reading);
   const record: RecordInput = {
     record: 'dataset',
     ...pick(row, ['id', 'workspace_id', 'name', 'description', 'indexing_technique', 'embedding_model']),
@@ -133,10 +132,9 @@ export type MetadataField = { id: string; name: string; type: string };
 export function mapDocument(
   row: DocumentRow,
   metadataFields: readonly MetadataField[],
-  options: ImportOptions,
-  report: Report,
+  reading: Mapping,
 ): RecordInput | undefined {
-  const mapper = new RecordMapper('document', row.id, options, report);
+  const mapper = new RecordMapper('document', row.id, reading);
   const isRunning = !['completed', 'error', 'waiting'].includes(row.indexing_status);
   const info = mapper.object(row.data_source_info, 'data_source_info');
   const record: RecordInput = {
@@ -207,8 +205,8 @@ export type SegmentRow = {
   disabled_at: number | null;
 };
 
-export function mapSegment(row: SegmentRow, options: ImportOptions, report: Report): RecordInput | undefined {
-  const mapper = new RecordMapper('segment', row.id, options, report);
+export function mapSegment(row: SegmentRow, reading: Mapping): RecordInput | undefined {
+  const mapper = new RecordMapper('segment', row.id, reading);
   const keywords = mapper.list(row.keywords, 'keywords');
   const record: RecordInput = {
     record: 'segment',
@@ -236,8 +234,8 @@ export type ChildChunkRow = {
 };
 
 /** Without `word_count`: the source counts characters. */
-export function mapChildChunk(row: ChildChunkRow, options: ImportOptions, report: Report): RecordInput | undefined {
-  const mapper = new RecordMapper('child_chunk', row.id, options, report);
+export function mapChildChunk(row: ChildChunkRow, reading: Mapping): RecordInput | undefined {
+  const mapper = new RecordMapper('child_chunk', row.id, reading);
   const record: RecordInput = {
     record: 'child_chunk',
     ...pick(row, ['id', 'segment_id', 'position']),

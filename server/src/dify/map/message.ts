@@ -1,4 +1,4 @@
-import type { ImportOptions, RecordInput, Report } from '../source.ts';
+import type { Mapping, RecordInput } from '../source.ts';
 import { mapCitations } from './citations.ts';
 import { type FileRow, mapFile, type ToolFile, withoutInternals } from './files.ts';
 import { type FormRow, mapForm } from './forms.ts';
@@ -55,14 +55,9 @@ const repair = {
 };
 
 /** Undefined if the message cannot be imported: then it is listed. */
-export function mapMessage(
-  row: MessageRow,
-  parts: MessageParts,
-  options: ImportOptions,
-  report: Report,
-): RecordInput | undefined {
+export function mapMessage(row: MessageRow, parts: MessageParts, reading: Mapping): RecordInput | undefined {
   const { id, created_at } = row;
-  const mapper = new RecordMapper('message', id, options, report);
+  const mapper = new RecordMapper('message', id, reading);
   const fileContext = { mapper, workspaceId: row.workspace_id, toolFiles: parts.toolFiles };
   const feedback = parts.feedback.get(id);
   /** Maps each row of a part; rows that cannot be imported are left out. */

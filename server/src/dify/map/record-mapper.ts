@@ -3,14 +3,16 @@ import type { Problem } from '../../contract/problem.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import { BadRecord } from '../../domain/errors.ts';
 import { prepareRecord } from '../../domain/records/prepare-record.ts';
-import type { ImportOptions, RecordInput, Report, Skip } from '../source.ts';
+import type { Mapping, RecordInput, Report, Skip } from '../source.ts';
 import { parseJson } from './json.ts';
 import { removeSignatures } from './links.ts';
 import { isAbsent, isObject, type OpenObject } from './values.ts';
 
 type RecordProblem = Pick<Problem, 'path' | 'text'> & { reason: 'too large' | 'not valid' };
 const tooLarge: RecordProblem = {
-  ...{ reason: 'too large', path: [], text: `longer than ${limits.recordBytesMax} bytes` },
+  reason: 'too large',
+  path: [],
+  text: `longer than ${limits.recordBytesMax} bytes`,
 };
 
 const valid = new WeakSet<RecordInput>();
@@ -27,7 +29,7 @@ export class RecordMapper {
   /** The paths of parts in the source: positions in the record change when a part is removed. */
   readonly #paths = new Map<unknown, string>();
 
-  constructor(kind: RecordKind, id: string, { filesBase }: ImportOptions, report: Report) {
+  constructor(kind: RecordKind, id: string, { options: { filesBase }, report }: Mapping) {
     this.#kind = kind;
     this.#id = id;
     this.#report = report;

@@ -1,5 +1,5 @@
 import { RecordMapper } from '../map/record-mapper.ts';
-import type { DifySource, ImportOptions, RecordInput, Report } from '../source.ts';
+import type { DifySource, ImportOptions, Reading, RecordInput } from '../source.ts';
 
 type KeyRow = {
   id: string;
@@ -21,12 +21,11 @@ type KeyRow = {
  * is enabled now.
  */
 export async function readKeys(
-  source: DifySource,
-  options: ImportOptions,
-  report: Report,
+  reading: Reading,
   revokedAt: number,
   datasets: readonly RecordInput[],
 ): Promise<RecordInput[]> {
+  const { source, options } = reading;
   // Dify looks for the owner of the workspace, in whose name a key acts.
   const hasOwner = source.has('tenant_account_joins')
     ? `EXISTS (SELECT FROM tenant_account_joins j WHERE j.tenant_id = t.id AND j.role = 'owner')`
@@ -47,7 +46,7 @@ export async function readKeys(
   const records: RecordInput[] = [];
   for (const row of rows) {
     if (!isSelected(row, options)) continue;
-    const mapper = new RecordMapper('api_key', row.id, options, report);
+    const mapper = new RecordMapper('api_key', row.id, reading);
     const reason = reasonToSkip(row);
     if (reason !== undefined) {
       mapper.skip(undefined, reason);

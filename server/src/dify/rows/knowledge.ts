@@ -11,14 +11,16 @@ import {
   type SegmentRow,
 } from '../map/knowledge.ts';
 import type { OpenObject } from '../map/values.ts';
-import type { DifySource, ImportOptions, RecordInput, Report } from '../source.ts';
-import { columns, conditionOf, epoch, Parameters, type SelectedTable, tables } from './selection.ts';
+import type { DifySource, Reading, RecordInput, Report } from '../source.ts';
+import { columns, epoch, readRows } from './selection.ts';
 
-export async function readDatasets(source: DifySource, options: ImportOptions, report: Report): Promise<RecordInput[]> {
-  const parameters = new Parameters();
+export async function readDatasets(reading: Reading): Promise<RecordInput[]> {
+  const { source } = reading;
   const hasStructure = source.has('datasets', 'chunk_structure');
-  const rows = await source.query<DatasetRow>(
-    `SELECT s.id, s.tenant_id AS workspace_id, s.name, s.description, s.indexing_technique, s.data_source_type,
+  const rows = await readRows<DatasetRow>(
+    reading,
+    'datasets',
+    `s.id, s.tenant_id AS workspace_id, s.name, s.description, s.indexing_technique, s.data_source_type,
        ${epoch('s.created_at')} AS created_at, ${epoch('s.updated_at')} AS updated_at, s.provider, s.permission,
        coalesce(${hasStructure ? "nullif(s.chunk_structure, '')" : 'NULL'},
          (SELECT min(d.doc_form) FROM documents d WHERE d.dataset_id = s.id)) AS doc_form,
@@ -28,12 +30,10 @@ export async function readDatasets(source: DifySource, options: ImportOptions, r
        ${columns(source, 'datasets', 's', ['created_by', 'updated_by', 'maintainer'])},
        ${['retrieval_model', 'summary_index_setting', 'icon_info']
          .map((name) => (source.has('datasets', name) ? `s.${name}::text AS ${name}` : `NULL AS ${name}`))
-         .join(', ')}
-     FROM ${tables.datasets} WHERE ${conditionOf('datasets', options, parameters)} ORDER BY s.id`,
-    parameters.values,
+         .join(', ')}`,
   );
   const details = await readDatasetDetails(source);
-  return rows.flatMap((row) => mapDataset(row, details(row.id), options, report) ?? []);
+  return rows.flatMap((row) => mapDataset(row, details(row.id), reading) ?? []);
 }
 
 type OfDataset = { dataset_id: string };
@@ -68,24 +68,18 @@ async function readDatasetDetails(source: DifySource) {
   });
 }
 
-export async function readDocuments(
-  source: DifySource,
-  options: ImportOptions,
-  report: Report,
-  ids: readonly string[],
-): Promise<RecordInput[]> {
-  const parameters = new Parameters();
-  const rows = await source.query<DocumentRow>(
-    `SELECT d.id, d.dataset_id, d.name, d.position, ${epoch('d.created_at')} AS created_at,
+export async function readDocuments(reading: Reading, ids: readonly string[]): Promise<RecordInput[]> {
+  const { source } = reading;
+  const rows = await readRows<DocumentRow>(
+    reading,
+    'documents',
+    `d.id, d.dataset_id, d.name, d.position, ${epoch('d.created_at')} AS created_at,
        ${epoch('d.updated_at')} AS updated_at, d.enabled, d.archived, d.indexing_status, d.is_paused, d.doc_form,
        d.data_source_type, d.data_source_info::text AS data_source_info, d.tokens,
        ${columns(source, 'documents', 'd', ['doc_language', 'created_by'])},
        ${source.has('documents', 'disabled_at') ? epoch('d.disabled_at') : 'NULL'} AS disabled_at,
-       ${source.has('documents', 'doc_metadata') ? 'd.doc_metadata::text' : 'NULL'} AS doc_metadata
-     FROM ${tables.documents}
-     WHERE d.id = ANY(${parameters.bind(ids)}::uuid[]) AND ${conditionOf('documents', options, parameters)}
-     ORDER BY d.id`,
-    parameters.values,
+       ${source.has('documents', 'doc_metadata') ? 'd.doc_metadata::text' : 'NULL'} AS doc_metadata`,
+    { ids },
   );
   const hasFields = source.has('dataset_metadatas') && source.has('dataset_metadata_bindings');
   const fields = hasFields
@@ -99,18 +93,14 @@ export async function readDocuments(
   const byDocument = Map.groupBy(fields, ({ document_id }) => document_id);
   return rows.flatMap((row) => {
     const ofDocument = (byDocument.get(row.id) ?? []).map(({ id, name, type }) => ({ id, name, type }));
-    return mapDocument(row, ofDocument, options, report) ?? [];
+    return mapDocument(row, ofDocument, reading) ?? [];
   });
 }
 
-export async function* readSegments(
-  source: DifySource,
-  options: ImportOptions,
-  report: Report,
-  ids: readonly string[],
-): AsyncGenerator<RecordInput> {
+export async function* readSegments(reading: Reading, ids: readonly string[]): AsyncGenerator<RecordInput> {
+  const { source } = reading;
   const bytes = 'octet_length(g.content) + coalesce(octet_length(g.answer), 0)';
-  for await (const batch of batches(source, 'segments', { id: 'g.id', bytes, ids }, options, report)) {
+  for await (const batch of batches(reading, 'segments', bytes, ids)) {
     const rows = await source.query<SegmentRow>(
       `SELECT g.id, g.document_id, g.position, g.content, g.answer, g.keywords::text AS keywords, g.enabled, g.status,
          g.tokens, g.hit_count, g.index_node_id, g.index_node_hash, ${epoch('g.created_at')} AS created_at,
@@ -120,18 +110,14 @@ export async function* readSegments(
        FROM document_segments g WHERE g.id = ANY($1::uuid[]) ORDER BY g.id`,
       [batch],
     );
-    for (const row of rows) yield* toList(mapSegment(row, options, report));
+    for (const row of rows) yield* toList(mapSegment(row, reading));
   }
 }
 
-export async function* readChildChunks(
-  source: DifySource,
-  options: ImportOptions,
-  report: Report,
-  ids: readonly string[],
-): AsyncGenerator<RecordInput> {
+export async function* readChildChunks(reading: Reading, ids: readonly string[]): AsyncGenerator<RecordInput> {
+  const { source } = reading;
   const bytes = 'octet_length(h.content)';
-  for await (const batch of batches(source, 'child_chunks', { id: 'h.id', bytes, ids }, options, report)) {
+  for await (const batch of batches(reading, 'child_chunks', bytes, ids)) {
     const rows = await source.query<ChildChunkRow & { is_of_large_segment: boolean }>(
       `SELECT h.id, h.segment_id, h.content, h.position, h.type, ${epoch('h.created_at')} AS created_at,
          ${epoch('h.updated_at')} AS updated_at, h.index_node_id,
@@ -140,10 +126,10 @@ export async function* readChildChunks(
        WHERE h.id = ANY($1::uuid[]) ORDER BY h.id`,
       [batch],
     );
-    const isImported = await checkLargeSegments(source, options, rows);
+    const isImported = await checkLargeSegments(reading, rows);
     for (const row of rows) {
-      if (isImported(row)) yield* toList(mapChildChunk(row, options, report));
-      else report.skip({ kind: 'child_chunk', id: row.id, reason: 'segment too large' });
+      if (isImported(row)) yield* toList(mapChildChunk(row, reading));
+      else reading.report.skip({ kind: 'child_chunk', id: row.id, reason: 'segment too large' });
     }
   }
 }
@@ -153,14 +139,14 @@ const largeBytesMin = Math.floor(limits.recordBytesMax / 8);
 
 /** Whether the segment of a child chunk is imported. Only large segments are read for it. */
 async function checkLargeSegments(
-  source: DifySource,
-  options: ImportOptions,
+  reading: Reading,
   rows: readonly { segment_id: string; is_of_large_segment: boolean }[],
 ): Promise<(row: { segment_id: string }) => boolean> {
   const large = new Set(rows.filter((row) => row.is_of_large_segment).map(({ segment_id }) => segment_id));
   const rejected = new Set(large);
   const silent: Report = { skip: () => undefined, count: () => undefined };
-  for await (const segment of readSegments(source, options, silent, [...large])) rejected.delete(segment.id as string);
+  for await (const segment of readSegments({ ...reading, report: silent }, [...large]))
+    rejected.delete(segment.id as string);
   return ({ segment_id }) => !rejected.has(segment_id);
 }
 
@@ -168,25 +154,20 @@ const toList = (record: RecordInput | undefined): RecordInput[] => (record === u
 
 /** Ids of selected rows that are read together: their texts have a bounded size. Rows that are too large are listed. */
 async function* batches(
-  source: DifySource,
-  table: SelectedTable & ('segments' | 'child_chunks'),
-  { id, bytes, ids }: { id: string; bytes: string; ids: readonly string[] },
-  options: ImportOptions,
-  report: Report,
+  reading: Reading,
+  table: 'segments' | 'child_chunks',
+  bytes: string,
+  ids: readonly string[],
 ): AsyncGenerator<string[]> {
   if (ids.length === 0) return;
-  const parameters = new Parameters();
-  const rows = await source.query<{ id: string; bytes: number }>(
-    `SELECT ${id} AS id, ${bytes} AS bytes FROM ${tables[table]}
-     WHERE ${id} = ANY(${parameters.bind(ids)}::uuid[]) AND ${conditionOf(table, options, parameters)} ORDER BY ${id}`,
-    parameters.values,
-  );
+  const id = table === 'segments' ? 'g.id' : 'h.id';
+  const rows = await readRows<{ id: string; bytes: number }>(reading, table, `${id}, ${bytes} AS bytes`, { ids });
   let batch: string[] = [];
   let total = 0;
   for (const row of rows) {
     if (row.bytes > limits.recordBytesMax) {
       const kind = table === 'segments' ? 'segment' : 'child_chunk';
-      report.skip({ kind, id: row.id, reason: 'too large', detail: `${row.bytes} bytes` });
+      reading.report.skip({ kind, id: row.id, reason: 'too large', detail: `${row.bytes} bytes` });
       continue;
     }
     if (batch.length > 0 && total + row.bytes > limits.recordBytesMax) {

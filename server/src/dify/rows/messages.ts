@@ -1,9 +1,9 @@
 import { limits } from '../../contract/limits.ts';
 import { type MessageRow, mapMessage } from '../map/message.ts';
-import type { DifySource, ImportOptions, RecordInput, Report } from '../source.ts';
+import type { DifySource, Reading, RecordInput, Report } from '../source.ts';
 import { type MessageKey, orderMessages } from './message-order.ts';
 import { readMessageParts } from './message-parts.ts';
-import { conditionOf, epoch, Parameters, tables } from './selection.ts';
+import { conditionOf, epoch, Parameters, readIds, tables } from './selection.ts';
 
 /** `waiting` are the ids of messages that the source has not finished: a later run reads them again. */
 export type MessageBatch = { records: RecordInput[]; waiting: string[] };
@@ -26,23 +26,16 @@ type Key = MessageKey & { created_at: string; text_bytes: number; other_bytes: n
  * Messages of conversations, or messages with these ids, in batches of bounded size. Order: by conversation, then by time;
  * messages of one second have parents before children.
  */
-export async function* readMessages(
-  source: DifySource,
-  options: ImportOptions,
-  report: Report,
-  selected: SelectedMessages,
-): AsyncGenerator<MessageBatch> {
+export async function* readMessages(reading: Reading, selected: SelectedMessages): AsyncGenerator<MessageBatch> {
   const pages =
-    'messageIds' in selected
-      ? readKeysOf(source, options, selected.messageIds)
-      : readKeysIn(source, options, selected.conversationIds);
+    'messageIds' in selected ? readKeysOf(reading, selected.messageIds) : readKeysIn(reading, selected.conversationIds);
   const areFinished = 'messageIds' in selected && selected.areFinished === true;
-  for await (const ids of batches(orderMessages(pages), report)) {
-    yield readBatch(source, options, report, ids, areFinished);
+  for await (const ids of batches(orderMessages(pages), reading.report)) {
+    yield readBatch(reading, ids, areFinished);
   }
 }
 
-async function* readKeysOf(source: DifySource, options: ImportOptions, ids: readonly string[]): AsyncGenerator<Key[]> {
+async function* readKeysOf({ source, options }: Reading, ids: readonly string[]): AsyncGenerator<Key[]> {
   const parameters = new Parameters();
   const from = `(SELECT m.* FROM ${tables.messages}
     WHERE m.id = ANY(${parameters.bind(ids)}::uuid[]) AND ${conditionOf('messages', options, parameters)}) k`;
@@ -50,14 +43,9 @@ async function* readKeysOf(source: DifySource, options: ImportOptions, ids: read
 }
 
 /** Pages of keys. The size of a page bounds the memory, also for a conversation with a million messages. */
-async function* readKeysIn(source: DifySource, options: ImportOptions, ids: readonly string[]): AsyncGenerator<Key[]> {
-  const selection = new Parameters();
-  const conversations = await source.query<{ id: string }>(
-    `SELECT c.id FROM ${tables.conversations}
-     WHERE c.id = ANY(${selection.bind(ids)}::uuid[]) AND ${conditionOf('conversations', options, selection)}`,
-    selection.values,
-  );
-  let rest = conversations.map(({ id }) => id).sort();
+async function* readKeysIn(reading: Reading, ids: readonly string[]): AsyncGenerator<Key[]> {
+  const { source } = reading;
+  let rest = (await readIds(reading, 'conversations', { ids })).sort();
   let last: Key | undefined;
   while (rest.length > 0) {
     const parameters = new Parameters();
@@ -111,13 +99,8 @@ async function* batches(pages: AsyncIterable<readonly Key[]>, report: Report): A
   if (ids.length > 0) yield ids;
 }
 
-async function readBatch(
-  source: DifySource,
-  options: ImportOptions,
-  report: Report,
-  ids: readonly string[],
-  areFinished: boolean,
-): Promise<MessageBatch> {
+async function readBatch(reading: Reading, ids: readonly string[], areFinished: boolean): Promise<MessageBatch> {
+  const { source } = reading;
   const rows = await source.query<MessageRow>(selectMessages, [ids]);
   const isWaiting = (row: MessageRow) => row.is_unfinished && !areFinished;
   const byId = new Map(rows.map((row) => [row.id, row]));
@@ -128,7 +111,7 @@ async function readBatch(
     finished.map(({ id }) => id),
   );
   return {
-    records: finished.flatMap((row) => mapMessage(row, parts, options, report) ?? []),
+    records: finished.flatMap((row) => mapMessage(row, parts, reading) ?? []),
     waiting: rows.filter(isWaiting).map(({ id }) => id),
   };
 }

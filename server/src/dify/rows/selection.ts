@@ -1,4 +1,4 @@
-import type { DifySource, ImportOptions } from '../source.ts';
+import type { DifySource, ImportOptions, Reading } from '../source.ts';
 
 /** The parameters of one statement. */
 export class Parameters {
@@ -29,6 +29,60 @@ const child_chunks = `child_chunks h JOIN document_segments g ON g.id = h.segmen
 
 export const tables = { workspaces, apps, conversations, messages, datasets, documents, segments, child_chunks };
 export type SelectedTable = keyof typeof tables;
+const idColumns: Readonly<Record<SelectedTable, string>> = {
+  workspaces: 't.id',
+  apps: 'a.id',
+  conversations: 'c.id',
+  messages: 'm.id',
+  datasets: 's.id',
+  documents: 'd.id',
+  segments: 'g.id',
+  child_chunks: 'h.id',
+};
+
+type Rows = {
+  /** Only rows with these ids. */
+  ids?: readonly string[];
+  /** Only rows after this id. */
+  after?: string;
+  limit?: number;
+  joins?: string;
+  /** Another condition than that of selected rows. */
+  condition?: (options: ImportOptions, parameters: Parameters) => string;
+};
+
+/** Reads selected rows in the order of their ids. */
+export function readRows<R>(
+  { source, options }: Pick<Reading, 'source' | 'options'>,
+  table: SelectedTable,
+  selected: string,
+  { ids, after = '', limit, joins = '', condition }: Rows = {},
+): Promise<R[]> {
+  const parameters = new Parameters();
+  const id = idColumns[table];
+  const conditions = [
+    ...(ids === undefined ? [] : [`${id} = ANY(${parameters.bind(ids)}::uuid[])`]),
+    ...isAfter(table, after, parameters),
+    condition?.(options, parameters) ?? conditionOf(table, options, parameters),
+  ];
+  const page = `ORDER BY ${id} ${limit === undefined ? '' : `LIMIT ${limit}`}`;
+  return source.query<R>(
+    `SELECT ${selected} FROM ${tables[table]} ${joins} WHERE ${conditions.join(' AND ')} ${page}`,
+    parameters.values,
+  );
+}
+
+/** The condition for rows after an id; none if it is empty. */
+export const isAfter = (table: SelectedTable, after: string, parameters: Parameters): string[] =>
+  after === '' ? [] : [`${idColumns[table]} > ${parameters.bind(after)}::uuid`];
+
+export async function readIds(
+  reading: Pick<Reading, 'source' | 'options'>,
+  table: SelectedTable,
+  rows: Rows,
+): Promise<string[]> {
+  return (await readRows<{ id: string }>(reading, table, `${idColumns[table]} AS id`, rows)).map(({ id }) => id);
+}
 
 /** The condition for the FROM clause in `tables`. */
 export function conditionOf(table: SelectedTable, options: ImportOptions, parameters: Parameters): string {
