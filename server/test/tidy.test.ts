@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { describe, it } from 'node:test';
-import { browserModule } from '../src/http/pages/browser-module.ts';
 import { allowedCounts, ratchets } from './ratchets.ts';
 import { repository } from './support/cli-helpers.ts';
 
@@ -40,7 +39,7 @@ function modulesIn(folder: string): Modules {
   const paths = walk(folder).map((path) => relative(folder, path).replaceAll('\\', '/'));
   return new Map(
     paths
-      .filter((path) => path.endsWith('.ts'))
+      .filter((path) => /\.tsx?$/.test(path))
       .map((path) => {
         const text = read(join(folder, path));
         const imports = text.matchAll(/^\s*(?:import|export)\b[^'";]*?from '([^']+)'|(?<!')\bimport\(?\s*'([^']+)'/gm);
@@ -265,47 +264,44 @@ describe('the pages', () => {
   const web = join(repository, 'web');
   const pages = modulesIn(web);
   const generatedTypes = 'console/state/console-types.ts';
-  const folders = [...new Set([...pages.keys()].map(layerOf))].filter((folder) => folder !== 'shared');
+  const builder = 'build.ts';
+  const roots = ['console/main.ts', 'docs/main.ts'];
+  const folders = ['console', 'docs', 'shared'];
 
   it('are not empty', () => {
-    assert.ok(folders.includes('console'));
     assert.ok(pages.size > 10);
+    assert.deepEqual([...new Set([...pages.keys()].map(layerOf))].sort(), ['build', ...folders].sort());
   });
 
   it('import only from their own folder, from shared/, types generated from openapi.json and rules of the service', () => {
     const types = '../client/src/types.ts';
-    const rules = pages.get('console/state/server-rules.ts')?.files ?? [];
-    assert.ok(rules.length > 0);
-    const wrong = [...pages].flatMap(([path, { files }]) =>
+    const isRule = (file: string) => /^\.\.\/server\/src\/(?:contract|domain)\//.test(file);
+    const checked = [...pages].filter(([path]) => path !== builder);
+    const wrong = checked.flatMap(([path, { files }]) =>
       files
-        .filter((file) => ![types, ...rules].includes(file) && ![layerOf(path), 'shared'].includes(layerOf(file)))
+        .filter((file) => file !== types && !isRule(file) && ![layerOf(path), 'shared'].includes(layerOf(file)))
         .map((file) => `${path} -> ${file}`),
     );
     assert.deepEqual(wrong, []);
-    // Browsers load these files: they import nothing.
+    // Rules that import nothing bring nothing else into the page.
+    const rules = new Set(checked.flatMap(([, { files }]) => files.filter(isRule)));
+    assert.ok(rules.size > 0);
     for (const file of rules) {
       const { files, packages } = modules.get(file.replace('../server/src/', '')) ?? {};
       assert.deepEqual([files, packages], [[], []], file);
     }
-    const rulesImporters = [...pages].filter(([, { files }]) => files.some((file) => rules.includes(file)));
-    assert.equal(rulesImporters.length, 1);
-    const importers = [...pages].filter(([, { files }]) => files.includes(types));
-    assert.deepEqual(importers.map(([path]) => path).sort(), [generatedTypes, 'console/state/types.ts']);
-    // Type imports are removed from the file that the browser gets.
-    for (const [path, { text }] of importers) assert.doesNotMatch(browserModule(text), /\bfrom '/, path);
+    const importers = checked.filter(([, { files }]) => files.includes(types)).map(([path]) => path);
+    assert.deepEqual(importers.sort(), [generatedTypes, 'console/state/types.ts']);
   });
 
   it('import no package except Preact and marked', () => {
-    const packages = [...pages.values()].flatMap((one) => one.packages);
+    const packages = [...pages].flatMap(([path, one]) => (path === builder ? [] : one.packages));
     assert.deepEqual([...new Set(packages)].sort(), ['marked', 'preact', 'preact/hooks']);
   });
 
   it('have no import cycle', () => requireNoCycle(pages));
 
-  it('have no unused file', () => {
-    const roots = folders.map((folder) => `${folder}/main.ts`);
-    assert.deepEqual(unreachable(pages, roots), []);
-  });
+  it('have no unused file', () => assert.deepEqual(unreachable(pages, [builder, ...roots]), []));
 
   it('have no file over 300 lines except the generated one', () =>
     assert.deepEqual(longFiles(pages), [generatedTypes]));

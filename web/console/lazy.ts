@@ -1,4 +1,5 @@
 import { type ComponentType, h, useEffect, useState } from '../shared/dom.ts';
+import { loadPart } from '../shared/load-part.ts';
 import { ErrorNote } from './components/ui.ts';
 
 /** Loaded components, by the function that loads them, so that they are shown at once the next time. */
@@ -12,7 +13,7 @@ export function Lazy<P extends object>({ load, props }: Props<P>) {
   const [hasFailed, setFailed] = useState(false);
   useEffect(() => {
     if (loaded.has(load)) return;
-    load().then(
+    loadPart(load).then(
       ({ View }) => {
         loaded.set(load, View);
         redraw((count) => count + 1);

@@ -1,5 +1,6 @@
 import { el, h, render, useEffect, useRef, useState } from '../shared/dom.ts';
 import { applyTheme, readSetting, storeSetting } from '../shared/settings.ts';
+import './common.ts';
 import { ErrorNote } from './components/ui.ts';
 import { Shell } from './shell.ts';
 import { SignIn } from './sign-in.ts';

@@ -1,4 +1,5 @@
 import { type ComponentType, useEffect, useState } from '../shared/dom.ts';
+import { loadPart } from '../shared/load-part.ts';
 
 /** A guide of the documentation, in Markdown. */
 export type GuideText = { name: string; group: string; title: string; text: string };
@@ -28,7 +29,8 @@ export function useGuides(): readonly GuideText[] {
 export function useLoaded<P>(load: (() => Promise<ComponentType<P>>) | undefined): ComponentType<P> | undefined {
   const [component, setComponent] = useState<{ it: ComponentType<P> }>();
   useEffect(() => {
-    load?.().then(
+    if (load === undefined) return;
+    loadPart(load).then(
       (it) => setComponent({ it }),
       () => undefined,
     );

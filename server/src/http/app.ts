@@ -263,6 +263,7 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     waiting,
     slowReaders: new SlowReaders(limits.unreadBytesMax, context),
     connectionsMax: Math.ceil(limits.connectionsMax / shared.workers),
+    worker: context,
     now,
   };
 }

@@ -13,6 +13,7 @@ import type { Observer } from './observe/observe.ts';
 import type { ErrorSender } from './request/errors.ts';
 import type { OwnedData } from './upstream/owned-data.ts';
 import type { Upstream } from './upstream/upstream.ts';
+import type { WorkerContext } from './workers/context.ts';
 import type { SharedSum } from './workers/shared-sum.ts';
 import type { SlowReaders } from './workers/slow-readers.ts';
 
@@ -57,6 +58,7 @@ export type Dependencies = {
   owned: OwnedData | undefined;
   /** Connections that this worker may have open. */
   connectionsMax: number;
+  worker: WorkerContext;
   /** Milliseconds that only go forward. */
   now: () => number;
 };

@@ -57,7 +57,8 @@ export class WorkerPool {
     const started = Promise.withResolvers<void>();
     thread.on('message', (message: MessageFromThread) => {
       if (message === 'started') started.resolve();
-      else log(message.log);
+      // With `npm run dev` Node.js sends messages of its own.
+      else if ('log' in message) log(message.log);
     });
     let cause: object = {};
     thread.on('error', ({ message, stack }: Error) => {

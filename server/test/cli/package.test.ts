@@ -94,7 +94,7 @@ describeLong('the package', () => {
 
   it('contains the program, the starter records and examples, a licence and a README, and nothing else', () => {
     const allowed =
-      /^(bin\/backscroll\.js|dist\/.+\.js|dist\/web\/(?:.+\.css|guides\.json)|starter\/(?:(?:records|conversations)\.nd|(?:record-)?examples\.)json|package\.json|LICENSE|README\.md)$/;
+      /^(bin\/backscroll\.js|dist\/.+\.js|dist\/web\/(?:(?:console|docs)\/[\w-]+-[A-Z0-9]{8}\.(?:js|css|woff2)|guides\.json|pages\.json)|starter\/(?:(?:records|conversations)\.nd|(?:record-)?examples\.)json|package\.json|LICENSE|README\.md)$/;
     assert.deepEqual(
       files.filter((file) => !allowed.test(file)),
       [],

@@ -1,9 +1,9 @@
+import { limits } from '../../../server/src/contract/limits.ts';
 import { Icon } from '../../shared/controls.ts';
 import { button, el, h, useEffect, useRef, useState } from '../../shared/dom.ts';
 import { offer } from '../components/download.ts';
 import { count, ErrorNote } from '../components/ui.ts';
 import { type ApiError, pathOf, request } from '../state/api.ts';
-import { limits } from '../state/server-rules.ts';
 import { timeText, zone } from '../state/times.ts';
 import type { ConversationSummary, Message, MessagePage } from '../state/types.ts';
 

@@ -1,6 +1,6 @@
+import { limits } from '../../../server/src/contract/limits.ts';
 import { readPages } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
-import { limits } from '../state/server-rules.ts';
 import type { Message, SearchHit } from '../state/types.ts';
 import type { Scroll } from './transcript-scroll.ts';
 

@@ -1,3 +1,4 @@
+import { limits } from '../../../server/src/contract/limits.ts';
 import { Icon } from '../../shared/controls.ts';
 import { el, h, useMemo, useRef, useState } from '../../shared/dom.ts';
 import { wordsOf } from '../components/marked-text.ts';
@@ -8,7 +9,6 @@ import { Inspector } from '../messages/inspector.ts';
 import { StepButton } from '../messages/message-actions.ts';
 import { pathOf } from '../state/api.ts';
 import { type Filters, hrefWith } from '../state/route.ts';
-import { limits } from '../state/server-rules.ts';
 import { useShortcut } from '../state/shortcuts.ts';
 import type { ConversationSummary, SearchHit } from '../state/types.ts';
 import { findNext, type MessageKind, neighbourOf } from './next-message.ts';

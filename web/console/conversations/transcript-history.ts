@@ -1,5 +1,5 @@
+import { limits } from '../../../server/src/contract/limits.ts';
 import { type ApiError, pathOf, request } from '../state/api.ts';
-import { limits } from '../state/server-rules.ts';
 import type { FeedbackTexts, LocatedPage, Message, MessagePage } from '../state/types.ts';
 
 /** Whether an error means that the conversation does not exist, rather than one of its messages. */

@@ -1,9 +1,9 @@
+import { limits } from '../../../server/src/contract/limits.ts';
 import { useCallback, useEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
 import { type CursorPage, type List, useList } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
 import { useChanges } from '../state/changes.ts';
 import type { Filters } from '../state/route.ts';
-import { limits } from '../state/server-rules.ts';
 import type { ConversationSummary, SearchHit } from '../state/types.ts';
 import { isSearched, queryOf } from './search-query.ts';
 

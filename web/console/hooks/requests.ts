@@ -1,6 +1,6 @@
+import { limits } from '../../../server/src/contract/limits.ts';
 import { useCallback, useEffect, useRef, useState } from '../../shared/dom.ts';
 import { type ApiError, request } from '../state/api.ts';
-import { limits } from '../state/server-rules.ts';
 
 export type CursorPage<T> = { limit: number; has_more: boolean; data: T[]; next_cursor: string | null };
 

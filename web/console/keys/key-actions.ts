@@ -1,9 +1,9 @@
+import { readOnlyKinds } from '../../../server/src/contract/key-kinds.ts';
 import { button, el, h } from '../../shared/dom.ts';
 import { Menu } from '../components/menu.ts';
 import { Dialog, ErrorNote } from '../components/ui.ts';
 import { useAttempt } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
-import { readOnlyKinds } from '../state/server-rules.ts';
 import type { Key } from '../state/types.ts';
 import { titleOf } from './key-labels.ts';
 

@@ -1,3 +1,6 @@
+import { type KeyKind, keyKinds, keyKindTable, readOnlyKinds } from '../../../server/src/contract/key-kinds.ts';
+import { limits } from '../../../server/src/contract/limits.ts';
+import { chatModes } from '../../../server/src/contract/rules.ts';
 import { CodeBlock } from '../../shared/code-block.ts';
 import { Select } from '../../shared/controls.ts';
 import { button, el, field, h, useEffect, useRef, useState } from '../../shared/dom.ts';
@@ -6,7 +9,6 @@ import { ManyPicker, Picker, Tick } from '../components/picker.ts';
 import { capital, Dialog, ErrorNote } from '../components/ui.ts';
 import { type All, type CursorPage, useAll, useAttempt } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
-import { chatModes, type KeyKind, keyKinds, keyKindTable, limits, readOnlyKinds } from '../state/server-rules.ts';
 import type { App, Conversation, CreatedKey, Dataset, Workspace } from '../state/types.ts';
 import { curlOf, expiryOf, lifetimes } from './key-labels.ts';
 

@@ -1,4 +1,4 @@
-import type { KeyKind } from '../state/server-rules.ts';
+import type { KeyKind } from '../../../server/src/contract/key-kinds.ts';
 import type { Key } from '../state/types.ts';
 
 export const keyStates = ['active', 'expires soon', 'expired', 'revoked'] as const;

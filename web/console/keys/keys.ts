@@ -1,3 +1,4 @@
+import { keyKinds } from '../../../server/src/contract/key-kinds.ts';
 import { button, type ComponentChildren, el, h, useState } from '../../shared/dom.ts';
 import { FilterChips, FilterSearch } from '../components/filters.ts';
 import { contains } from '../components/marked-text.ts';
@@ -5,7 +6,6 @@ import { type Column, DataTable } from '../components/table.ts';
 import { capital, counted, ListEnd, Nothing, Page, Time } from '../components/ui.ts';
 import { useAll } from '../hooks/requests.ts';
 import { hrefOf, useFilters, useMayWrite, type ViewProps } from '../state/route.ts';
-import { keyKinds } from '../state/server-rules.ts';
 import type { Key } from '../state/types.ts';
 import { KeyMenu, KeyRevocation } from './key-actions.ts';
 import { KeyCreation } from './key-creation.ts';

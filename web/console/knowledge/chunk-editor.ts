@@ -1,3 +1,4 @@
+import { countWords } from '../../../server/src/domain/records/count-words.ts';
 import { button, el, h, useCallback, useEffect, useId, useLayoutEffect, useRef, useState } from '../../shared/dom.ts';
 import { count, counted, ErrorNote, Time } from '../components/ui.ts';
 import { useAttempt } from '../hooks/requests.ts';
@@ -11,7 +12,6 @@ import {
   saveChunk,
   storeDraft,
 } from '../state/drafts.ts';
-import { countWords } from '../state/server-rules.ts';
 import type { ChildChunk } from '../state/types.ts';
 import { problemOf, readFromField, shownInField, unitsMax } from './chunk-text.ts';
 import { Diff } from './diff-view.ts';

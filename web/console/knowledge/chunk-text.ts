@@ -1,5 +1,5 @@
-import { limits, notBlank } from '../state/server-rules.ts';
-
+import { limits } from '../../../server/src/contract/limits.ts';
+import { notBlank } from '../../../server/src/contract/rules.ts';
 /** UTF-16 units, which is what a browser calls a character too. */
 export const unitsMax = limits.childChunkUnitsMax;
 

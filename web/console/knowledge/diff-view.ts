@@ -1,6 +1,7 @@
+import { countWords } from '../../../server/src/domain/records/count-words.ts';
+import { diffWords, type Part } from '../../../server/src/domain/words/word-diff.ts';
 import { type ComponentChildren, el, h, useMemo } from '../../shared/dom.ts';
 import { count, counted } from '../components/ui.ts';
-import { countWords, diffWords, type Part } from '../state/server-rules.ts';
 
 /** The difference between two texts. Long unchanged passages are left out, so that the changes are visible. */
 export function Diff({ before, after, label }: { before: string; after: string; label: string }) {

@@ -1,3 +1,4 @@
+import { limits } from '../../../server/src/contract/limits.ts';
 import { Icon, type IconName } from '../../shared/controls.ts';
 import { h, useEffect } from '../../shared/dom.ts';
 import { RecentActivity } from '../activity/activity.ts';
@@ -7,7 +8,6 @@ import { type List, useList } from '../hooks/requests.ts';
 import { cacheRecords } from '../hooks/use-record.ts';
 import { pathOf } from '../state/api.ts';
 import { hrefOf, type ViewProps } from '../state/route.ts';
-import { limits } from '../state/server-rules.ts';
 import type { Dataset, Document } from '../state/types.ts';
 import { DocumentPage } from './document-page.ts';
 import { Level, useTrail } from './level.ts';

@@ -54,11 +54,11 @@ export function Provider({ provider: whole }: { provider: WholeModelProvider }) 
 
 type IconProps = { name: string; light: unknown; dark: unknown };
 
-/** The icon of a provider for the current theme; its first letter if there is none or it cannot be loaded. */
+/** The icon of a provider for the current theme; its first letter if there is none, it is on another host or it cannot be loaded. */
 function ProviderIcon({ name, light, dark }: IconProps) {
   const isDark = useIsDark();
   const [failed, setFailed] = useState<string>();
-  const url = (isDark ? secureUrl(localized(dark)) : undefined) ?? secureUrl(localized(light));
+  const url = (isDark ? ownImage(localized(dark)) : undefined) ?? ownImage(localized(light));
   // Hidden from screen readers: the name is beside it.
   if (url === undefined || url === failed)
     return h('span', { class: 'provider-icon tick-mark soft', 'aria-hidden': true }, [...name][0]?.toUpperCase());
@@ -123,7 +123,6 @@ export function localized(texts: unknown): string | undefined {
     | undefined;
 }
 
-/** Only https URLs are loaded: others are rejected by the browser, or could be observed on the network. */
-function secureUrl(text: string | undefined): string | undefined {
-  return text !== undefined && URL.parse(text)?.protocol === 'https:' ? text : undefined;
-}
+/** No other host is asked for an image: it would learn who looks at the console. */
+const ownImage = (text: string | undefined): string | undefined =>
+  text?.startsWith('data:image/') || (text && URL.parse(text)?.origin === location.origin) ? text : undefined;

@@ -1,6 +1,6 @@
+import { limits } from '../../../server/src/contract/limits.ts';
 import { useEffect, useRef, useState } from '../../shared/dom.ts';
 import { type ApiError, pathOf, readLines, request } from './api.ts';
-import { limits } from './server-rules.ts';
 import type { Change, ChangePage } from './types.ts';
 
 /** Changes that came within a moment. None: anything may have changed. */

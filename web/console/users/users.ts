@@ -1,3 +1,4 @@
+import { limits } from '../../../server/src/contract/limits.ts';
 import { Icon } from '../../shared/controls.ts';
 import { button, el, h, useState } from '../../shared/dom.ts';
 import { download } from '../components/download.ts';
@@ -10,7 +11,6 @@ import { type CursorPage, useAttempt, useList, useReading } from '../hooks/reque
 import { useSettled } from '../hooks/use-settled.ts';
 import { pathOf, request } from '../state/api.ts';
 import { hrefOf, hrefWith, useFilters, useMayWrite, type ViewProps } from '../state/route.ts';
-import { limits } from '../state/server-rules.ts';
 import type { ConversationSummary, User } from '../state/types.ts';
 import { Erasure } from './erasure.ts';
 

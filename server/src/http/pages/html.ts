@@ -1,0 +1,66 @@
+import { type BuiltPage, type BuiltPages, isDevelopment, type PageName } from './built-pages.ts';
+import { digestOf } from './page-files.ts';
+
+/** The mark of the pages (`web/shared/controls.ts`), in colours for light and dark tabs. */
+const icon =
+  'data:image/svg+xml,' +
+  encodeURIComponent(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="6" fill="#2456c6"/>' +
+      '<path d="M6.5 17h11M6.5 12.5h5M16 13V7M13.3 9.6 16 6.9l2.7 2.7" fill="none" stroke="#fff" stroke-width="2" ' +
+      'stroke-linecap="round" stroke-linejoin="round"/></svg>',
+  );
+
+const titles: Record<PageName, string> = { console: 'Backscroll console', docs: 'Backscroll API reference' };
+
+/** Applies the theme, so that nothing flashes. Names of settings: `web/shared/settings.ts`. */
+const applyTheme =
+  "var d=document.documentElement,s=localStorage,t=s.getItem('backscroll-theme');if(t==='light'||t==='dark')d.dataset.theme=t;";
+
+/** If there may be a session: shows the frame, and requests the files of the view in the address beside the main one, not after it. */
+const prepareView = ({ parts }: BuiltPage) =>
+  `if(s.getItem('backscroll-signed-in')){d.dataset.frame='';var p=${JSON.stringify(parts)},v=location.hash.split(/[/?]/)[1]||'overview';` +
+  "for(var n of Object.hasOwn(p,v)?p[v]:[]){var l=document.createElement('link');l.rel='modulepreload';l.href='/console/'+n;document.head.append(l)}}";
+
+/** The console before its modules are loaded. */
+const frame =
+  '<div class="first-frame shell" aria-hidden="true"><div class="top row"><span class="brand">Backscroll</span></div>' +
+  `<div class="skeletons">${'<span class="skeleton"></span>'.repeat(8)}</div></div>\n`;
+
+/** Loads the page again when the service serves another version of it. */
+const reloadChanged =
+  "var tag;setInterval(async()=>{if(!document.hidden)try{var r=await fetch(location.pathname,{method:'HEAD'}),n=r.headers.get('etag');" +
+  'if(r.ok&&n!==(tag??=n))location.reload()}catch{}},1000);';
+
+/** A page, and its content security policy: everything is loaded from this service, and from files with these digests. */
+export function htmlOf(name: PageName, page: BuiltPages[PageName]): { html: string; policy: string } {
+  const path = `/${name}`;
+  const digests = Object.fromEntries(page.files.map(([file, bytes]) => [`${path}/${file}`, digestOf(bytes)]));
+  const integrity = Object.fromEntries(Object.entries(digests).filter(([file]) => file.endsWith('.js')));
+  const script = `try{${applyTheme}${name === 'console' ? prepareView(page) : ''}}catch{}${isDevelopment ? reloadChanged : ''}`;
+  const importMap = JSON.stringify({ integrity });
+  const style = `${path}/${page.style}`;
+  const html = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${titles[name]}</title>
+<link rel="icon" href="${icon}">
+<script type="importmap">${importMap}</script>
+<link rel="stylesheet" href="${style}" integrity="${digests[style]}">
+<script type="module" src="${path}/${page.main}"></script>
+<script>${script}</script>
+<link rel="preload" as="font" type="font/woff2" crossorigin href="${path}/${page.font}">
+</head>
+<body>
+${name === 'console' ? frame : ''}<noscript>This page needs JavaScript. It loads scripts from this service only.</noscript>
+</body>
+</html>
+`;
+  const policy =
+    `default-src 'none'; script-src 'self' '${digestOf(importMap)}' '${digestOf(script)}'; style-src 'self'; img-src 'self' data:; ` +
+    "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+    "require-trusted-types-for 'script'; trusted-types 'none'";
+  return { html, policy };
+}
