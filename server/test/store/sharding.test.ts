@@ -159,7 +159,7 @@ const banned: Record<string, RegExp> = {
   'an advisory lock': /pg_(?:try_)?advisory/i,
   'LISTEN or NOTIFY': /\b(?:UN)?LISTEN\b|\bNOTIFY\b|pg_notify/i,
   'a savepoint': /\bSAVEPOINT\b|\bRELEASE\b|\bROLLBACK TO\b/i,
-  'a setting of the session': /^\s*(?:RESET|DISCARD)\b|^\s*SET\b|\bset_config\s*\(|;\s*SET\b/i,
+  'a setting of the session': /^\s*(?:RESET|DISCARD)\b|^\s*SET (?!LOCAL\b)|\bset_config\s*\(|;\s*SET (?!LOCAL\b)/i,
   'a temporary table': /\b(?:TEMP|TEMPORARY|UNLOGGED)\b/i,
   'a foreign key': /\bREFERENCES\b|\bFOREIGN KEY\b/i,
   'a sequence or identity column': /\bSERIAL\b|\bBIGSERIAL\b|\bGENERATED\b|\bIDENTITY\b|\bCREATE SEQUENCE\b/i,

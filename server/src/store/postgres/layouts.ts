@@ -15,6 +15,7 @@ import * as citus from './citus/statements.ts';
 import type { PostgresPool } from './pool/pool.ts';
 import { updateAtOnce } from './server/edit.ts';
 import { exportSnapshot, type StepRows } from './server/export.ts';
+import { findOldestPrepared, limitLocks } from './server/locks.ts';
 import { messages } from './server/messages.ts';
 import { readPage } from './server/page.ts';
 import { index } from './server/search.ts';
@@ -72,8 +73,8 @@ function oneServer(pool: PostgresPool): Layout {
     messages,
     index,
     nodes: async () => [],
-    limitLocks: postgres.limitLocks,
-    oldestPreparedSeconds: async () => (await pool.query(postgres.findOldestPrepared))[0]?.seconds ?? 0,
+    limitLocks,
+    oldestPreparedSeconds: async () => (await pool.query(findOldestPrepared))[0]?.seconds ?? 0,
   };
 }
 

@@ -1,9 +1,9 @@
 import type { StoredMessage } from '../../base/message-tables.ts';
 import type { Statement } from '../../base/statement.ts';
 import { derivedColumns, updatedAt } from '../../tables/conversation-columns.ts';
+import * as oneServer from '../server/locks.ts';
 import { parseStored, storedFields } from '../server/messages.ts';
 import type { PageRow } from '../server/page.ts';
-import * as oneServer from '../server/statements.ts';
 import { pageColumns } from '../server/statements.ts';
 
 /**

@@ -139,10 +139,5 @@ export const takeLease = `
   WHERE leases.expires_at < $4 OR leases.holder = excluded.holder
   RETURNING holder`;
 
-export const limitLocks = (millis: number): Statement => `SET LOCAL lock_timeout = ${millis}`;
-export const findOldestPrepared: Statement<{ seconds: number | null }> = `
-  SELECT CAST(EXTRACT(EPOCH FROM now() - MIN(prepared)) AS float8) AS seconds FROM pg_prepared_xacts
-  WHERE database = current_database()`;
-
 /** Of the tables that grow with imports. */
 export const updateStatistics = 'ANALYZE conversations, messages, documents, segments, child_chunks';
