@@ -128,6 +128,23 @@ export const settings = {
     help: 'days from the last message of a conversation until it is erased, for apps without `retention_days`; 0 for never; if not set, the last value stays in force',
     parse: (text) => parseInteger(text, 0, limits.retentionDaysMax),
   } satisfies Setting<number | undefined>,
+  backup_url: {
+    fallback: undefined,
+    allowed: 'file:///FOLDER or the path of a folder',
+    help: 'the store of backups of the embedded database for `backup` and `restore`: a folder',
+    parse: (text) => (isStore(text) ? text : undefined),
+    withoutSecret: (text) => text.replace(/\/\/[^/]*@/, '//…@').replace(/[?#].*/s, '?…'),
+  } satisfies Setting<string | undefined>,
+  backup_keep: {
+    fallback: '14',
+    allowed: 'a number of backups such as 14, or of days such as 30d',
+    help: 'how many backups are kept (`14`), or those of how many days (`30d`); the newest one always is',
+    parse: (text) => {
+      const [, count, days] = /^([1-9]\d{0,4})(d?)$/.exec(text) ?? [];
+      if (count === undefined) return undefined;
+      return days === 'd' ? { days: Number(count) } : { backups: Number(count) };
+    },
+  } satisfies Setting<{ days: number } | { backups: number }>,
   dify_database_url: {
     fallback: undefined,
     allowed: 'postgres://USER:PASSWORD@HOST:PORT/DATABASE',
@@ -218,6 +235,11 @@ function isDatabaseUrl(text: string): boolean {
 function isUpstreamUrl(text: string): boolean {
   const url = /^https?:\/\/[^\s?#@]+$/i.test(text) ? URL.parse(text) : null;
   return url !== null && url.username === '' && url.password === '';
+}
+
+function isStore(text: string): boolean {
+  if (text.startsWith('file://')) return /^file:\/\/\/[^?#]*$/.test(text);
+  return !/^[\w+.-]+:\/\//.test(text);
 }
 
 /** `https://host`, without a slash at its end. */

@@ -103,8 +103,9 @@ const layerOf = (path: string): string => (path.includes('/') ? (path.split('/')
 
 /** Imports allowed in each layer: layers below it, never layers beside it. */
 const allowedImports: Record<string, readonly string[]> = {
-  cli: ['cli', 'service', 'store', 'http', 'dify', 'config', 'domain', 'contract'],
-  service: ['service', 'store', 'http', 'dify', 'config', 'domain', 'contract'],
+  cli: ['cli', 'backup', 'service', 'store', 'http', 'dify', 'config', 'domain', 'contract'],
+  service: ['service', 'backup', 'store', 'http', 'dify', 'config', 'domain', 'contract'],
+  backup: ['backup', 'config', 'domain', 'contract'],
   dify: ['dify', 'database-url', 'domain', 'contract'],
   store: ['store', 'database-url', 'domain', 'contract'],
   http: ['http', 'domain', 'contract'],

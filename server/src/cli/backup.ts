@@ -1,51 +1,163 @@
-import { stat } from 'node:fs/promises';
-import { databaseOf } from '../store/open.ts';
-import { regularFile, requireNotDatabase, writeAtomically } from './atomic-file.ts';
-import { type Command, noteBackup, parse, print, requireDatabase, showLine, Usage } from './command.ts';
+import { statSync } from 'node:fs';
+import { stat, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { createBackup } from '../backup/create-backup.ts';
+import { type Destination, isStoreUrl } from '../backup/destination.ts';
+import { sendErasures } from '../backup/erasures.ts';
+import { FolderDestination } from '../backup/folder.ts';
+import { findBackups, readManifest, timeOfId } from '../backup/manifest.ts';
+import type { Config } from '../config.ts';
+import { productVersion } from '../contract/product.ts';
+import { underLease } from '../domain/lease.ts';
+import type { BackupKind } from '../domain/store/monitoring.ts';
+import type { Store } from '../domain/store/store.ts';
+import { type Database, databaseOf } from '../store/open.ts';
+import { regularFile, requireNotDatabase, withPartialFile, writeAtomically } from './atomic-file.ts';
+import {
+  type Command,
+  epochSeconds,
+  noteBackup,
+  parse,
+  print,
+  printTable,
+  requireDatabase,
+  requireEmbedded,
+  showLine,
+  timeOf,
+  Usage,
+  visible,
+} from './command.ts';
 
 const progressMillis = 200;
 
 export const backupCommand: Command = {
   help: `Usage: backscroll backup FILE
+       backscroll backup [STORE]
+       backscroll backup list [STORE]
 
-Copies a consistent snapshot of the embedded database to FILE. The service may be running.
+Copies a consistent snapshot of the embedded database. The service may be running.
+
 FILE appears when the copy is complete and on disk; an older backup with that name stays until then.
-To restore: stop the service, delete the files next to the database that end in -wal and -shm, replace the database with
-FILE, and start the service. For PostgreSQL use pg_dump.`,
+STORE has many backups: a folder, which exists or ends in /. Without it, that of BACKUP_URL. The copy is compressed, stored and read back. Then backups are removed that BACKUP_KEEP does not keep.
+list prints the backups of a store: time, size, messages, version of the program.
+
+To restore from a store, see backscroll restore --help. To restore FILE: stop the service, delete the files next to the
+database that end in -wal and -shm, replace the database with FILE, and start the service.`,
 
   run: async (argv, config) => {
-    const [given] = parse(argv, {}, { max: 1 }).positionals;
-    if (given === undefined) throw new Usage('backup needs a FILE to write to');
+    const { positionals } = parse(argv, {}, { max: argv[0] === 'list' ? 2 : 1 });
+    const isList = positionals[0] === 'list';
+    const given = positionals[isList ? 1 : 0] ?? config.backup_url;
     const database = databaseOf(config);
+    requireEmbedded(database, 'backup');
+    if (given === undefined) throw new Usage(isList ? 'backup list needs a STORE' : 'backup needs a FILE or a STORE');
+    if (isList) return list(new FolderDestination(given));
     requireDatabase(database);
-    const file = await regularFile(given);
-    if (file === undefined) throw new Error(`${given} is not a file`);
-    await requireNotDatabase(file, database.files);
     const started = performance.now();
-    await writeAtomically(file, (path) => withProgress(path, database.backup(path)));
-    // A backup does not change the schema.
-    if ((await database.status()).pending.length === 0) {
-      const store = await database.open();
-      await noteBackup(store, 'backup');
-      await store.close();
-    }
-    const { size } = await stat(file);
-    print(`backed up ${megabytes(size)} MB in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+    const isStore = given === config.backup_url || isStoreUrl(given) || (await isFolder(given));
+    const done = isStore ? await toStore(given, config, database) : await toFile(given, database);
+    print(`backed up ${done} in ${((performance.now() - started) / 1000).toFixed(1)} s`);
     return 0;
   },
 };
 
+const isFolder = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+
+async function list(destination: Destination): Promise<number> {
+  const { complete } = await findBackups(destination);
+  const rows = [];
+  for (const id of complete) {
+    const { bytes, records, version } = await readManifest(destination, id);
+    const at = timeOf(timeOfId(id) ?? null);
+    rows.push([id, at, `${megabytes(bytes)} MB`, `${records.message ?? 0} messages`, visible(version)]);
+  }
+  if (rows.length === 0) print(`${destination.location} has no backups`);
+  printTable(rows);
+  return 0;
+}
+
+async function toFile(given: string, database: Database): Promise<string> {
+  const file = await regularFile(given);
+  if (file === undefined) throw new Error(`${given} is not a file`);
+  await requireNotDatabase(file, database.files);
+  await writeAtomically(file, (path) => withProgress(path, database.backup(path)));
+  const store = await openUnmigrated(database);
+  if (store !== undefined) await noteBackup(store, { kind: 'backup' });
+  await store?.close();
+  return `${megabytes((await stat(file)).size)} MB`;
+}
+
+/** A backup does not change the schema. */
+async function openUnmigrated(database: Database): Promise<Store | undefined> {
+  return (await database.status()).pending.length === 0 ? database.open() : undefined;
+}
+
+async function toStore(url: string, config: Config, database: Database): Promise<string> {
+  const kind: BackupKind = url === config.backup_url ? 'store' : 'backup';
+  const store = await openUnmigrated(database);
+  try {
+    const destination = new FolderDestination(url);
+    const work = () => backUp(destination, config, database, kind === 'store' ? store : undefined);
+    const onWait = () => void process.stderr.write('another backup is running: this one waits\n');
+    const lease = store && { store, name: 'backup', clock: Date.now, onWait };
+    const done = await (lease === undefined ? work() : underLease(lease, new AbortController().signal, work));
+    if (store !== undefined) await noteBackup(store, { kind });
+    return done;
+  } catch (error) {
+    const failure = (error as Error).message;
+    if (store !== undefined && kind === 'store') await noteBackup(store, { kind, failure });
+    throw error;
+  } finally {
+    await store?.close();
+  }
+}
+
+/** `store`: of which erasures are sent. */
+async function backUp(
+  destination: Destination,
+  config: Config,
+  database: Database,
+  store: Store | undefined,
+): Promise<string> {
+  const show = process.stderr.isTTY
+    ? (step: string, bytes: number) => showLine(`${step} ${megabytes(bytes)} MB`)
+    : () => undefined;
+  if (store !== undefined) await sendErasures(store, destination, Date.now);
+  const sizes = database.files.map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0);
+  await requireSpace(
+    database.location,
+    sizes.reduce((sum, size) => sum + size),
+  );
+  return withPartialFile(database.location, async (path) => {
+    const facts = await withProgress(path, database.backup(path));
+    const options = { version: productVersion(), keep: config.backup_keep, now: epochSeconds(), show };
+    const { id, manifest } = await createBackup(destination, { path, facts }, options);
+    show('', 0);
+    const size = `${megabytes(manifest.database_bytes)} MB as ${megabytes(manifest.bytes)} MB`;
+    return `${size} to ${destination.location}/${id}`;
+  });
+}
+
+/** Throws if the disk of this file has no space for so many bytes. */
+export async function requireSpace(file: string, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(dirname(file));
+  if (bavail * bsize >= bytes) return;
+  const [needed, free] = [bytes, bavail * bsize].map(megabytes);
+  throw new Error(`${dirname(file)}: ${needed} MB of free space are needed, and there are ${free} MB`);
+}
+
 /** Shows the growing size of the file on a terminal. */
-async function withProgress(path: string, copying: Promise<void>): Promise<void> {
+async function withProgress<T>(path: string, copying: Promise<T>): Promise<T> {
   if (!process.stderr.isTTY) return copying;
   const show = async () => showLine(`copied ${megabytes((await stat(path)).size)} MB`);
   const timer = setInterval(() => void show().catch(() => undefined), progressMillis);
   try {
-    await copying;
+    return await copying;
   } finally {
     clearInterval(timer);
     showLine('');
   }
 }
 
-const megabytes = (bytes: number): string => (bytes / 1_000_000).toFixed(1);
+export const megabytes = (bytes: number): string => (bytes / 1_000_000).toFixed(1);

@@ -38,6 +38,14 @@ export function requireDatabase(database: Database): void {
   if (!database.exists()) throw new Error(`there is no database at ${database.location} (see DATABASE_URL)`);
 }
 
+/** For commands about a file of a database. */
+export function requireEmbedded(database: Database, command: string): void {
+  if (database.engine === 'sqlite') return;
+  throw new Error(
+    `${command} is for the embedded database, and this is PostgreSQL: use pg_dump, the backups of your provider, or export (see docs/run/backup.md)`,
+  );
+}
+
 /** Opens the configured database and migrates it. A command that only reads does not create a new one. */
 export async function withStore<T>(
   config: Config,
@@ -56,9 +64,9 @@ export async function withStore<T>(
   }
 }
 
-/** Stores that the data was copied, for the metrics. If this fails, the copy is as good. */
-export async function noteBackup(store: Store, kind: BackupKind): Promise<void> {
-  await store.run('noteBackup', { kind, at: epochSeconds() }).catch(() => undefined);
+/** Stores that the data was copied, or why not, for the metrics. If this fails, the copy is as good. */
+export async function noteBackup(store: Store, note: { kind: BackupKind; failure?: string }): Promise<void> {
+  await store.run('noteBackup', { ...note, at: epochSeconds() }).catch(() => undefined);
 }
 
 const fileErrors: Readonly<Record<string, string>> = {

@@ -9,6 +9,7 @@ const commands: Record<string, () => Promise<Command>> = {
   import: async () => (await import('./records.ts')).importCommand,
   export: async () => (await import('./records.ts')).exportCommand,
   backup: async () => (await import('./backup.ts')).backupCommand,
+  restore: async () => (await import('./restore.ts')).restoreCommand,
   keys: async () => (await import('./keys.ts')).keysCommand,
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
   changes: async () => (await import('./changes.ts')).changesCommand,
@@ -27,6 +28,7 @@ Commands:
   import     import records
   export     export records
   backup     copy the embedded database while the service runs
+  restore    restore the embedded database from a store of backups
   keys       create, update, list and revoke API keys
   migrate    bring the database schema up to date
   changes    print changed records, and follow changes

@@ -100,7 +100,7 @@ workspaces, so that it can be imported. It then never has keys. Deleted conversa
       if (file === undefined || file === '-') await pipeline(records, process.stdout, { end: false });
       else await writeRecords(file, records, databaseOf(config).files);
       // A part of the records is no backup.
-      if (Object.keys(values).length === 0) await noteBackup(store, 'export');
+      if (Object.keys(values).length === 0) await noteBackup(store, { kind: 'export' });
     });
     return 0;
   },

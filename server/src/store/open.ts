@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parsePostgresUrl } from '../database-url.ts';
+import type { DatabaseFacts, LaterChanges } from '../domain/store/monitoring.ts';
 import type { Store } from '../domain/store/store.ts';
 import { explainDiskError, sqliteCode } from './base/disk-errors.ts';
 import { slotCounts } from './base/large-responses.ts';
 import type { PostgresPool } from './postgres/pool/pool.ts';
-import type { Migration, SchemaStatus } from './schema/schema.ts';
+import { type Migration, type SchemaStatus, statusAt } from './schema/schema.ts';
 import { SqlStore } from './sql-store.ts';
-import { backupSqlite } from './sqlite/backup.ts';
+import { backupSqlite, checkSqlite, readLaterChanges } from './sqlite/backup.ts';
 import { protectFiles } from './sqlite/connection.ts';
 import { SqliteEngine } from './sqlite/engine.ts';
 import { migrateSqlite, sqliteSchemaStatus } from './sqlite/migrate.ts';
@@ -48,8 +49,13 @@ export interface Database {
   exists(): boolean;
   status(): Promise<SchemaStatus>;
   migrate(now: number, options?: { citus?: boolean }): Promise<readonly Migration[]>;
+  /** Throws if this program cannot use this version of the schema. */
+  requireSchema(version: number): void;
   /** Copies a consistent snapshot of it into an empty file. */
-  backup(target: string): Promise<void>;
+  backup(target: string): Promise<DatabaseFacts>;
+  /** Throws unless its file is a complete database. */
+  check(): Promise<void>;
+  readLaterChanges(): Promise<LaterChanges>;
   /** Denies other users access to its files. Returns the files of which this process may not change the mode. */
   protect(): string[];
   /** Starts the writer thread for several stores; undefined on PostgreSQL. The schema must be up to date. */
@@ -94,7 +100,10 @@ function sqliteAt({ database_url, changes }: DatabaseOptions): Database {
       if (citus) throw new Error('Citus is PostgreSQL: DATABASE_URL must be postgres://…');
       return withPath(() => migrateSqlite(path, now));
     },
+    requireSchema: (version) => void statusAt(version, 'sqlite'),
     backup: (target) => backupSqlite(path, target),
+    check: () => checkSqlite(path),
+    readLaterChanges: () => readLaterChanges(path),
     protect: () => protectFiles(files),
     startWriter: () => new Writer(path, changes),
     open: ({ thread, keyChanges, largeResponses: counts, writer } = onlyThread()) =>
@@ -141,9 +150,10 @@ function postgresAt(options: DatabaseOptions): Database {
       const { migratePostgres } = await import('./postgres/migrate.ts');
       return withPool((pool) => migratePostgres(pool, citus));
     },
-    backup: async () => {
-      throw new Error('backup copies the embedded database, and this is PostgreSQL: use pg_dump, or export');
-    },
+    requireSchema: isPostgres,
+    backup: isPostgres,
+    check: isPostgres,
+    readLaterChanges: isPostgres,
     protect: () => [],
     startWriter: () => undefined,
     open: async ({ thread, threads, keyChanges, largeResponses: counts } = onlyThread()) => {
@@ -159,6 +169,11 @@ function postgresAt(options: DatabaseOptions): Database {
       }
     },
   };
+}
+
+/** Backups are copies of a file. */
+function isPostgres(): never {
+  throw new Error('this is for the embedded database, and DATABASE_URL is PostgreSQL: use pg_dump, or export');
 }
 
 /** Waits for a database that is still starting, with increasing pauses. */

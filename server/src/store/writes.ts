@@ -6,7 +6,7 @@ import type { Reader, WriteContext, WriteInput, WriteName, WriteResult } from '.
 import type { Write } from './base/statement.ts';
 import { sequenceChanges, startEpoch } from './changes/sequencing.ts';
 import { sessionWrites } from './console/session-statements.ts';
-import { deleteMessage, eraseConversations, setRetentionDays } from './erasure/writes.ts';
+import { deleteMessage, eraseConversations, keepTombstones, setRetentionDays } from './erasure/writes.ts';
 import { applyRecords } from './import/apply-records.ts';
 import { addDoubts, endDoubts } from './import/doubts.ts';
 import { changeImportSource, takeLease } from './import/import-sources.ts';
@@ -36,6 +36,7 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   countUsers,
   eraseConversations,
   deleteMessage,
+  keepTombstones,
   rebuildFile,
   noteRebuilt,
   emptyLog,

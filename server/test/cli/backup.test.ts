@@ -87,7 +87,6 @@ describe('backup', { concurrency: 3 }, () => {
     await writeFile(join(cwd, 'out.db'), '');
     assertSuccess(await call(['backup', 'link'], { cwd }));
     assert.ok(statSync(join(cwd, 'out.db')).size > 0, 'a link is followed');
-    assertFailed(await call(['backup', 'data'], { cwd }), /data: is a folder/);
     assertFailed(
       await call(['backup', 'no/such/folder.db'], { cwd }),
       /^no\/such\/folder\.db: no such file or folder$/m,
@@ -194,7 +193,7 @@ describe('backup', { concurrency: 3 }, () => {
       return row?.version;
     };
     assert.deepEqual([versionOf(database), versionOf('out.db')], [currentVersion, currentVersion]);
-    // As described in docs/run/backup-and-upgrades.md.
+    // As described in docs/run/backup.md.
     for (const suffix of ['-wal', '-shm']) await rm(join(cwd, database + suffix), { force: true });
     await copyFile(join(cwd, 'out.db'), join(cwd, database));
     assert.equal((await run(['migrate'], { cwd, env })).code, 0);

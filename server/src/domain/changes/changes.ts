@@ -16,7 +16,7 @@ export type ChangePage = {
 };
 
 /** The epoch while the feed is off. No cursor has it. */
-const offEpoch = 'off';
+export const offEpoch = 'off';
 
 /**
  * To be called before the first write, if the feed is off, and when the service starts. Changes were missed while the

@@ -2,7 +2,7 @@ import type { KeyChange } from '../../contract/admin.ts';
 import type { ConversationChange, ConversationRow, MessageRating } from './app-store.ts';
 import type { ChildChunkDeletion, ChildChunkEdit, ChildChunkOutcome, NewChildChunk } from './child-chunks.ts';
 import type { Doubt } from './doubts.ts';
-import type { Eraser, MessageLocation } from './erasure.ts';
+import type { Eraser, MessageLocation, Tombstone } from './erasure.ts';
 import type { NewStoredKey, Session } from './keys.ts';
 import type { BackupKind, KeyErrors } from './monitoring.ts';
 import type { AppliedChanges, IndexChange, IndexState } from './search-reads.ts';
@@ -25,6 +25,8 @@ export type Commands = {
   rateMessage: [rating: MessageRating, outcome: 'rated' | 'unrated' | 'missing'];
   /** Erases a message for good. The files of the embedded engine may have copies of its texts until `Erasure.clean`. */
   deleteMessage: [{ location: MessageLocation; eraser: Eraser }, outcome: 'deleted' | 'no conversation' | 'no message'];
+  /** Stores what was erased elsewhere, or that the store of backups has it. A newer tombstone stays. */
+  keepTombstones: [{ tombstones: readonly Tombstone[]; areInBackups: boolean }, undefined];
   /** The period in days for apps without one: 0 for none. */
   setRetentionDays: [days: number, undefined];
 
@@ -42,14 +44,15 @@ export type Commands = {
   exchangeSession: [{ digest: string; session: Omit<Session, 'key_id' | 'key_digest'> }, undefined];
   /** By its digest. */
   endSession: [digest: string, undefined];
+  endSessions: [undefined, undefined];
   /** Deletes expired sessions. */
   trimSessions: [now: number, undefined];
 
   addKeyErrors: [errors: readonly KeyErrors[], undefined];
   /** Deletes the errors before an hour. */
   trimKeyErrors: [hour: number, undefined];
-  /** Stores the time of a successful backup, in seconds. */
-  noteBackup: [{ kind: BackupKind; at: number }, undefined];
+  /** Stores the time of a backup in seconds, and why it failed. */
+  noteBackup: [{ kind: BackupKind; at: number; failure?: string }, undefined];
 
   addDoubts: [doubts: readonly Doubt[], undefined];
   /** Ends those that were not added again since then. */

@@ -60,6 +60,8 @@ export interface Erasure {
 
   /** The tombstones of these conversations and of their messages. */
   findTombstones(conversation_ids: readonly string[]): Promise<Tombstone[]>;
+  /** Some of those that the store of backups does not have, oldest first. */
+  findUnsent(limit: number): Promise<Tombstone[]>;
 
   /** By app id. */
   listRetention(): Promise<AppRetention[]>;

@@ -1,3 +1,5 @@
+import type { Tombstone } from './erasure.ts';
+
 /** Failed requests of a key in one hour: the number of the hour since the epoch. */
 export type KeyErrors = { key_id: string; hour: number; client_errors: number; server_errors: number };
 
@@ -7,8 +9,26 @@ export type KeyErrorSum = Omit<KeyErrors, 'hour'> & {
   hours: { at: number; client_errors: number; server_errors: number }[];
 };
 
-/** How the data was copied: with `backscroll backup`, or as records with `backscroll export`. */
-export type BackupKind = 'backup' | 'export';
+/** How the data was copied: with `backscroll backup`, to the store of BACKUP_URL, or as records with `backscroll export`. */
+export type BackupKind = 'backup' | 'export' | 'store';
+
+/** `at`: the last success. `failing_since`: the first failure after it, with the last reason. Times are in seconds. */
+export type BackupState = { kind: BackupKind; at: number | null; failing_since: number | null; failure: string | null };
+
+/** What is known of a copy of the embedded database. `created_at`: all changes before this time in seconds are in it. */
+export type DatabaseFacts = {
+  created_at: number;
+  schema: number;
+  /** Of the change feed. */
+  epoch: string;
+  /** The number of records by kind. */
+  records: Record<string, number>;
+  /** The ids of keys that are not revoked. */
+  valid_keys: string[];
+};
+
+/** What an old database knows of changes that a restored one may not have. */
+export type LaterChanges = { tombstones: Tombstone[]; valid_keys: string[] };
 
 /** A node of a cluster as `host:port`. `state` is undefined if it does not respond soon. */
 export type NodeState = { name: string; state: { backends: number; oldestPreparedSeconds: number } | undefined };
@@ -24,5 +44,5 @@ export interface Monitoring {
   /** Failed requests by key, from an hour on; at most `limit` keys, those with the most errors first. */
   sumErrors(hour: number, limit: number): Promise<KeyErrorSum[]>;
   /** The latest backup of each kind. */
-  listBackups(): Promise<{ kind: BackupKind; at: number }[]>;
+  listBackups(): Promise<BackupState[]>;
 }

@@ -2,7 +2,7 @@ import type { IndexLag } from '../../domain/search/search-indexer.ts';
 import type { ChangeCounts } from '../../domain/store/change-reads.ts';
 import type { CopiesState } from '../../domain/store/erasure.ts';
 import type { FollowLag } from '../../domain/store/import-sources.ts';
-import type { BackupKind, KeyErrorSum, NodeState } from '../../domain/store/monitoring.ts';
+import type { BackupState, KeyErrorSum, NodeState } from '../../domain/store/monitoring.ts';
 
 /** What is read of the database for metrics. What is not used, or did not respond in time, is undefined. */
 export type DatabaseState = {
@@ -14,7 +14,7 @@ export type DatabaseState = {
   bytes?: number | undefined;
   nodes?: readonly NodeState[] | undefined;
   copies?: CopiesState | undefined;
-  backups?: readonly { kind: BackupKind; at: number }[] | undefined;
+  backups?: readonly BackupState[] | undefined;
   keyErrors?: readonly KeyErrorSum[] | undefined;
 };
 
@@ -96,8 +96,16 @@ export const databaseGauges: readonly Gauge[] = [
     name: 'backscroll_backup_age_seconds',
     help: 'Time since the last successful command backup or export.',
     samples: ({ backups = [] }, now) =>
-      backups.map(({ kind, at }) => ({ labels: { kind }, value: Math.max(0, now - at) })),
+      backups.flatMap(({ kind, at }) => (at === null ? [] : [{ labels: { kind }, value: Math.max(0, now - at) }])),
   },
+  gauge(
+    'backscroll_backup_failing_seconds',
+    'Time since the first backup to BACKUP_URL that failed after the last success; 0 if the last one succeeded.',
+    ({ backups }, now) => {
+      const store = backups?.find(({ kind }) => kind === 'store');
+      return store && secondsSince(store.failing_since, now);
+    },
+  ),
   {
     name: 'backscroll_key_errors_24h',
     help: 'Failed requests of the keys with the most errors in the last 24 hours, to all instances.',

@@ -1,4 +1,4 @@
-import type { BackupKind, KeyErrors, Monitoring, NodeState } from '../../domain/store/monitoring.ts';
+import type { BackupState, KeyErrors, Monitoring, NodeState } from '../../domain/store/monitoring.ts';
 import type { Engine, WriteInput } from '../base/engine.ts';
 import { execute, insertInto, type RowStatements, type Statement, type Write, writeRows } from '../base/statement.ts';
 
@@ -28,8 +28,14 @@ const deleteKeyErrors = 'DELETE FROM key_errors WHERE hour < ?';
 /** Parameters: kind, time. An older time never replaces a newer one. */
 const insertBackup = `
   INSERT INTO backups (kind, at) VALUES (?, ?)
-  ON CONFLICT (kind) DO UPDATE SET at = excluded.at WHERE backups.at < excluded.at`;
-const listBackups: Statement<{ kind: BackupKind; at: number }> = 'SELECT kind, at FROM backups ORDER BY kind';
+  ON CONFLICT (kind) DO UPDATE SET at = excluded.at, failing_since = NULL, failure = NULL
+    WHERE COALESCE(backups.at, 0) <= excluded.at`;
+/** Parameters: kind, time, reason. */
+const insertFailure = `
+  INSERT INTO backups (kind, failing_since, failure) VALUES (?, ?, ?)
+  ON CONFLICT (kind) DO UPDATE
+    SET failing_since = COALESCE(backups.failing_since, excluded.failing_since), failure = excluded.failure`;
+const listBackups: Statement<BackupState> = 'SELECT kind, at, failing_since, failure FROM backups ORDER BY kind';
 
 /** In one order, so that two instances never deadlock. */
 export function* addKeyErrors(errors: readonly KeyErrors[]): Write<undefined> {
@@ -46,8 +52,9 @@ export function* trimKeyErrors(hour: number): Write<undefined> {
   return undefined;
 }
 
-export function* noteBackup({ kind, at }: WriteInput<'noteBackup'>): Write<undefined> {
-  yield* execute(insertBackup, kind, at);
+export function* noteBackup({ kind, at, failure }: WriteInput<'noteBackup'>): Write<undefined> {
+  if (failure === undefined) yield* execute(insertBackup, kind, at);
+  else yield* execute(insertFailure, kind, at, failure);
   return undefined;
 }
 

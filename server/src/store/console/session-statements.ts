@@ -19,6 +19,7 @@ export const insertSession = `
 const replaceSession = `
   UPDATE console_sessions SET digest = ?, created_at = ?, expires_at = ? WHERE digest = ? AND expires_at > ?`;
 export const deleteSession = 'DELETE FROM console_sessions WHERE digest = ?';
+const deleteAll = 'DELETE FROM console_sessions';
 /** Parameters: now. */
 const deleteExpired = 'DELETE FROM console_sessions WHERE expires_at <= ?';
 
@@ -29,6 +30,7 @@ export const sessionWrites = {
   exchangeSession: ({ digest, session }: WriteInput<'exchangeSession'>) =>
     run(replaceSession, session.digest, session.created_at, session.expires_at, digest, session.created_at),
   endSession: (digest: string) => run(deleteSession, digest),
+  endSessions: () => run(deleteAll),
   trimSessions: (now: number) => run(deleteExpired, now),
 };
 

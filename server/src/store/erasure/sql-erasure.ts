@@ -96,6 +96,10 @@ export class SqlErasure implements Erasure {
     return this.#engine.read(sql.findTombstones(dialect), dialect.list(conversation_ids));
   }
 
+  findUnsent(limit: number): Promise<Tombstone[]> {
+    return this.#engine.read(sql.findUnsent, limit);
+  }
+
   async listRetention(): Promise<AppRetention[]> {
     const apps = await this.#engine.read(sql.listApps);
     const rows: AppRetention[] = [];

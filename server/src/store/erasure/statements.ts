@@ -68,8 +68,17 @@ export const deleteEmptyDays = 'DELETE FROM conversation_days WHERE conversation
 export const writeTombstones = insertInto(
   'tombstones',
   { conversation_id: 'text', message_id: 'text', at: 'bigint' },
-  'ON CONFLICT (conversation_id, message_id) DO UPDATE SET at = excluded.at',
+  'ON CONFLICT (conversation_id, message_id) DO UPDATE SET at = excluded.at, in_backups = 0',
 );
+export const keepTombstones = insertInto(
+  'tombstones',
+  { conversation_id: 'text', message_id: 'text', at: 'bigint', in_backups: 'bigint' },
+  `ON CONFLICT (conversation_id, message_id) DO UPDATE SET at = excluded.at, in_backups = excluded.in_backups
+     WHERE tombstones.at <= excluded.at`,
+);
+/** The condition is that of the index. Parameters: limit. */
+export const findUnsent: Statement<Tombstone> =
+  'SELECT conversation_id, message_id, at FROM tombstones WHERE in_backups = 0 ORDER BY at LIMIT ?';
 
 /** Parameters: a list of conversation ids. */
 export const findTombstones = ({ isIn }: Dialect): Statement<Tombstone> =>

@@ -102,6 +102,17 @@ export function* deleteMessage(
   return 'deleted';
 }
 
+export function* keepTombstones({
+  tombstones,
+  areInBackups,
+}: WriteInput<'keepTombstones'>): Write<WriteResult<'keepTombstones'>> {
+  yield* writeRows(
+    sql.keepTombstones,
+    tombstones.map(({ conversation_id, message_id, at }) => [conversation_id, message_id, at, Number(areInBackups)]),
+  );
+  return undefined;
+}
+
 export function* setRetentionDays(days: number): Write<undefined> {
   yield* execute(setValue, sql.retentionDays, `${days}`);
   return undefined;

@@ -9,6 +9,8 @@ export const createMonitoringTables: readonly string[] = [
    )`,
   `CREATE TABLE backups (
      kind TEXT NOT NULL PRIMARY KEY,
-     at BIGINT NOT NULL
+     at BIGINT,
+     failing_since BIGINT,
+     failure TEXT
    )`,
 ];

@@ -143,13 +143,15 @@ const messages: readonly string[] = [
      failed BIGINT NOT NULL DEFAULT 0,
      PRIMARY KEY (conversation_id, day, currency, model_provider, model)
    )`,
-  // What was erased: a conversation (without a message), or one message. Ids and the time, no text.
+  // What was erased: a conversation (without a message), or one message. Ids and the time, no text. `in_backups` is 1 once the store of backups has it.
   `CREATE TABLE tombstones (
      conversation_id TEXT NOT NULL,
      message_id TEXT NOT NULL,
      at BIGINT NOT NULL,
+     in_backups BIGINT NOT NULL DEFAULT 0,
      PRIMARY KEY (conversation_id, message_id)
    )`,
+  'CREATE INDEX tombstones_not_in_backups ON tombstones (at) WHERE in_backups = 0',
   'CREATE INDEX conversation_days_by_day ON conversation_days (day DESC, app_id, currency)',
 ];
 
