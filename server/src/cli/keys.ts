@@ -9,6 +9,7 @@ import {
   readOnlyKinds,
 } from '../contract/key-kinds.ts';
 import { limits } from '../contract/limits.ts';
+import { type Role, roles } from '../contract/people/roles.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import { createKey, updateKey } from '../domain/keys/create-key.ts';
 import {
@@ -28,7 +29,7 @@ const options = { workspace_id: '--workspace', app_id: '--app', dataset_ids: '--
 
 export const keysCommand: Command = {
   help: `Usage: backscroll keys create --kind KIND [--app ID] [--workspace ID] [--dataset ID...] [OPTIONS]
-       backscroll keys update ID --read-only | --read-write
+       backscroll keys update ID [--read-only | --read-write] [--role ROLE]
        backscroll keys list [--json]
        backscroll keys revoke ID
 
@@ -39,6 +40,7 @@ Options of create:
   --name NAME      a name for the key
   --expires TIME   lifetime: a number and s, m, h, d or w, such as 90d (default: no expiry)
   --read-only      the key allows no writes (kinds app, knowledge and admin)
+  --role ROLE      what an admin key may do: viewer, editor or admin (default: admin)
   --json           print one JSON object with id and secret
 
 The secret is shown once, when the key is created; only its digest is stored.
@@ -82,6 +84,7 @@ async function create(argv: string[], config: Config): Promise<number> {
       name: { type: 'string' },
       expires: { type: 'string' },
       'read-only': { type: 'boolean' },
+      role: { type: 'string' },
       json: { type: 'boolean' },
     },
     { max: Number.POSITIVE_INFINITY },
@@ -108,6 +111,7 @@ type CreateOptions = {
   name?: string;
   expires?: string;
   'read-only'?: boolean;
+  role?: string;
 };
 
 function newKeyOf(given: CreateOptions, now: number): NewKey {
@@ -120,7 +124,15 @@ function newKeyOf(given: CreateOptions, now: number): NewKey {
   const expires_at = given.expires === undefined ? null : now + secondsOf('--expires', given.expires);
   const read_only = given['read-only'] === true;
   if (read_only && !readOnlyKinds.includes(kind)) throw new Usage(`--read-only is not allowed for --kind ${kind}`);
-  return { kind, name, expires_at, ...reach, read_only };
+  const role = roleOf(given.role);
+  if (role !== undefined && kind !== 'admin') throw new Usage(`--role is not allowed for --kind ${kind}`);
+  return { kind, name, expires_at, ...reach, read_only, ...(role && { role }) };
+}
+
+function roleOf(given: unknown): Role | undefined {
+  const role = roles.find((one) => one === given);
+  if (given !== undefined && role === undefined) throw new Usage(`--role must be one of ${roles.join(', ')}`);
+  return role;
 }
 
 function explain(kind: KeyKind, found: ReachProblem): string {
@@ -132,14 +144,24 @@ function explain(kind: KeyKind, found: ReachProblem): string {
 }
 
 async function update(argv: string[], config: Config): Promise<number> {
-  const options = { 'read-only': { type: 'boolean' }, 'read-write': { type: 'boolean' } } as const;
+  const options = {
+    'read-only': { type: 'boolean' },
+    'read-write': { type: 'boolean' },
+    role: { type: 'string' },
+  } as const;
   const { values, positionals } = parse(argv, options, { max: 1 });
   const [id] = positionals;
   if (id === undefined) throw new Usage('keys update needs the ID of a key, as shown by keys list');
   const read_only = values['read-only'] === true;
-  if (read_only === (values['read-write'] === true)) throw new Usage('keys update needs --read-only or --read-write');
-  await withStore(config, 'existing', (store) => updateKey(store, id, { read_only }, null, epochSeconds()));
-  print(`${id} is now ${read_only ? 'read-only' : 'read-write'}`);
+  const isFlagged = read_only !== (values['read-write'] === true);
+  const role = roleOf(values.role);
+  const isBoth = read_only && values['read-write'] === true;
+  if (isBoth || (!isFlagged && role === undefined)) {
+    throw new Usage('keys update needs --read-only, --read-write or --role');
+  }
+  const change = { ...(isFlagged && { read_only }), ...(role && { role }) };
+  const key = await withStore(config, 'existing', (store) => updateKey(store, id, change, null, epochSeconds()));
+  print(`${id} is now ${accessOf(key)}`);
   return 0;
 }
 
@@ -167,8 +189,11 @@ const keyRow = (key: ListedKey): string[] => [
   timeOf(key.last_used_at),
 ];
 
-const accessOf = ({ kind, read_only }: ListedKey): string =>
-  !readOnlyKinds.includes(kind) ? '-' : read_only ? 'read-only' : 'read-write';
+function accessOf({ kind, read_only, role }: ListedKey): string {
+  if (!readOnlyKinds.includes(kind)) return '-';
+  const access = read_only ? 'read-only' : 'read-write';
+  return role === null ? access : `${role}, ${access}`;
+}
 
 function reachOf({ app_id, workspace_id, dataset_ids }: ListedKey): string {
   if (dataset_ids !== null) return `datasets ${dataset_ids.join(' ')}`;

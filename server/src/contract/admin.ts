@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox';
 import { type KeyKind, keyKinds, keyKindTable, kindsWith, reachSchemas, readOnlyKinds } from './key-kinds.ts';
 import { limits } from './limits.ts';
 import { ModelProvider } from './model.ts';
+import { type Role, roles } from './people/roles.ts';
 import { choice, epochSeconds, flag, id, integer, list, nonEmpty, nullable, shape, text, uuid } from './primitives.ts';
 import { chatModes, cursorPattern, noNul } from './rules.ts';
 import { Type } from './type.ts';
@@ -85,6 +86,7 @@ export const ConsoleSession = shape(
     name: text('Name of that key.'),
     expires_at: epochSeconds('End of the session.'),
     read_only: flag('Whether the key, and so the session, allows only reads.'),
+    role: choice(roles, 'Role of the key. `x-role` of an operation is the role that it needs.'),
   },
   { title: 'ConsoleSession', description: 'A session of the console. Its secret is only in the cookie.' },
 );
@@ -137,6 +139,7 @@ export const ListedKey = shape(
       epochSeconds(`Time of last use, stored every ${limits.lastUsedIntervalMillis / 1000} seconds.`),
     ),
     read_only: flag('Whether the key allows only reads.'),
+    role: nullable(choice(roles, 'Role of a key of kind admin; null for other kinds.')),
   },
   { title: 'Key', description: 'A key, without its secret.' },
 );
@@ -144,9 +147,11 @@ export type ListedKey = Static<typeof ListedKey>;
 
 const readOnly = flag(`Whether the key allows only reads. Only for kind ${readOnlyKinds.join(' or ')}.`);
 
+const role = Type.Unsafe<Role>(choice(roles, 'What the key may do. Only for kind admin. Default: admin.'));
+
 export const KeyChange = Type.Object(
-  { read_only: readOnly },
-  { title: 'KeyChange', description: 'A change of a key.' },
+  { read_only: Type.Optional(readOnly), role: Type.Optional(role) },
+  { title: 'KeyChange', description: 'A change of a key: at least one field.' },
 );
 export type KeyChange = Static<typeof KeyChange>;
 
@@ -181,6 +186,7 @@ export const NewKey = Type.Object(
       ),
     ),
     read_only: Type.Optional(readOnly),
+    role: Type.Optional(role),
   },
   { title: 'NewKey', description: 'A key to create.' },
 );

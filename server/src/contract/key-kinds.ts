@@ -38,7 +38,7 @@ export const keyKindTable = {
     prefix: 'admin-',
     requires: [],
     accepts: [],
-    allows: 'reads and writes all records and keys, reads metrics and signs in to the console',
+    allows: 'what its role allows: by default all records and keys, metrics, and sign-in to the console',
   },
 } as const satisfies Record<string, KeyKindRules>;
 

@@ -5,6 +5,7 @@ import { Tag } from './knowledge.ts';
 import { limits } from './limits.ts';
 import { Message } from './message.ts';
 import { ModelProvider } from './model.ts';
+import { roles } from './people/roles.ts';
 import {
   choice,
   epochSeconds,
@@ -120,6 +121,7 @@ export const records = {
       flag(`Whether the key allows only reads. Only for kind ${readOnlyKinds.join(' or ')}.`),
       false,
     ),
+    role: nullable(choice(roles, 'What the key may do. Only for kind admin. Default: admin.')),
   }),
   conversation: record('conversation', {
     id: uuid('Conversation ID.'),

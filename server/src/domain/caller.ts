@@ -1,14 +1,18 @@
 import type { KeyKind, keyKindTable } from '../contract/key-kinds.ts';
+import type { Role } from '../contract/people/roles.ts';
 
 export type App = { id: string; mode: string };
 
-/** An authenticated caller: a key, with the app, workspace or datasets that its kind is limited to. */
-export type Caller = { [K in KeyKind]: CallerOf<K> }[KeyKind];
 /** `read_only`: it allows no writes. */
-export type CallerOf<K extends KeyKind> = { kind: K; key_id: string; read_only: boolean } & ReachOf<
-  (typeof keyKindTable)[K]['requires']
-> &
-  (K extends 'feed' ? { app_id: string | null } : unknown);
+type Callers = {
+  [K in KeyKind]: { kind: K; key_id: string; read_only: boolean } & ReachOf<(typeof keyKindTable)[K]['requires']> &
+    (K extends 'feed' ? { app_id: string | null } : unknown) &
+    (K extends 'admin' ? { role: Role } : unknown);
+};
+
+/** An authenticated caller: a key, with the app, workspace or datasets that its kind is limited to. */
+export type Caller = Callers[KeyKind];
+export type CallerOf<K extends KeyKind> = Callers[K];
 
 type ReachOf<Required> = Required extends readonly []
   ? unknown

@@ -26,6 +26,7 @@ import { adminTrafficRoutes } from './admin/traffic.ts';
 import { adminUserRoutes } from './admin/users.ts';
 import { adminWorkspaceRoutes } from './admin/workspaces.ts';
 import { Bearer } from './auth/bearer.ts';
+import { FailedKeys } from './auth/failed-keys.ts';
 import { RateLimits } from './auth/rate-limits.ts';
 import { Connections } from './front/connections.ts';
 import { isRejected, leaveGate } from './front/gate.ts';
@@ -225,10 +226,11 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     () => store.monitoring.connections(),
   );
   const rateLimits = new RateLimits(metrics, settings, shared);
-  const { failedKeys, rejectedKeys, workers } = shared;
+  const { workers } = shared;
   const errors = new ErrorSender(logger, new Outages(shared.outages));
   const passed = new SharedSum(shared.passedOn, worker);
-  const bearer = new Bearer({ store, clock, metrics, limits: rateLimits, uses, failedKeys, rejectedKeys });
+  const failedKeys = new FailedKeys(clock, metrics, shared);
+  const bearer = new Bearer({ store, clock, limits: rateLimits, uses, failedKeys });
   const { upstream_url: url, owner, dify_dataset_key: datasetKey } = settings;
   const upstream = url === undefined ? undefined : new Upstream({ url, errors, metrics, passed, workers });
   if (upstream !== undefined) metrics.addUpstream();

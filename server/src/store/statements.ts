@@ -12,7 +12,7 @@ export const findKey: Statement<
   Omit<StoredKey, 'app' | 'dataset_ids' | 'read_only'> &
     Pick<KeyRow, 'app_id' | 'dataset_ids' | 'read_only'> & { mode: string | null }
 > = `
-  SELECT k.id, k.kind, k.workspace_id, k.app_id, k.dataset_ids, k.expires_at, k.read_only, a.mode
+  SELECT k.id, k.kind, k.workspace_id, k.app_id, k.dataset_ids, k.expires_at, k.read_only, k.role, a.mode
   FROM api_keys k LEFT JOIN apps a ON a.id = k.app_id
   WHERE k.digest = ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
 

@@ -27,7 +27,7 @@ onEveryEngine('keys in the console API', (engine) => {
   it('201: a key of each kind allows what its kind allows, and is listed without its secret', async () => {
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
     const expires_at = Math.floor(Date.now() / 1000) + 600;
-    const noScope = { workspace_id: null, app_id: null, dataset_ids: null };
+    const noScope = { workspace_id: null, app_id: null, dataset_ids: null, role: null };
     const newKeys: [object, object, string][] = [
       [{ kind: 'app', app_id: app, name: 'reader' }, { app_id: app, workspace_id: workspace }, page],
       [{ kind: 'app', app_id: app.toUpperCase(), workspace_id: null }, { app_id: app, workspace_id: workspace }, page],
@@ -38,7 +38,8 @@ onEveryEngine('keys in the console API', (engine) => {
         { workspace_id: workspace, dataset_ids: [dataset] },
         one.chunkPath,
       ],
-      [{ kind: 'admin', name: 'Zoë', expires_at: null }, {}, '/admin/keys'],
+      [{ kind: 'admin', name: 'Zoë', expires_at: null }, { role: 'admin' }, '/admin/keys'],
+      [{ kind: 'admin', role: 'viewer' }, { role: 'viewer' }, '/admin/users'],
     ];
     for (const [body, scope, path] of newKeys) {
       const { kind, name = '', expires_at = null } = body as { kind: string; name?: string; expires_at?: number };
@@ -116,6 +117,8 @@ onEveryEngine('keys in the console API', (engine) => {
       [{ kind: 'admin', expires_at: now + 0.5 }, /^expires_at must be an integer or null/],
       [{ kind: 'admin', expires_at: 2 ** 60 }, /^expires_at /],
       [{ kind: 'admin', expires_at: '90d' }, /^expires_at must be an integer or null/],
+      [{ kind: 'admin', role: 'root' }, /^role must be one of viewer, editor, admin/],
+      [{ kind: 'app', app_id: app, role: 'viewer' }, /^role is not allowed for kind app/],
     ];
     for (const [body, message] of invalidBodies) {
       const response = await create(body);
@@ -153,6 +156,43 @@ onEveryEngine('keys in the console API', (engine) => {
     const listed = (await listKeys()).find(({ id }: { id: string }) => id === key.id);
     assert.deepEqual(response.body, listed);
     assert.deepEqual([listed.kind, listed.name, listed.read_only], ['app', 'reader', true]);
+  });
+
+  it('200: an admin key gets another role at once; 403 and 400: not from itself, and not another kind', async () => {
+    const change = (id: string, key: string, body: object) =>
+      service.request('PATCH', `/admin/keys/${id}`, { key, body });
+    const { id, secret } = (await create({ kind: 'admin' })).body;
+    const own = await change(id, secret, { role: 'viewer' });
+    assert.deepEqual([own.status, own.body.message], [403, 'a key cannot change its own role']);
+    const { status, body } = await change(id, admin, { role: 'editor' });
+    assert.deepEqual([status, body.role, body.read_only], [200, 'editor', false]);
+    const refused = await service.request('GET', '/admin/keys', { key: secret });
+    assert.deepEqual([refused.status, refused.body.message], [403, 'this operation needs the role admin']);
+    assert.equal((await change(id, admin, { read_only: true })).body.role, 'editor');
+    // Both must allow: the role allows edits, the key is read-only.
+    const edit = { key: secret, body: { content: 'x' } };
+    const edited = await service.request('PATCH', one.chunkPath.replace('/v1/', '/admin/'), edit);
+    assert.deepEqual([edited.status, edited.body.message], [403, 'this key is read-only']);
+    const reader = (await create({ kind: 'app', app_id: app })).body.id;
+    for (const [target, given, message] of [
+      [reader, { role: 'viewer' }, 'role is not allowed for kind app'],
+      [id, { role: 'root' }, 'role must be one of viewer, editor, admin'],
+      [id, {}, 'read_only or role is required'],
+    ] as const) {
+      const response = await change(target, admin, given);
+      assert.deepEqual([response.status, response.body.message], [400, message]);
+    }
+  });
+
+  it('403 and 200: a purge needs the role admin; a read-only admin key may try it', async () => {
+    const purge = async (key: object, dry_run: boolean) => {
+      const { secret } = (await create({ kind: 'admin', ...key })).body;
+      const body = { conversation_id: one.ids.conversation, dry_run };
+      return (await service.request('POST', '/admin/purge', { key: secret, body })).status;
+    };
+    assert.equal(await purge({ role: 'editor' }, true), 403);
+    assert.equal(await purge({ read_only: true }, false), 403);
+    assert.equal(await purge({ read_only: true }, true), 200);
   });
 
   it('200: the body of a revocation is ignored, whatever it is', async () => {

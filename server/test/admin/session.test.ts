@@ -92,7 +92,7 @@ onEveryEngine('sessions of the console', (engine) => {
     const response = await signIn(admin);
     assert.equal(response.status, 200);
     const { expires_at, ...rest } = response.body;
-    assert.deepEqual(rest, { key_id: adminId, name: 'admin', read_only: false });
+    assert.deepEqual(rest, { key_id: adminId, name: 'admin', read_only: false, role: 'admin' });
     assert.ok(expires_at >= startedAt + hours12 && expires_at <= startedAt + hours12 + 60);
     const [cookie = '', ...more] = response.headers['set-cookie'] ?? [];
     assert.deepEqual(more, []);
@@ -154,6 +154,18 @@ onEveryEngine('sessions of the console', (engine) => {
     assert.equal((await write()).status, 201);
     assert.equal((await service.request('DELETE', path, withSession(cookie))).status, 204);
     assert.equal(await statusOf(cookie), 401);
+  });
+
+  it('403: a session has the role of its key, as it is now', async () => {
+    const { id, secret } = await newKey({ role: 'viewer' });
+    const cookie = await newSession(secret);
+    assert.equal((await service.request('GET', path, withSession(cookie))).body.role, 'viewer');
+    assert.equal((await service.request('GET', '/admin/users', withSession(cookie))).status, 200);
+    assert.equal(await statusOf(cookie), 403);
+    await service.request('PATCH', `/admin/keys/${id}`, { key: admin, body: { role: 'admin' } });
+    assert.equal(await statusOf(cookie), 200);
+    const own = { ...withSession(cookie), body: { role: 'viewer' } };
+    assert.equal((await service.request('PATCH', `/admin/keys/${id}`, own)).status, 403);
   });
 
   itOnOneEngine(

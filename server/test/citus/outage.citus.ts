@@ -110,6 +110,7 @@ describe('while a worker is down', () => {
       created_at: 1,
       expires_at: null,
       read_only: false,
+      role: 'admin',
     } as const;
     const reach = { workspace_id: null, app_id: null, dataset_ids: null };
     await assert.rejects(service.store.run('createKey', { key: { ...key, ...reach }, createdBy: null }), {

@@ -153,8 +153,10 @@ describe('wrong usage exits with 2 and one line on standard error', parallel, ()
     [['keys', 'destroy'], /destroy/],
     [['keys', 'revoke'], /ID.*\(see npx backscroll keys --help\)$/m],
     [['keys', 'update', '--read-only'], /ID.*\(see npx backscroll keys --help\)$/m],
-    [['keys', 'update', id], /--read-only or --read-write/],
-    [['keys', 'update', id, '--read-only', '--read-write'], /--read-only or --read-write/],
+    [['keys', 'update', id], /--read-only, --read-write or --role/],
+    [['keys', 'update', id, '--read-only', '--read-write'], /--read-only, --read-write or --role/],
+    [['keys', 'update', id, '--role', 'root'], /--role must be one of viewer, editor, admin/],
+    [['keys', 'create', '--kind', 'app', '--app', id, '--role', 'viewer'], /--role is not allowed for --kind app/],
     [['keys', 'list', 'all'], /all/],
     [['migrate', '--back'], /--back/],
     [['purge'], /--conversation/],
@@ -635,6 +637,13 @@ describe('a service and commands on the same file', () => {
       assert.match(assertSuccess(await call(['keys', 'update', id, '--read-only'], { cwd })), /is now read-only$/m);
       assert.deepEqual([await rename(), await access()], [403, 'read-only']);
       assertFailed(await call(['keys', 'update', randomUUID(), '--read-only'], { cwd }), 1, /key not found/);
+      const editor = ['keys', 'create', '--kind', 'admin', '--role', 'editor', '--read-only', '--json'];
+      const admin = JSON.parse(assertSuccess(await call(editor, { cwd })));
+      assert.match(assertSuccess(await call(['keys', 'list'], { cwd })), / editor, read-only /);
+      assert.match(
+        assertSuccess(await call(['keys', 'update', admin.id, '--role', 'viewer'], { cwd })),
+        /viewer, read-only$/m,
+      );
     });
 
     it('a key is rejected when it expires', async () => {

@@ -240,6 +240,7 @@ describe('keys as text', () => {
     revoked_at: null,
     last_used_at: null,
     read_only: false,
+    role: null,
   };
 
   it('are listed newest first, those of one second by name', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { allows } from '../../src/contract/people/roles.ts';
 import { tools } from '../../src/http/mcp/tools.ts';
 import { onOneEngine, type Service, startService } from '../support/harness.ts';
 import { type IsolationFixture, makeCallers, makeIsolationFixture } from '../support/isolation-fixture.ts';
@@ -145,6 +146,18 @@ onOneEngine('isolation of agents', (engine) => {
         });
     });
   }
+
+  it('a role allows the tools whose operation it allows; the others do not exist', async () => {
+    for (const { name, operation, kinds } of tools.filter((tool) => tool.kinds.includes('admin'))) {
+      assert.ok(operation !== undefined, `${name} ${kinds}`);
+      for (const role of ['viewer', 'editor'] as const) {
+        const given = rows[name]?.targets?.[0]?.given() ?? rows[name]?.given ?? {};
+        const { body } = await callRaw(service, fixture.byRole[role], name, given);
+        if (allows(role, operation)) assert.ok('result' in body, `${role} ${name}`);
+        else assert.equal(body.error.message, `Tool ${name} not found`, `${role} ${name}`);
+      }
+    }
+  });
 
   it('a completion app has no conversations', async () => {
     for (const tool of ['list_conversations', 'search_messages', 'get_messages']) {

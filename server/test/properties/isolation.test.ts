@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type KeyKind, keyKinds } from '../../src/contract/key-kinds.ts';
+import { allows, operationRoles } from '../../src/contract/people/roles.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   type ChunkIds,
@@ -156,7 +157,29 @@ onEveryEngine('isolation', (engine) => {
       }
     });
 
+    it('every operation that an admin key allows has a role, and no other one has', () => {
+      const ofAdmins = operations.filter(({ allowedKinds }) => allowedKinds.includes('admin'));
+      const described = Object.fromEntries(ofAdmins.map(({ id, role }) => [id, role]));
+      assert.deepEqual({ ...described, getSession: 'viewer' }, operationRoles);
+      assert.ok(operations.every(({ role, allowedKinds }) => allowedKinds.includes('admin') || role === undefined));
+    });
+
     it('none of these requests has written anything', async () => assert.equal(await exportAll(), untouched));
+
+    for (const own of ['viewer', 'editor'] as const) {
+      it(`403: the role ${own} allows what it says, and a refusal names the role`, async () => {
+        for (const { name, id, role } of operations.filter((one) => one.allowedKinds.includes('admin'))) {
+          for (const target of requireRow(rows, name).targets) {
+            const { method, path, ...rest } = target.request();
+            const response = await service.request(method, path, { ...rest, key: fixture.byRole[own] });
+            const refusal = { status: 403, code: 'forbidden', message: `this operation needs the role ${role}` };
+            if (!allows(own, id)) assert.deepEqual(response.body, refusal, name);
+            else if (target.visibleTo.includes('admin')) assert.equal(response.status, 200, `${name} ${response.text}`);
+            else assert.equal(response.status, 404, name);
+          }
+        }
+      });
+    }
 
     for (const { name } of operations) {
       it(`20x: ${name}: every caller that may`, async () => {

@@ -186,6 +186,7 @@ const topLevel: Record<string, Shape> = {
     expires_at: orNull(integer),
     revoked_at: orNull(integer),
     read_only: or(boolean, false),
+    role: orNull(oneOf('viewer', 'editor', 'admin')),
   },
   conversation: {
     id: uuid,
@@ -341,6 +342,7 @@ function completeRecords() {
       expires_at: 4_000_000_000,
       revoked_at: 1_600_000_002,
       read_only: true,
+      role: null,
     },
     conversation: {
       record: 'conversation',

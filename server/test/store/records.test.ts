@@ -223,6 +223,7 @@ onEveryEngine('records', (engine) => {
           expires_at: 4_000_000_000,
           revoked_at: 8,
           read_only: true,
+          role: null,
         },
       ];
       await assertAccepted(post(...again), again.length);

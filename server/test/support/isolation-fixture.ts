@@ -64,6 +64,7 @@ export function makeIsolationFixture() {
   const restricted = makeSecret('knowledge');
   const admin = makeSecret('admin');
   const readOnlyAdmin = makeSecret('admin');
+  const byRole = { viewer: makeSecret('admin'), editor: makeSecret('admin') };
   const messages = {
     one: [message(one.ids.conversation, 1), message(one.ids.conversation, 2), message(one.ids.conversation, 3)],
     bob: message(ownConversations.bob, 2),
@@ -99,6 +100,7 @@ export function makeIsolationFixture() {
     { ...key, kind: 'knowledge', name: 'restricted', dataset_ids: [one.ids.dataset], secret: restricted },
     { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
     { record: 'api_key', kind: 'admin', name: 'reader', secret: readOnlyAdmin, read_only: true },
+    ...Object.entries(byRole).map(([role, secret]) => ({ record: 'api_key', kind: 'admin', name: role, role, secret })),
     provider(workspace_id, 'of one'),
     provider(other.ids.workspace, 'of other'),
   ];
@@ -127,6 +129,7 @@ export function makeIsolationFixture() {
     restricted,
     admin,
     readOnlyAdmin,
+    byRole,
     messages,
     inactiveKeys,
     records: lines,

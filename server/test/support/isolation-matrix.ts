@@ -30,8 +30,22 @@ export type Row = {
 
 export type Rows = Record<string, Row | undefined>;
 
-type Operation = { name: string; method: string; path: string; hasQuery: boolean; allowedKinds: readonly KeyKind[] };
-type DescribedOperation = { security?: Record<string, unknown>[]; parameters?: { in: string }[] };
+type Operation = {
+  name: string;
+  id: string;
+  method: string;
+  path: string;
+  hasQuery: boolean;
+  allowedKinds: readonly KeyKind[];
+  /** The role that an admin key needs; undefined if it does not allow the operation. */
+  role: string | undefined;
+};
+type DescribedOperation = {
+  operationId: string;
+  security?: Record<string, unknown>[];
+  parameters?: { in: string }[];
+  'x-role'?: string;
+};
 
 /**
  * Every operation, with the kinds of key it allows; none if it requires no key. Operations on console sessions are left
@@ -41,12 +55,14 @@ export const operations: readonly Operation[] = Object.entries(
   (JSON.parse(readFileSync(openapiFile, 'utf8')) as { paths: Record<string, Record<string, DescribedOperation>> })
     .paths,
 ).flatMap(([path, methods]) =>
-  Object.entries(path === '/console/session' ? {} : methods).map(([method, { security = [], parameters = [] }]) => ({
+  Object.entries(path === '/console/session' ? {} : methods).map(([method, operation]) => ({
     name: `${method.toUpperCase()} ${path}`,
+    id: operation.operationId,
+    role: operation['x-role'],
     method: method.toUpperCase(),
     path,
-    hasQuery: parameters.some((parameter) => parameter.in === 'query'),
-    allowedKinds: security
+    hasQuery: operation.parameters?.some((parameter) => parameter.in === 'query') ?? false,
+    allowedKinds: (operation.security ?? [])
       .flatMap((scheme) => Object.keys(scheme))
       .filter((scheme) => scheme !== 'consoleSession')
       .map((scheme) => scheme.replace(/Key$/, '') as KeyKind),

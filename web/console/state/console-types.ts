@@ -92,6 +92,8 @@ export type ConsoleSession = {
   expires_at: number;
   /** Whether the key, and so the session, allows only reads. */
   read_only: boolean;
+  /** Role of the key. `x-role` of an operation is the role that it needs. */
+  role: 'viewer' | 'editor' | 'admin';
 };
 
 /** A conversation of an app. */
@@ -281,12 +283,16 @@ export type Key = {
   last_used_at: number | null;
   /** Whether the key allows only reads. */
   read_only: boolean;
+  /** Role of a key of kind admin; null for other kinds. */
+  role: 'viewer' | 'editor' | 'admin' | null;
 };
 
-/** A change of a key. */
+/** A change of a key: at least one field. */
 export type KeyChange = {
   /** Whether the key allows only reads. Only for kind app or knowledge or admin. */
-  read_only: boolean;
+  read_only?: boolean | undefined;
+  /** What the key may do. Only for kind admin. Default: admin. */
+  role?: 'viewer' | 'editor' | 'admin' | undefined;
 };
 
 export type KeyErrorHour = {
@@ -365,6 +371,8 @@ export type NewKey = {
   expires_at?: number | null | undefined;
   /** Whether the key allows only reads. Only for kind app or knowledge or admin. */
   read_only?: boolean | undefined;
+  /** What the key may do. Only for kind admin. Default: admin. */
+  role?: 'viewer' | 'editor' | 'admin' | undefined;
 };
 
 /** Totals of a period, and as `before` those of the equally long period before it. */

@@ -18,10 +18,10 @@ export function authenticate(
 
 function callerFromKey(key: StoredKey | undefined, now: number): Caller | undefined {
   if (key === undefined) return undefined;
-  const { id: key_id, kind, read_only, workspace_id, app, dataset_ids, expires_at } = key;
+  const { id: key_id, kind, read_only, role, workspace_id, app, dataset_ids, expires_at } = key;
   // A cached key may have expired since it was read.
   if (expires_at !== null && expires_at <= now) return undefined;
-  if (kind === 'admin') return { kind, key_id, read_only };
+  if (kind === 'admin') return role === null ? undefined : { kind, key_id, read_only, role };
   if (workspace_id === null) return undefined;
   if (kind === 'knowledge') return { kind, key_id, read_only, workspace_id, dataset_ids };
   if (kind === 'feed') return { kind, key_id, read_only, workspace_id, dataset_ids, app_id: app?.id ?? null };

@@ -7,8 +7,9 @@ import {
   type Reach,
   readOnlyKinds,
 } from '../../contract/key-kinds.ts';
+import type { Role } from '../../contract/people/roles.ts';
 import { canonicalId } from '../../contract/primitives.ts';
-import { invalidParam, notFound } from '../errors.ts';
+import { invalidParam, notFound, ServiceError } from '../errors.ts';
 import { digestOf, makeSecret } from '../secret.ts';
 import type { LookupKind, ReferenceTarget, Store } from '../store/store.ts';
 
@@ -19,27 +20,33 @@ export async function createKey(
   createdBy: string | null,
   now: number,
 ): Promise<{ id: string; secret: string }> {
-  const { kind, name, expires_at, read_only, ...reach } = validateNewKey(input, now);
+  const { kind, name, expires_at, read_only, role, ...reach } = validateNewKey(input, now);
   const id = randomUUID();
   const secret = makeSecret(kind);
   const digest = digestOf(secret);
   const times = { created_at: now, expires_at };
-  const key = { id, kind, ...(await resolveReach(store, reach)), name, digest, ...times, read_only };
+  const key = { id, kind, ...(await resolveReach(store, reach)), name, digest, ...times, read_only, role };
   await store.run('createKey', { key, createdBy });
   return { id, secret };
 }
 
 /** Fills in defaults. Throws if a value is invalid, or if a field is missing or not allowed for the kind. */
-function validateNewKey(input: NewKey, now: number): Required<NewKey> {
+function validateNewKey(input: NewKey, now: number): Required<Omit<NewKey, 'role'>> & { role: Role | null } {
   const { kind, name = '', app_id = null, workspace_id = null, dataset_ids = null, expires_at = null } = input;
-  const { read_only = false } = input;
+  const { read_only = false, role } = input;
   if (!name.isWellFormed()) throw invalidParam('name must be well-formed Unicode');
   if (name.includes('\0')) throw invalidParam('name must not contain NUL');
   if (expires_at !== null && expires_at <= now) throw invalidParam('expires_at must be in the future');
   const problem = findReachProblem(kind, { workspace_id, app_id, dataset_ids });
   if (problem !== undefined) throw invalidParam(describeReachProblem(kind, problem));
   if (read_only) requireReadOnlyKind(kind);
-  return { kind, name, app_id, workspace_id, dataset_ids, expires_at, read_only };
+  if (role !== undefined) requireRoleKind(kind);
+  const access = { read_only, role: kind === 'admin' ? (role ?? 'admin') : null };
+  return { kind, name, app_id, workspace_id, dataset_ids, expires_at, ...access };
+}
+
+function requireRoleKind(kind: KeyKind): void {
+  if (kind !== 'admin') throw invalidParam(`role is not allowed for kind ${kind}`);
 }
 
 function requireReadOnlyKind(kind: KeyKind): void {
@@ -57,9 +64,14 @@ export async function updateKey(
   const id = canonicalId(requestedId);
   const stored = await store.admin.findKey(id);
   if (stored === undefined) throw notFound('key not found');
-  requireReadOnlyKind(stored.kind);
+  const { read_only = stored.read_only, role = stored.role } = change;
+  if (change.read_only === undefined && change.role === undefined) throw invalidParam('read_only or role is required');
+  if (change.read_only !== undefined) requireReadOnlyKind(stored.kind);
+  if (change.role !== undefined) requireRoleKind(stored.kind);
+  if (change.role !== undefined && id === changedBy)
+    throw new ServiceError('forbidden', 'a key cannot change its own role');
   await store.run('updateKey', { id, change, by: changedBy, now });
-  return { ...stored, read_only: change.read_only };
+  return { ...stored, read_only, role };
 }
 
 /** The canonical ids. Throws if a record does not exist, or not in the key's workspace. */

@@ -82,8 +82,10 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
     if (problem !== undefined) reject('field' in problem ? problem.field : 'kind', describeReachProblem(kind, problem));
     if (fields.read_only && !readOnlyKinds.includes(kind))
       reject('read_only', `read_only is not allowed for kind ${kind}`);
+    if (fields.role !== null && kind !== 'admin') reject('role', `role is not allowed for kind ${kind}`);
     return {
       ...fields,
+      role: fields.role ?? (kind === 'admin' ? 'admin' : null),
       is_unnamed: fields.id === null,
       dataset_ids: fields.dataset_ids?.map(canonicalId) ?? null,
       digest: requireDigest(kind, secret, fields.digest, reject),

@@ -1,4 +1,5 @@
 import type { KeyKind, Reach } from '../../contract/key-kinds.ts';
+import type { Role } from '../../contract/people/roles.ts';
 import type { App } from '../caller.ts';
 
 /** The fields of an API key that decide what it allows. */
@@ -10,6 +11,8 @@ export type StoredKey = {
   dataset_ids: readonly string[] | null;
   expires_at: number | null;
   read_only: boolean;
+  /** Null unless it is an admin key. */
+  role: Role | null;
 };
 
 export type KeyLookup = StoredKey | undefined | Promise<StoredKey | undefined>;
@@ -23,6 +26,7 @@ export type NewStoredKey = Reach & {
   created_at: number;
   expires_at: number | null;
   read_only: boolean;
+  role: Role | null;
 };
 
 /** A session of the console. It ends at the latest when its admin key expires or is revoked. */
@@ -37,10 +41,10 @@ export type Session = {
 };
 
 /**
- * `name` and `read_only` are the key's; `expires_at` is the time at which the session or the key expires, whichever is
+ * `name`, `read_only` and `role` are the key's; `expires_at` is the time at which the session or the key expires, whichever is
  * earlier.
  */
-export type StoredSession = { key_id: string; name: string; expires_at: number; read_only: boolean };
+export type StoredSession = { key_id: string; name: string; expires_at: number; read_only: boolean; role: Role };
 
 /** Sessions in the database, for all instances. They are not cached: a session that has ended is rejected immediately. */
 export interface Sessions {

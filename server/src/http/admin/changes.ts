@@ -77,7 +77,7 @@ export const adminChangeRoutes: Routes = (app, dependencies) => {
         'or a key of kind `feed`, which sees its workspace, app or datasets. 404 if the setting `CHANGES` is `off`.',
       security: [...aboutAdmin.security, { feedKey: [] }],
       querystring: ChangesQuery,
-      response: responses({ 200: streamed }, [400, 401, 404, 410, 503]),
+      response: responses({ 200: streamed }, [400, 401, 403, 404, 410, 503]),
     },
     onRequest: bearer.requireAdmin(['admin', 'feed']),
     handler: async (request, reply) => {
@@ -102,7 +102,7 @@ export const adminChangeRoutes: Routes = (app, dependencies) => {
           page?.close();
           throw clientDisconnected();
         }
-        return page === undefined ? bearer.reject(request.ip, 'unknown') : sendChanges(reply, page);
+        return page === undefined ? bearer.failedKeys.reject(request.ip, 'unknown') : sendChanges(reply, page);
       }
       reply.header('content-type', encoding.type);
       if (request.method === 'HEAD') return reply.send(Readable.from([]));

@@ -23,6 +23,7 @@ const listAndCreate: Routes = (app, dependencies) => {
     summary: 'List keys',
     description: 'All keys, newest first, without their secrets.',
     row: ListedKey,
+    errors: [403],
     read: ({ query }) => keys.read(query, (range) => store.admin.listKeys(range)),
   });
 
@@ -58,7 +59,9 @@ const changeAndRevoke: Routes = (app, { store, bearer, clock }) => {
       ...aboutAdmin,
       operationId: 'updateKey',
       summary: 'Change a key',
-      description: 'Makes a key of kind app, knowledge or admin read-only, or allows it to write again.',
+      description:
+        'Makes a key of kind app, knowledge or admin read-only, or allows it to write again; or gives an admin key another role. ' +
+        'No key changes its own role.',
       params,
       body: KeyChange,
       response: responses({ 200: ListedKey }, [400, 401, 403, 404, 408, 413, 415]),

@@ -39,7 +39,7 @@ export const sessionRoutes: Routes = (app, { store, bearer, clock }) => {
     config: { isPublic: true },
     handler: async (request, reply) => {
       const created = await signIn(request);
-      if (created === undefined) return bearer.reject(request.ip, 'unknown');
+      if (created === undefined) return bearer.failedKeys.reject(request.ip, 'unknown');
       return reply
         .headers(noStore)
         .header('set-cookie', setCookie(request.headers, created.secret))

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
-import { type KeyKind, keyKinds } from '../../contract/key-kinds.ts';
-import { limits } from '../../contract/limits.ts';
+import type { KeyKind } from '../../contract/key-kinds.ts';
+import { allows, type Role, requiredRole } from '../../contract/people/roles.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
 import { asError, ServiceError } from '../../domain/errors.ts';
 import { authenticate } from '../../domain/keys/authenticate.ts';
@@ -10,9 +10,8 @@ import type { KeyUses } from '../../domain/keys/key-uses.ts';
 import { digestOf } from '../../domain/secret.ts';
 import type { StoredSession } from '../../domain/store/keys.ts';
 import type { Store } from '../../domain/store/store.ts';
-import type { FailedKeyReason, Metrics } from '../observe/metrics.ts';
-import { secondsLeft, type Window, WindowCounter } from '../workers/window-counter.ts';
-import { type RateLimits, tooMany } from './rate-limits.ts';
+import type { FailedKeys } from './failed-keys.ts';
+import type { RateLimits } from './rate-limits.ts';
 import { sessionDigest } from './session-cookie.ts';
 
 declare module 'fastify' {
@@ -22,22 +21,18 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** A request reads, unless its body says that it writes: then its route calls `countWrite`. */
     bodyDecides?: boolean;
+    /** The roles that tools need are in the table of the tools. */
+    callsTools?: boolean;
   }
 }
-
-const failureWindowMillis = 60_000;
 
 export type BearerOptions = {
   store: Store;
   /** Milliseconds since the epoch. */
   clock: () => number;
-  metrics: Metrics;
   limits: RateLimits;
   uses: KeyUses;
-  /** Shared memory in which failed keys are counted by address. */
-  failedKeys: SharedArrayBuffer;
-  /** Shared memory in which keys that the upstream has rejected are counted by digest. */
-  rejectedKeys: SharedArrayBuffer;
+  failedKeys: FailedKeys;
 };
 
 type FoundCaller = Caller | undefined | Promise<Caller | undefined>;
@@ -46,35 +41,31 @@ type FoundCaller = Caller | undefined | Promise<Caller | undefined>;
 export class Bearer {
   readonly #store: Store;
   readonly #clock: () => number;
-  readonly #metrics: Metrics;
   readonly #limits: RateLimits;
   readonly #uses: KeyUses;
-  readonly #failures: WindowCounter;
-  readonly #rejections: WindowCounter;
+  readonly failedKeys: FailedKeys;
   readonly #callers = new WeakMap<IncomingMessage, { caller: FoundCaller }>();
 
-  constructor({ store, clock, metrics, limits, uses, failedKeys, rejectedKeys }: BearerOptions) {
+  constructor({ store, clock, limits, uses, failedKeys }: BearerOptions) {
     this.#store = store;
     this.#clock = clock;
-    this.#metrics = metrics;
     this.#limits = limits;
     this.#uses = uses;
-    this.#failures = new WindowCounter(failedKeys, failureWindowMillis);
-    this.#rejections = new WindowCounter(rejectedKeys, failureWindowMillis);
+    this.failedKeys = failedKeys;
   }
 
   /** A hook that requires a key of one of these kinds, or the token. It runs before all other checks of a request. */
   requireKey(kinds: readonly KeyKind[], token?: string): onRequestHookHandler {
     const tokenDigest = token === undefined ? undefined : digestOf(token);
     const allow = (request: FastifyRequest, reply: FastifyReply, caller: Caller | undefined): void => {
-      if (caller === undefined) return this.reject(request.ip, 'unknown');
-      if (!kinds.includes(caller.kind)) return this.reject(request.ip, 'wrong_kind', { caller, kinds });
+      if (caller === undefined) return this.failedKeys.reject(request.ip, 'unknown');
+      if (!kinds.includes(caller.kind)) return this.failedKeys.reject(request.ip, 'wrong_kind', { caller, kinds });
       this.#admit(request, reply, caller);
     };
     return (request, reply, done) => {
       try {
         const digest = bearerDigest(request.headers.authorization);
-        if (digest === undefined) return this.reject(request.ip, 'missing');
+        if (digest === undefined) return this.failedKeys.reject(request.ip, 'missing');
         if (tokenDigest !== undefined && isSameDigest(digest, tokenDigest)) return done();
         const caller = this.callerOf(request.raw, digest);
         if (caller instanceof Promise) {
@@ -107,17 +98,20 @@ export class Bearer {
   /** The console session of the request's cookie. */
   async requireSession(request: FastifyRequest, reply: FastifyReply): Promise<StoredSession> {
     const digest = sessionDigest(request.headers);
-    if (digest === undefined) return this.reject(request.ip, 'missing');
+    if (digest === undefined) return this.failedKeys.reject(request.ip, 'missing');
     const session = await this.#store.sessions.find(digest, this.#seconds());
-    if (session === undefined) return this.reject(request.ip, 'unknown');
-    this.#admit(request, reply, { kind: 'admin', key_id: session.key_id, read_only: session.read_only });
+    if (session === undefined) return this.failedKeys.reject(request.ip, 'unknown');
+    this.#admit(request, reply, sessionCaller(session));
     return session;
   }
 
+  /** The one place where a caller is kept from what its role does not allow. */
   #admit(request: FastifyRequest, reply: FastifyReply, caller: Caller): void {
     request.caller = caller;
     const method = request.routeOptions.config.bodyDecides ? 'GET' : request.method;
     this.countRequest(caller, method, reply.raw);
+    const role = missingRole(request, caller);
+    if (role !== undefined) throw new ServiceError('forbidden', `this operation needs the role ${role}`);
     if (isWrite(method)) requireWriting(caller);
   }
 
@@ -128,15 +122,18 @@ export class Bearer {
   }
 
   /** The caller of a long request as it is now: what its key allows may have changed. Undefined if it is no longer valid. */
-  async findCallerAgain({ headers, caller }: FastifyRequest): Promise<Caller | undefined> {
+  async findCallerAgain(request: FastifyRequest): Promise<Caller | undefined> {
+    const current = await this.#findCaller(request);
+    const isSame = current !== undefined && current.key_id === request.caller?.key_id;
+    return isSame && missingRole(request, current) === undefined ? current : undefined;
+  }
+
+  async #findCaller({ headers }: FastifyRequest): Promise<Caller | undefined> {
     const digest = bearerDigest(headers.authorization);
-    if (digest !== undefined) {
-      const current = await this.authenticate(digest, this.#store.dataVersion());
-      return current?.key_id === caller?.key_id ? current : undefined;
-    }
-    const session = sessionDigest(headers);
-    const isOpen = session !== undefined && (await this.#store.sessions.find(session, this.#seconds())) !== undefined;
-    return isOpen ? (caller ?? undefined) : undefined;
+    if (digest !== undefined) return this.authenticate(digest, this.#store.dataVersion());
+    const digestOfSession = sessionDigest(headers);
+    const session = digestOfSession && (await this.#store.sessions.find(digestOfSession, this.#seconds()));
+    return session ? sessionCaller(session) : undefined;
   }
 
   /** Authenticates the admin key in the body of a request. */
@@ -146,8 +143,8 @@ export class Bearer {
   ): Promise<{ caller: CallerOf<'admin'>; digest: string }> {
     const digest = digestOf(secret);
     const caller = await this.authenticate(digest, this.#store.dataVersion());
-    if (caller === undefined) return this.reject(request.ip, 'unknown');
-    if (caller.kind !== 'admin') return this.reject(request.ip, 'wrong_kind', { caller, kinds: ['admin'] });
+    if (caller === undefined) return this.failedKeys.reject(request.ip, 'unknown');
+    if (caller.kind !== 'admin') return this.failedKeys.reject(request.ip, 'wrong_kind', { caller, kinds: ['admin'] });
     request.caller = caller;
     this.#uses.add(caller.key_id, this.#seconds());
     return { caller, digest };
@@ -181,52 +178,17 @@ export class Bearer {
   #seconds(): number {
     return Math.floor(this.#clock() / 1000);
   }
-
-  /** Only unknown keys count towards the limit. Once it is reached, the response to all invalid keys is 429. */
-  reject(address: string, reason: FailedKeyReason, wrong?: WrongKind): never {
-    this.#metrics.countFailedKey(reason);
-    const now = this.#clock();
-    const isCounted = reason === 'unknown';
-    const window = isCounted ? this.#failures.hit(address, now) : this.#failures.get(address, now);
-    if (window.count + (isCounted ? 0 : 1) > limits.failedKeysPerMinuteMax) {
-      this.#throttle('too many failed keys from this address', window, now);
-    }
-    throw wrong === undefined
-      ? new ServiceError('unauthorized', 'the API key is missing or invalid')
-      : wrongKind(wrong);
-  }
-
-  /** By key, not by address: all clients behind a proxy have the same one. */
-  countRejection(digest: string): void {
-    this.#rejections.hit(digest, this.#clock());
-  }
-
-  /** Throws if the upstream has rejected this key too often: further requests with it would only load the upstream. */
-  limitRejections(digest: string): void {
-    const now = this.#clock();
-    const window = this.#rejections.get(digest, now);
-    if (window.count < limits.failedKeysPerMinuteMax) return;
-    this.#metrics.countFailedKey('unknown');
-    this.#throttle('this key has failed too often', window, now);
-  }
-
-  #throttle(message: string, window: Window, now: number): never {
-    this.#metrics.countThrottled('failed_keys');
-    throw tooMany(message, secondsLeft(window, now));
-  }
 }
 
-/** A valid key, and the kinds that the route requires. */
-type WrongKind = { caller: Caller; kinds: readonly KeyKind[] };
+function sessionCaller({ key_id, read_only, role }: StoredSession): CallerOf<'admin'> {
+  return { kind: 'admin', key_id, read_only, role };
+}
 
-/** The prefix of a secret says its kind anyway, and only the owner of a valid key gets this message. */
-function wrongKind({ caller, kinds }: WrongKind): ServiceError {
-  const names = keyKinds.filter((kind) => kinds.includes(kind)).join(' or ');
-  const error = new ServiceError(
-    'unauthorized',
-    `a key of kind ${names} is required; this key is of kind ${caller.kind}`,
-  );
-  return Object.assign(error, { wrongKindKey: caller.key_id });
+/** The role that an operation of the console needs, if the caller does not have it. */
+function missingRole({ routeOptions: { config, schema } }: FastifyRequest, caller: Caller): Role | undefined {
+  if (caller.kind !== 'admin' || config.callsTools) return undefined;
+  const operation = schema?.operationId ?? '';
+  return allows(caller.role, operation) ? undefined : requiredRole(operation);
 }
 
 /** The one place where a read-only key is kept from writing. */
@@ -247,7 +209,9 @@ function isSameDigest(one: string, other: string): boolean {
 }
 
 /** The caller of a request to a route that requires a key of this kind. */
-export function requireCaller<K extends KeyKind>(request: FastifyRequest, kind: K): CallerOf<K> {
-  if (request.caller?.kind !== kind) throw new Error(`the route does not require a key of kind ${kind}`);
-  return request.caller as CallerOf<K>;
+export function requireCaller<K extends KeyKind>({ caller }: FastifyRequest, kind: K): CallerOf<K> {
+  if (!isOfKind(caller, kind)) throw new Error(`the route does not require a key of kind ${kind}`);
+  return caller;
 }
+
+const isOfKind = <K extends KeyKind>(caller: Caller | null, kind: K): caller is CallerOf<K> => caller?.kind === kind;

@@ -62,6 +62,7 @@ const listDatasets = defineTool({
 const listAllDatasetsTool = defineTool({
   ...aboutDatasets,
   kinds: ['admin'],
+  operation: 'listDatasets',
   input: ListQuery.properties,
   output: listOf(DatasetListed).properties,
   run: (query, { dependencies }) => listAllDatasets(dependencies.store, query),
@@ -72,6 +73,7 @@ const listDocuments = defineTool({
   title: 'List documents',
   description: 'Documents of a knowledge base, newest first. Use it to find the `document_id` of a text.',
   kinds: ['knowledge', 'admin'],
+  operation: 'listDocuments',
   input: { dataset_id, ...DocumentQuery.properties },
   output: offsetPage(KnowledgeDocument).properties,
   run: async ({ dataset_id, ...query }, call) => {
@@ -88,6 +90,7 @@ const listChunks = defineTool({
     'Segments (parent chunks) of a document with their child chunks, by position. Use it to read a document, or to find the ' +
     '`child_chunk_id` of a text in it.',
   kinds: ['knowledge', 'admin'],
+  operation: 'listSegments',
   input: { dataset_id, document_id, ...SegmentQuery.properties },
   output: SegmentPage.properties,
   run: async ({ dataset_id, document_id, ...query }, call) => {
@@ -109,6 +112,7 @@ const searchChunksTool = defineTool({
     'Segments and child chunks with these words, with snippets and their addresses in the console. Use it to find the text ' +
     'behind an answer, or all texts that have to be changed. Read a child chunk with get_chunk.',
   kinds: ['knowledge', 'admin'],
+  operation: 'search',
   input: { q, limit, cursor },
   output: listOf(LinkedChunk).properties,
   run: async (query, call) => {
@@ -140,6 +144,7 @@ const getChunk = defineTool({
     'A child chunk: its text, its `version` and its replaced texts. With an admin key also the newest answers that cite its ' +
     'segment. Use it before update_chunk, which needs the `version`.',
   kinds: ['knowledge', 'admin'],
+  operation: 'getChildChunkAsAdmin',
   input: ChildChunkPath.properties,
   output: { ...ChildChunkResponse.properties, version, revisions: list(shape(ofRevision), newestRevisions) },
   adminOutput: {
@@ -180,6 +185,7 @@ const updateChunk = defineTool({
     'the one that get_chunk returned: if the text has changed since, nothing is written (412), and the chunk has to be read again. ' +
     'The replaced text is kept as a revision.',
   kinds: ['knowledge', 'admin'],
+  operation: 'updateChildChunkAsAdmin',
   isWrite: true,
   input: {
     ...ChildChunkPath.properties,

@@ -59,6 +59,7 @@ const listConversations = defineTool({
     'conversations of a user, app or period. With `disliked` or `failed`, `from` and `to` are about the time of such an ' +
     'answer, and a conversation with several of them can be on several pages.',
   kinds: ['app', 'admin'],
+  operation: 'listAllConversations',
   input: {
     ...conversationFilters,
     disliked: Type.Optional(flag('Only conversations with an answer that the user disliked.')),
@@ -104,6 +105,7 @@ const getMessages = defineTool({
     '(`feedback`) and what the user wrote about it (`feedback_texts`). Use it to read what was asked and answered, and to find ' +
     'the chunk behind a wrong answer. `next_first_id` is the `first_id` of the next older page.',
   kinds: ['app', 'admin'],
+  operation: 'getTranscript',
   input: MessageQuery.properties,
   adminInput: { app_id: Type.Optional(Type.String({ description: 'The app of the conversation, if it is known.' })) },
   output: {
@@ -144,6 +146,7 @@ const searchMessagesTool = defineTool({
     'answers by what was said, by rating (`rating: "dislike"`), by failure, by period, or by the segment that they cite ' +
     '(`segment_id`). Read a hit with get_messages. A page may be short although more follow: see `has_more`.',
   kinds: ['app', 'admin'],
+  operation: 'search',
   input: messageFilters,
   adminInput: { app_id: searchedApp },
   output: listOf(LinkedHit).properties,

@@ -13,7 +13,7 @@ export const mcpRoutes: Routes = (app, dependencies) => {
     method: 'POST',
     url: '/mcp',
     schema: { hide: true },
-    config: { bodyDecides: true, parsesBody: true },
+    config: { callsTools: true, bodyDecides: true, parsesBody: true },
     onRequest: [bearer.requireKey(agentKinds), requireOrigin(public_url), requireContentType('application/json')],
     handler: async (request, reply) => {
       // The protocol is loaded here, so that a service without agents neither starts later nor needs more memory.

@@ -1,6 +1,7 @@
 import type { Static, TObject, TProperties } from 'typebox';
 import type { KeyKind } from '../../contract/key-kinds.ts';
 import { limits } from '../../contract/limits.ts';
+import type { AdminOperation } from '../../contract/people/roles.ts';
 import { flag, integer, nullable, shape, text } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import type { CallerOf } from '../../domain/caller.ts';
@@ -30,6 +31,8 @@ export type Tool = {
   /** Says when to use it. */
   description: string;
   kinds: readonly AgentKind[];
+  /** The operation whose role an admin key needs for it; undefined if it is not for admin keys. */
+  operation: AdminOperation | undefined;
   isWrite: boolean;
   inputOf(kind: AgentKind): TObject;
   outputOf(kind: AgentKind): TObject;
@@ -39,6 +42,7 @@ export type Tool = {
 
 type Definition<I extends TProperties, A extends TProperties> = Pick<Tool, 'name' | 'title' | 'description'> & {
   kinds: readonly AgentKind[];
+  operation?: AdminOperation;
   isWrite?: boolean;
   input: I;
   /** Arguments that only admin keys have. They are optional. */
@@ -89,7 +93,8 @@ const commonOutput = {
 export function defineTool<I extends TProperties, A extends TProperties = Record<never, never>>(
   definition: Definition<I, A>,
 ): Tool {
-  const { name, title, description, kinds, isWrite = false, input, adminInput, output, adminOutput, run } = definition;
+  const { name, title, description, kinds, operation, isWrite = false, run } = definition;
+  const { input, adminInput, output, adminOutput } = definition;
   const forAdmin = (kind: AgentKind, properties: TProperties | undefined) =>
     kind === 'admin' ? properties : undefined;
   return {
@@ -97,6 +102,7 @@ export function defineTool<I extends TProperties, A extends TProperties = Record
     title,
     description,
     kinds,
+    operation,
     isWrite,
     inputOf: byKind((kind) => shape({ ...forAdmin(kind, adminInput), ...input, ...(!isWrite && { text_offset }) })),
     outputOf: byKind((kind) => shape({ ...output, ...forAdmin(kind, adminOutput), ...commonOutput })),

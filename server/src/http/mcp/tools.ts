@@ -1,6 +1,7 @@
 import { listOf } from '../../contract/admin.ts';
 import { ActivityListed, ActivityQuery } from '../../contract/audit.ts';
 import { Overview, OverviewQuery } from '../../contract/console/activity.ts';
+import { allows } from '../../contract/people/roles.ts';
 import { listActivity } from '../../domain/activity/list-activity.ts';
 import { findOverview } from '../../domain/activity/overview.ts';
 import { knowledgeTools } from './knowledge-tools.ts';
@@ -14,6 +15,7 @@ const overview = defineTool({
     'Messages, users, ratings, failures, tokens and prices of a period (`totals`) and of the equally long period before it ' +
     '(`before`), by day, app, user and model. Use it to see what has changed before looking at single answers.',
   kinds: ['admin'],
+  operation: 'getOverview',
   input: OverviewQuery.properties,
   output: Overview.properties,
   run: (query, { dependencies, now, disconnected }) => findOverview(dependencies.store, query, now, disconnected()),
@@ -26,6 +28,7 @@ const listChanges = defineTool({
     'The audit log, newest first: who has created, edited, deleted or imported what, with which key and tool. Use it to find out ' +
     'when a chunk was changed and by whom. A page may be short although more follow: see `has_more`.',
   kinds: ['admin'],
+  operation: 'listActivity',
   input: ActivityQuery.properties,
   output: listOf(ActivityListed).properties,
   run: (query, { dependencies }) => listActivity(dependencies.store, query),
@@ -35,5 +38,8 @@ const listChanges = defineTool({
 export const tools: readonly Tool[] = [...messageTools, overview, ...knowledgeTools, listChanges];
 
 /** The tools that a key allows. For the others it is as if they did not exist. */
-export const toolsFor = ({ kind, read_only }: AgentCaller): Tool[] =>
-  tools.filter(({ kinds, isWrite }) => kinds.includes(kind) && !(isWrite && read_only));
+export const toolsFor = (caller: AgentCaller): Tool[] =>
+  tools.filter(({ kinds, operation = '', isWrite }) => {
+    const mayCall = caller.kind === 'admin' ? allows(caller.role, operation) : true;
+    return kinds.includes(caller.kind) && mayCall && !(isWrite && caller.read_only);
+  });

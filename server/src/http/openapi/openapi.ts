@@ -2,6 +2,7 @@ import Fastify, { type RouteOptions } from 'fastify';
 import type { TOptional, TString } from 'typebox';
 import { ErrorBody } from '../../contract/error.ts';
 import { keyKindTable } from '../../contract/key-kinds.ts';
+import { requiredRole } from '../../contract/people/roles.ts';
 import { productVersion } from '../../contract/product.ts';
 import { recordKinds, records } from '../../contract/record.ts';
 import { Type } from '../../contract/type.ts';
@@ -16,7 +17,7 @@ import { commonHeaders, referToHeaders } from './headers.ts';
 const meanings: Record<number, string> = {
   400: 'A parameter, the body or the app mode is invalid.',
   401: 'The API key is missing or invalid.',
-  403: 'The API key is read-only.',
+  403: 'The API key is read-only, or its role does not allow the operation.',
   404: 'The resource does not exist, or the key does not allow access to it.',
   408: 'The client was too slow.',
   410: 'The cursor is no longer valid: start again without it.',
@@ -111,7 +112,14 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
   app.setSerializerCompiler(() => JSON.stringify);
   await app.register(swagger, { openapi: about });
   for (const { method, url, schema: { optionalBody: body, ...schema } = {} } of routes) {
-    app.route({ method, url, schema: body === undefined ? schema : { ...schema, body }, handler: async () => '' });
+    const { operationId = '', security = [] } = schema;
+    const role = security.some((scheme) => 'adminKey' in scheme) && { 'x-role': requiredRole(operationId) };
+    app.route({
+      method,
+      url,
+      schema: { ...schema, ...(body === undefined ? {} : { body }), ...role },
+      handler: async () => '',
+    });
   }
   await app.ready();
   const document = app.swagger();

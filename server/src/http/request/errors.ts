@@ -12,7 +12,10 @@ export const errorTable: Readonly<Record<ErrorCode, readonly [status: number, wh
   bad_request: [400, 'The body is not JSON, or the request is not HTTP.'],
   not_chat_app: [400, "The key's app has no conversations."],
   unauthorized: [401, 'The key does not allow this request.'],
-  forbidden: [403, 'The key is read-only, another system owns the data, or a foreign page sent a request to `/mcp`.'],
+  forbidden: [
+    403,
+    'The key is read-only, its role does not allow it, another system owns the data, or a foreign page sent a request to `/mcp`.',
+  ],
   not_found: [404, 'It does not exist, or the key has no access to it.'],
   method_not_allowed: [405, 'The path has other methods; `Allow` lists them.'],
   request_timeout: [408, 'The request took too long to arrive.'],

@@ -77,7 +77,7 @@ export class OwnedData {
     };
     if (whoResponds(asked, this.isComplete) === 'backscroll') asked.isMissing = await this.#isInDoubt(request, caller);
     const responder = whoResponds(asked, this.isComplete);
-    if (responder === 'unauthorized') return bearer.reject(request.ip, 'unknown');
+    if (responder === 'unauthorized') return bearer.failedKeys.reject(request.ip, 'unknown');
     if (caller) request.caller = caller;
     if (responder === 'backscroll') {
       this.#attempts.set(reply.raw, asked);
@@ -167,8 +167,8 @@ export class OwnedData {
   ): void {
     const { upstream, bearer, leave } = this.#options;
     const digest = bearerDigest(request.headers.authorization);
-    if (digest !== undefined) bearer.limitRejections(digest);
-    const onUnauthorized = () => void (digest !== undefined && bearer.countRejection(digest));
+    if (digest !== undefined) bearer.failedKeys.limitRejections(digest);
+    const onUnauthorized = () => void (digest !== undefined && bearer.failedKeys.countRejection(digest));
     upstream.pass({ request, response, id, caller: undefined, onUnauthorized, ...more }, prefix);
     leave(response);
   }

@@ -122,7 +122,7 @@ export const healthRoutes: Routes = (
         summary: 'Prometheus metrics',
         description: 'Requires an admin key, or the token in the setting METRICS_TOKEN.',
         security: [{ adminKey: [] }],
-        response: responses({ 200: textResponse('text/plain', 'Prometheus text format.') }, [401]),
+        response: responses({ 200: textResponse('text/plain', 'Prometheus text format.') }, [401, 403]),
       },
       onRequest: bearer.requireKey(['admin'], metrics_token),
     },

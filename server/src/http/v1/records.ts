@@ -73,7 +73,7 @@ const exportRoutes: Routes = (app, { store, bearer }) => {
         'Deleted conversations are included.',
       security: aboutAdmin.security,
       querystring: ExportQuery,
-      response: responses({ 200: textResponse(ndjson, 'NDJSON, one record per line.') }, [400, 401, 404]),
+      response: responses({ 200: textResponse(ndjson, 'NDJSON, one record per line.') }, [400, 401, 403, 404]),
     },
     onRequest: bearer.requireAdmin(),
     handler: async (request, reply) => {
@@ -96,7 +96,7 @@ const exportRoutes: Routes = (app, { store, bearer }) => {
         '`;`. Numbers stay as they are. Deleted conversations are included.',
       security: aboutAdmin.security,
       querystring: MessageExportQuery,
-      response: responses({ 200: textResponse('text/csv', 'The rows.') }, [400, 401, 404]),
+      response: responses({ 200: textResponse('text/csv', 'The rows.') }, [400, 401, 403, 404]),
     },
     onRequest: bearer.requireAdmin(),
     handler: async (request, reply) => {

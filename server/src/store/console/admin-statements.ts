@@ -78,7 +78,7 @@ export async function readList<R extends object>(
 }
 
 const keys = {
-  columns: 'id, kind, workspace_id, app_id, created_at, expires_at, revoked_at, read_only, last_used_at',
+  columns: 'id, kind, workspace_id, app_id, created_at, expires_at, revoked_at, read_only, role, last_used_at',
   texts: { name: 'name', dataset_ids: 'dataset_ids' },
   from: 'api_keys',
 };

@@ -8,7 +8,7 @@ import { type Bound, execute, type Statement, type Write } from '../base/stateme
 export const findSession: Statement<
   Omit<StoredSession, 'read_only'> & { key_expires_at: number | null; read_only: number }
 > = `
-  SELECT s.key_id, k.name, s.expires_at, k.expires_at AS key_expires_at, k.read_only
+  SELECT s.key_id, k.name, s.expires_at, k.expires_at AS key_expires_at, k.read_only, k.role
   FROM console_sessions s JOIN api_keys k ON k.id = s.key_id
   WHERE s.digest = ? AND s.expires_at > ? AND k.digest = s.key_digest AND k.kind = 'admin'
     AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;

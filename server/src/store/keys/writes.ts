@@ -5,8 +5,8 @@ import { begin, execute, type RowStatements, type Write, writeRows } from '../ba
 import { changed } from '../changes/changed.ts';
 import { upsertOf } from '../tables/upserts.ts';
 
-/** Parameters: read_only, id. */
-const setReadOnly = 'UPDATE api_keys SET read_only = ? WHERE id = ?';
+/** What is null stays as it is. Parameters: read_only, role, id. */
+const setAccess = 'UPDATE api_keys SET read_only = COALESCE(?, read_only), role = COALESCE(?, role) WHERE id = ?';
 /** Parameters: time, id. */
 export const setRevoked = 'UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?';
 
@@ -36,7 +36,9 @@ export function* revokeKey({ id, by, now }: WriteInput<'revokeKey'>): Write<bool
 
 export function* updateKey({ id, change, by, now }: WriteInput<'updateKey'>): Write<boolean> {
   yield* begin();
-  if ((yield* execute(setReadOnly, change.read_only ? 1 : 0, id)) === 0) return false;
+  const { read_only, role = null } = change;
+  const flag = read_only === undefined ? null : read_only ? 1 : 0;
+  if ((yield* execute(setAccess, flag, role, id)) === 0) return false;
   yield* keyChanged('update', id, by, now);
   return true;
 }

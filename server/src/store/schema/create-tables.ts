@@ -35,7 +35,8 @@ const configuration: readonly string[] = [
      expires_at BIGINT,
      revoked_at BIGINT,
      last_used_at BIGINT,
-     read_only BIGINT NOT NULL DEFAULT 0
+     read_only BIGINT NOT NULL DEFAULT 0,
+     role TEXT
    )`,
   `CREATE TABLE model_providers (
      workspace_id TEXT NOT NULL,

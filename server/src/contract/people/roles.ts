@@ -1,0 +1,64 @@
+/** What a person or an admin key may do, from least to most. A role allows what those before it allow, too. */
+export const roles = ['viewer', 'editor', 'admin'] as const;
+export type Role = (typeof roles)[number];
+
+/**
+ * The role that each operation needs, by its `operationId`. Routes, tools of agents, the OpenAPI document and the console use
+ * this table. It imports nothing, since browsers load it.
+ */
+export const operationRoles = {
+  getSession: 'viewer',
+  listWorkspaces: 'viewer',
+  getWorkspace: 'viewer',
+  listApps: 'viewer',
+  getApp: 'viewer',
+  listModelProviders: 'viewer',
+  listAllConversations: 'viewer',
+  getConversation: 'viewer',
+  getTranscript: 'viewer',
+  locatePage: 'viewer',
+  listFeedback: 'viewer',
+  listUsers: 'viewer',
+  search: 'viewer',
+  countSearchResults: 'viewer',
+  listDatasets: 'viewer',
+  getDataset: 'viewer',
+  listDocuments: 'viewer',
+  getDocument: 'viewer',
+  listSegments: 'viewer',
+  getSegment: 'viewer',
+  listChildChunks: 'viewer',
+  getChildChunkAsAdmin: 'viewer',
+  listRevisions: 'viewer',
+  getOverview: 'viewer',
+  getTraffic: 'viewer',
+  listFailures: 'viewer',
+  getRetention: 'viewer',
+  listActivity: 'viewer',
+
+  updateChildChunkAsAdmin: 'editor',
+
+  createApp: 'admin',
+  listKeys: 'admin',
+  createKey: 'admin',
+  updateKey: 'admin',
+  revokeKey: 'admin',
+  importRecords: 'admin',
+  exportRecords: 'admin',
+  exportMessages: 'admin',
+  listChanges: 'admin',
+  purge: 'admin',
+  deleteMessage: 'admin',
+  metrics: 'admin',
+} as const satisfies Record<string, Role>;
+
+export type AdminOperation = keyof typeof operationRoles;
+
+/** The role that an operation needs. One that is not in the table needs the highest. */
+export const requiredRole = (operation: string): Role => {
+  const table: Readonly<Record<string, Role>> = operationRoles;
+  return Object.hasOwn(table, operation) ? (table[operation] ?? 'admin') : 'admin';
+};
+
+export const allows = (role: Role, operation: string): boolean =>
+  roles.indexOf(role) >= roles.indexOf(requiredRole(operation));
