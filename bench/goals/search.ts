@@ -11,8 +11,8 @@ import { sendAtRate } from '../support/steady-load.ts';
 import { nextWrite, writers, writtenShape } from '../support/write-load.ts';
 
 const shape: Shape = { conversations: fullOr(20_000, 100), messages: 50, bytes: 1_000, secondsApart: 40 };
-/** A frequent word, two of them, a phrase, a rare word, a filter without a word, and one that finds nothing. */
-const queries = ['q=grinder', 'q=filter+degrees', 'q=%22ninety+three%22', 'q=user-17', 'status=normal', 'q=zebra'];
+/** A frequent word, two of them, a phrase, a name, a filter without a word, and a word that no message has. */
+const queries = ['q=grinder', 'q=filter+degrees', 'q=%22ninety+three%22', 'q=user-1700', 'status=normal', 'q=zebra'];
 const requests = 10;
 const millisMax = 20;
 const lag = { perSecond: 1_000, seconds: fullOr(30, 3), secondsMax: 10 };

@@ -62,12 +62,16 @@ export async function withClients<T>(port: number, count: number, work: (clients
 export type LoadResponse = { status: number; bytes: number; head: string };
 
 const headEnd = Buffer.from('\r\n\r\n');
+/** The end of a body in chunks, which is the last of a read: one request is in flight. */
+const lastChunk = '0\r\n\r\n';
 
 /** One keep-alive connection. It stores the head of a response; of the body it only counts the bytes. */
 export class Client {
   readonly #socket: Socket;
   #head: Buffer | undefined;
   #left = 0;
+  /** The last bytes of a body in chunks. */
+  #tail = '';
   #response: LoadResponse = { status: 0, bytes: 0, head: '' };
   #resolve: ((response: LoadResponse) => void) | undefined;
   #reject: ((error: Error) => void) | undefined;
@@ -119,7 +123,7 @@ export class Client {
 
   #receive(bytes: Buffer): void {
     if (this.#left > 0) {
-      this.#count(bytes.length);
+      this.#count(bytes);
       return;
     }
     const head = this.#head === undefined ? bytes : Buffer.concat([this.#head, bytes]);
@@ -132,15 +136,22 @@ export class Client {
     const status = Number(head.toString('latin1', 9, 12));
     // The head of a response without a body is not needed, and decoding it would slow the client down.
     const text = status === 304 ? '' : head.toString('latin1', 0, end);
-    this.#left = status === 304 ? 0 : Number(/\r\ncontent-length: *(\d+)/i.exec(text)?.[1] ?? 0);
-    this.#response = { status, bytes: head.length, head: text };
-    this.#left -= head.length - end - headEnd.length;
-    if (this.#left === 0) this.#done();
+    const isChunked = /\r\ntransfer-encoding: *chunked/i.test(text);
+    this.#left = isChunked ? Number.POSITIVE_INFINITY : Number(/\r\ncontent-length: *(\d+)/i.exec(text)?.[1] ?? 0);
+    this.#response = { status, bytes: 0, head: text };
+    this.#tail = '';
+    this.#count(head, end + headEnd.length);
   }
 
-  #count(bytes: number): void {
-    this.#left -= bytes;
-    this.#response.bytes += bytes;
+  #count(bytes: Buffer, from = 0): void {
+    this.#response.bytes += bytes.length;
+    this.#left -= bytes.length - from;
+    if (this.#left === Number.POSITIVE_INFINITY) {
+      this.#tail = (this.#tail + bytes.toString('latin1', Math.max(from, bytes.length - lastChunk.length))).slice(
+        -lastChunk.length,
+      );
+      if (this.#tail === lastChunk) this.#left = 0;
+    }
     if (this.#left === 0) this.#done();
   }
 

@@ -32,7 +32,12 @@ export async function startPocketbase(program: string, folder: string, shape: Sh
   await createCollection(empty);
   await empty.stop();
   fill(join(folder, 'pocketbase', 'data.db'), shape);
-  return start();
+  const server = await start();
+  const [conversation, first] = randomCursor(shape);
+  const response = await fetch(`http://127.0.0.1:${server.port}${pagePath(conversation, first)}`);
+  const { items } = (await response.json()) as { items: object[] };
+  if (items.length !== pageMessages) throw new Error(`a page of PocketBase has ${items.length} messages`);
+  return server;
 }
 
 async function createCollection({ port }: Server): Promise<void> {
@@ -72,12 +77,13 @@ function fill(file: string, shape: Shape): void {
   db.close();
 }
 
+function pagePath(conversation: number, first: number): string {
+  const condition = `conversation='${conversationId(conversation)}'&&created_at<${messageTime(first)}`;
+  const query = `filter=${encodeURIComponent(condition)}&sort=-created_at&perPage=${pageMessages}&skipTotal=1`;
+  return `/api/collections/messages/records?${query}`;
+}
+
 /** Requests for random full pages. */
 export function randomPocketbasePages(shape: Shape): () => string {
-  return () => {
-    const [conversation, first] = randomCursor(shape);
-    const condition = `conversation='${conversationId(conversation)}'&&created_at<${messageTime(first)}`;
-    const query = `filter=${encodeURIComponent(condition)}&sort=-created_at&perPage=${pageMessages}&skipTotal=1`;
-    return get(`/api/collections/messages/records?${query}`);
-  };
+  return () => get(pagePath(...randomCursor(shape)));
 }

@@ -195,10 +195,10 @@ export type SearchDialect = {
   /** A condition: the row has tokens. */
   isIndexed: Record<SearchTable, string>;
   /**
-   * The words with a beginning, for an engine that collects all of their rows before it returns the first. Undefined if there are
-   * more than `max`.
+   * A statement for the words with a beginning, for an engine that collects all of their rows before it returns the first.
+   * Parameters: the beginning, a count.
    */
-  wordsWith?(read: Reader, table: SearchTable, start: string, max: number): Promise<string[] | undefined>;
+  wordsWith?: Record<SearchTable, Statement<{ term: string }>>;
   /** The parameter of `matches`. */
   queryOf(tokens: IndexQuery['tokens']): string;
 };

@@ -89,9 +89,10 @@ export class SqlSearchReads implements SearchReads {
       const expanded: QueryToken[] = [];
       for (const queryToken of list) {
         const { token, isPrefix } = queryToken;
-        const words = isPrefix ? await wordsWith(this.#read, table, token, wordsMax) : [token];
-        if (words === undefined) isSlow = true;
-        expanded.push(...(words?.map((word) => ({ token: word, isPrefix: false })) ?? [queryToken]));
+        const words = isPrefix ? await this.#read(wordsWith[table], token, wordsMax + 1) : [{ term: token }];
+        const isMany = words.length > wordsMax;
+        if (isMany) isSlow = true;
+        expanded.push(...(isMany ? [queryToken] : words.map(({ term }) => ({ token: term, isPrefix: false }))));
       }
       if (expanded.length === 0) return undefined;
       tokens.push(expanded);

@@ -7,12 +7,13 @@ import type { BackgroundRequest, BackgroundResponse } from './background.ts';
 import { openReader } from './connection.ts';
 import { orUnavailable } from './or-unavailable.ts';
 import { dialect } from './statements.ts';
+import { createWordLists } from './words.ts';
 
 /** The thread that reads for `BackgroundReader`. */
 
 if (parentPort === null) throw new Error('this is a worker thread');
 const parent = parentPort;
-const db = openReader(workerData.path);
+const db = openReader(workerData.path, createWordLists);
 const read: Reader = async (statement, ...values) => orUnavailable(() => db.all(statement, ...values));
 const searchReads = new SqlSearchReads(dialect, read);
 const searches = new Map<number, AbortController>();

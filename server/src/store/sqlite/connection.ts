@@ -145,9 +145,10 @@ export class Connection {
   }
 }
 
-/** A connection that only reads, for as long as the process runs. */
-export function openReader(path: string): Connection {
+/** A connection that only reads, for as long as the process runs. `temporary`: statements that create its temporary tables. */
+export function openReader(path: string, temporary = ''): Connection {
   const connection = new Connection(path, readerBusyMillis);
+  connection.db.exec(temporary);
   const memory = `PRAGMA mmap_size = ${mappedBytesMax}; PRAGMA cache_size = -${readerCacheKibibytes}`;
   connection.db.exec(`PRAGMA query_only = ON; ${memory}`);
   return connection;
