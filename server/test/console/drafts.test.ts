@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { signOut } from '../support/browser.ts';
+import { accountButton, delayEffects, signOut } from '../support/browser.ts';
 import { admin, chunkAt, KnowledgeFixture, segmentPlace, startEdit } from '../support/knowledge-fixture.ts';
 import { itLong } from '../support/long.ts';
 
@@ -92,7 +92,7 @@ describe('drafts in the console', () => {
     assert.equal((await fixture.read(8)).content, 'typed with care');
   });
 
-  itLong('keeps no draft of a restore that was cancelled before the chunk was read', async () => {
+  it('keeps no draft of a restore that was cancelled before the chunk was read', async () => {
     const { page, dialogs } = await fixture.atChunks();
     await fixture.editElsewhere(4, 'another text of four');
     const entry = chunkAt(page, 4);
@@ -102,14 +102,35 @@ describe('drafts in the console', () => {
     await page.route('**/child_chunks/*', (route) => released.then(() => route.continue()));
     await entry.getByRole('button', { name: 'Restore revision 1' }).click();
     const read = page.waitForResponse('**/child_chunks/*');
+    const endDelay = await delayEffects(page);
     await entry.getByRole('button', { name: 'Cancel' }).click();
     release();
     await (await read).finished();
+    await endDelay();
     await entry.getByRole('button', { name: 'Edit' }).click();
     assert.equal(await entry.getByLabel('Text', { exact: true }).inputValue(), 'another text of four');
     await page.getByRole('link', { name: 'Models' }).click();
     await page.getByRole('heading', { name: 'Models' }).waitFor();
     assert.deepEqual(dialogs, []);
+  });
+
+  it('keeps the focus where the user has put it while earlier segments are read', async () => {
+    const { page } = fixture.tab;
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route(/order=desc/, (route) => released.then(() => route.continue()));
+    await fixture.atChunks();
+    const { field } = await startEdit(page, 3);
+    const earlier = page.waitForResponse(/order=desc/);
+    const account = accountButton(page);
+    await account.click();
+    release();
+    await (await earlier).finished();
+    await (await delayEffects(page))();
+    assert.equal(await account.evaluate((element) => element.matches(':focus')), true);
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await page.unroute(/order=desc/);
+    await page.keyboard.press('Escape');
+    await field.waitFor();
   });
 
   it('asks before a draft is discarded', async () => {

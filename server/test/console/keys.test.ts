@@ -7,6 +7,7 @@ import {
   checkAccessibilityOfVariant,
   checkInBothThemes,
   clickCopy,
+  delayEffects,
   openBrowser,
   openTab,
   pressShortcut,
@@ -394,6 +395,19 @@ describe('keys in the console', () => {
     assert.match((await secret.textContent()) ?? '', /^app-/);
     await page.getByRole('button', { name: 'I have copied it' }).click();
     await dialog().waitFor({ state: 'detached' });
+  });
+
+  it('a dialog that was closed takes the focus from nothing that was pressed since', async () => {
+    const endDelay = await delayEffects(page);
+    await page.getByRole('button', { name: 'New key' }).click();
+    await dialog().getByRole('button', { name: 'Close' }).click();
+    const opener = row('an old one').getByRole('button', { name: /^Actions of/ });
+    await opener.click();
+    await endDelay();
+    assert.equal(await opener.evaluate((element) => element.matches(':focus')), true);
+    await row('an old one').getByRole('button', { name: 'Revoke' }).click();
+    await dialog().getByRole('button', { name: 'Cancel' }).click();
+    await page.locator('button:focus', { hasText: 'Actions of an old one' }).waitFor();
   });
 
   it('axe finds nothing serious, in both themes and at the width of a phone', async () => {

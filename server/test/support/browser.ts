@@ -200,6 +200,23 @@ export async function pressShortcut(page: Page, key: string): Promise<void> {
   await page.keyboard.press(key);
 }
 
+/**
+ * Delays what components do after the next paint, as a busy machine does, until the returned function is called. It ends when all of
+ * that was done.
+ */
+export async function delayEffects(page: Page): Promise<() => Promise<void>> {
+  await page.evaluate(`(() => {
+    const [frame, timer, delay] = [requestAnimationFrame, setTimeout, 300];
+    globalThis.requestAnimationFrame = (work) => frame(() => timer(work, delay));
+    globalThis.setTimeout = (work, millis = 0, ...rest) => timer(work, millis + delay, ...rest);
+    globalThis.endDelay = async () => {
+      for (let times = 0; times < 3; times += 1) await new Promise((done) => setTimeout(done));
+      Object.assign(globalThis, { requestAnimationFrame: frame, setTimeout: timer });
+    };
+  })()`);
+  return () => page.evaluate('endDelay()');
+}
+
 /** Clicks a copy button and waits for `Copied`, from before the click, because it shows for two seconds only. */
 export async function clickCopy(part: Locator, name: string): Promise<void> {
   const confirmation = part.getByRole('button', { name: 'Copied' }).waitFor();

@@ -80,7 +80,8 @@ export function Dialog({ title, close, mustConfirm = false, children }: DialogPr
   useEffect(() => {
     const before = document.activeElement;
     element.current?.showModal();
-    return () => before instanceof HTMLElement && before.focus();
+    // It runs after the dialog is gone: by then the user may have pressed something else.
+    return () => document.activeElement === document.body && before instanceof HTMLElement && before.focus();
   }, []);
   return h(
     'dialog',

@@ -210,7 +210,8 @@ function useChunkEdit(path: string, restored: string | undefined, done: (chunk: 
         setStep({ name: 'conflict', theirs: await readChunk(path) });
       }
     });
-  useEffect(() => {
+  // At once: other effects end after the next paint, when the chunk may have been read.
+  useLayoutEffect(() => {
     if (draft === undefined) void read();
     return () => {
       isClosed.current = true;

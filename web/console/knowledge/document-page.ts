@@ -32,14 +32,20 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
 
   const isLoaded = later.rows.length > 0 && !earlier.isLoading;
   const scrolledTo = useRef<string | undefined>(undefined);
+  const focused = useRef<string | undefined>(undefined);
   const target = chunk ?? segment;
+  const element = () => document.getElementById(target ?? '') ?? document.getElementById(segment ?? '');
+  // Together with the rows: later, it would take the focus from what the user has begun.
+  useLayoutEffect(() => {
+    if (target === undefined || focused.current === target || element() === null) return;
+    focused.current = target;
+    element()?.focus({ preventScroll: true });
+  }, [target, later.rows]);
   useEffect(() => {
     if (!isLoaded || target === undefined || scrolledTo.current === target) return;
     if (segment !== undefined && !rows.some(({ id }) => id === segment)) return setStart(segment);
     scrolledTo.current = target;
-    const element = document.getElementById(target) ?? document.getElementById(segment ?? '');
-    element?.scrollIntoView({ block: 'start' });
-    element?.focus({ preventScroll: true });
+    element()?.scrollIntoView({ block: 'start' });
   }, [target, isLoaded, later.rows]);
 
   // Those that the search found here.
