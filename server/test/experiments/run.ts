@@ -15,6 +15,7 @@ import { keys } from './keys.ts';
 import { largePages } from './large-pages.ts';
 import { largeRecords } from './large-records.ts';
 import { overload } from './overload.ts';
+import { type Row, tableOf, withRows } from './report.ts';
 import { shutdown } from './shutdown.ts';
 import type { Experiment, Finding } from './support/experiment.ts';
 import { timing } from './timing.ts';
@@ -42,7 +43,7 @@ for (const name of selected ?? []) {
 const commit = git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '-uno') ? ' with changes' : '');
 const postgres = await startPostgres();
 process.env.TEST_DATABASE_URL = postgres.url;
-const rows: (Finding & { experiment: string })[] = [];
+const rows: Row[] = [];
 try {
   for (const { name, long } of experiments.filter((one) => selected?.includes(one.name) ?? true)) {
     const startedAt = performance.now();
@@ -60,22 +61,9 @@ try {
   await postgres.stop();
 }
 
-const table = [
-  `${new Date().toISOString().slice(0, 10)}, commit ${commit}, ${cpus().length} cores, Node.js ${process.versions.node}`,
-  '',
-  '| experiment | promise | measured | |',
-  '|---|---|---|---|',
-  ...rows.map(
-    (row) => `| ${row.experiment} | ${row.promise} | ${row.measured} | ${row.holds ? 'holds' : '**fails**'} |`,
-  ),
-].join('\n');
-console.log(`\n${table}`);
-if (values.write) {
-  const text = readFileSync(reportFile, 'utf8');
-  const [start, end] = ['<!-- torture: start -->\n', '\n<!-- torture: end -->'];
-  const from = text.indexOf(start) + start.length;
-  writeFileSync(reportFile, text.slice(0, from) + table + text.slice(text.indexOf(end)));
-}
+const about = `${new Date().toISOString().slice(0, 10)}, commit ${commit}, ${cpus().length} cores, Node.js ${process.versions.node}`;
+console.log(`\n${about}\n\n${tableOf(rows)}`);
+if (values.write) writeFileSync(reportFile, withRows(readFileSync(reportFile, 'utf8'), rows, about, selected));
 process.exitCode = rows.every(({ holds }) => holds) ? 0 : 1;
 
 function git(...args: string[]): string {
