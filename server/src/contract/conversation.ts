@@ -9,6 +9,7 @@ import {
   list,
   nullable,
   openObject,
+  pageParameters,
   shape,
   text,
   uuid,
@@ -157,17 +158,7 @@ export const AppFeedbacks = shape(
 );
 export type AppFeedback = Static<typeof AppFeedback>;
 
-export const FeedbackListQuery = Type.Object({
-  page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Number of the page.' })),
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: limits.feedbackRowsMax,
-      default: limits.listRowsDefault,
-      description: 'Number of entries per page.',
-    }),
-  ),
-});
+export const FeedbackListQuery = Type.Object(pageParameters(limits.feedbackRowsMax, 'entries'));
 
 export const MessageSearchQuery = Type.Object({
   query: Type.Optional(

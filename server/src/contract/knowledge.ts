@@ -1,7 +1,19 @@
 import type { Static, TSchema } from 'typebox';
 import { ChildChunk } from './child-chunk.ts';
 import { limits } from './limits.ts';
-import { epochSeconds, flag, id, integer, list, nullable, openObject, shape, text, uuid } from './primitives.ts';
+import {
+  epochSeconds,
+  flag,
+  id,
+  integer,
+  list,
+  nullable,
+  openObject,
+  pageParameters,
+  shape,
+  text,
+  uuid,
+} from './primitives.ts';
 import { Type } from './type.ts';
 
 /**
@@ -248,39 +260,29 @@ export const ChildChunkPage = shape(
 );
 export const SegmentResponse = shape({ data: KnowledgeSegment, doc_form }, { description: 'The segment.' });
 
-const pageParameters = {
-  page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Number of the page.' })),
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: limits.listRowsMin,
-      maximum: limits.listRowsMax,
-      default: limits.listRowsDefault,
-      description: 'Number of items per page.',
-    }),
-  ),
-};
+const paged = pageParameters(limits.listRowsMax, 'items');
 const keyword = (field: string) =>
   Type.Optional(Type.String({ description: `Only items whose ${field} contains this. A–Z match in any case.` }));
 
 export const KnowledgeBaseQuery = Type.Object({
-  ...pageParameters,
+  ...paged,
   keyword: keyword('name'),
   tag_ids: Type.Optional(Type.Array(Type.String(), { description: 'Only knowledge bases with all of these tags.' })),
   include_all: Type.Optional(Type.String({ description: 'Accepted and ignored.' })),
 });
 export const DocumentQuery = Type.Object({
-  ...pageParameters,
+  ...paged,
   keyword: keyword('name'),
   status: Type.Optional(
     Type.Unsafe<DisplayStatus>({ type: 'string', enum: displayStatuses, description: 'Only this `display_status`.' }),
   ),
 });
 export const SegmentQuery = Type.Object({
-  ...pageParameters,
+  ...paged,
   keyword: keyword('text'),
   status: Type.Optional(Type.Array(Type.String(), { description: 'Only segments with one of these statuses.' })),
 });
-export const ChildChunkQuery = Type.Object({ ...pageParameters, keyword: keyword('text') });
+export const ChildChunkQuery = Type.Object({ ...paged, keyword: keyword('text') });
 export const SingleDocumentQuery = Type.Object({
   metadata: Type.Optional(
     Type.Unsafe<MetadataMode>({

@@ -38,6 +38,20 @@ export const id = (description: string) => Type.String({ minLength: 1, maxLength
 export const day = (description: string) => Type.String({ format: 'date', description });
 export const decimal = (description: string) =>
   Type.String({ format: 'decimal', maxLength: limits.decimalCharsMax, description });
+/** Of an offset page. The largest number of a page is the last one that a response can repeat exactly. */
+export const pageParameters = (limitMax: number, what: string) => ({
+  page: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, default: 1, description: 'Number of the page.' }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: limits.listRowsMin,
+      maximum: limitMax,
+      default: limits.listRowsDefault,
+      description: `Number of ${what} per page.`,
+    }),
+  ),
+});
 export const integer = (description: string) => Type.Integer({ description });
 export const number = (format: 'float' | 'double', description: string) => Type.Number({ format, description });
 export const flag = (description: string) => Type.Boolean({ description });

@@ -424,12 +424,14 @@ onEveryEngine('lists of knowledge bases', (engine) => {
         'page=0',
         'page=-1',
         'page=1e1',
+        'page=9007199254740992',
+        `page=${10n ** 30n}`,
         'keyword=a&keyword=b',
       ]) {
         const response = await get(`${path}?${query}`);
         assert.deepEqual([response.status, response.body.code], [400, 'invalid_param'], `${path}?${query}`);
       }
-      for (const query of ['page=2', 'page=9007199254740991', `page=${10n ** 30n}`, 'limit=100&page=2']) {
+      for (const query of ['page=2', 'page=9007199254740991', 'limit=100&page=2']) {
         const { data, total } = await read(`${path}?${query}`);
         assert.deepEqual([data, total], [[], 1], `${path}?${query}`);
       }
