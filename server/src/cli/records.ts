@@ -95,8 +95,12 @@ workspaces, so that it can be imported. It then never has keys. Deleted conversa
     if (isRestricted(selection)) requireOptions(() => restrictedKinds(recordSelection));
     const [file] = positionals;
     await withStore(config, 'existing', async (store) => {
-      const lines = await (format === 'csv' ? exportCsv(store, selection) : exportRecords(store, recordSelection));
-      const records = Readable.from(lines);
+      const { signal } = new AbortController();
+      const isCsv = format === 'csv';
+      const { chunks } = await (isCsv
+        ? exportCsv(store, selection, signal)
+        : exportRecords(store, recordSelection, signal));
+      const records = Readable.from(chunks);
       if (file === undefined || file === '-') await pipeline(records, process.stdout, { end: false });
       else await writeRecords(file, records, databaseOf(config).files);
       // A part of the records is no backup.

@@ -2,11 +2,14 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { limits } from '../contract/limits.ts';
 
 /**
- * A response that is too large for memory: its length, and its text in chunks, which are read while they are sent, all from
+ * A response that is too large for memory: its length, if it is known, and its text in chunks, which are read while they are sent, all from
  * one snapshot. The snapshot lasts until `close`. The caller must always close it, even if the text was not read. Closing it
  * twice is harmless.
  */
-export type LargeText = { bytes: number; chunks: AsyncIterable<Uint8Array>; close(): void };
+export type LargeText = Opened<Uint8Array> & { bytes?: number };
+
+/** Parts that are read from a snapshot, one after another. The snapshot lasts until `close`, as that of `LargeText`. */
+export type Opened<T> = { chunks: AsyncIterable<T>; close(): void };
 
 /** `includes`: whether one of its items has this text. It reads all of them. */
 export type LargeList = LargeText & { includes(text: string): Promise<boolean> };
@@ -57,7 +60,7 @@ export async function openText<I>(list: LargeItems<I>): Promise<LargeList> {
  * Node.js accepts one connection in a tick, so long ticks delay requests on new connections many times over.
  */
 let turn = Promise.resolve();
-const nextTurn = (): Promise<void> => {
+export const nextTurn = (): Promise<void> => {
   turn = turn.then(() => nextTick());
   return turn;
 };
@@ -65,7 +68,7 @@ const nextTurn = (): Promise<void> => {
 async function* partsOf<I>({ head, tail, items, read }: LargeItems<I>): AsyncGenerator<string | Uint8Array> {
   yield head;
   let isFirst = true;
-  for (const batch of batchesOf(items)) {
+  for (const batch of slicesOf(items)) {
     let isStart = true;
     for await (const part of await read(batch)) {
       if (isStart && !isFirst) yield ',';
@@ -93,18 +96,22 @@ async function* joinParts(parts: AsyncIterable<string | Uint8Array>): AsyncGener
   yield Buffer.concat(small);
 }
 
-function* batchesOf<I extends { bytes: number }>(items: readonly I[]): Generator<I[]> {
-  let batch: I[] = [];
+/** Items that are read together: their texts have at most `bytesMax`, or it is one larger item. */
+export function* slicesOf<I extends { bytes: number }>(
+  items: readonly I[],
+  bytesMax: number = limits.largePageReadBytes,
+): Generator<I[]> {
+  let slice: I[] = [];
   let bytes = 0;
   for (const item of items) {
-    if (batch.length > 0 && bytes + item.bytes > limits.largePageReadBytes) {
-      yield batch;
-      [batch, bytes] = [[], 0];
+    if (slice.length > 0 && bytes + item.bytes > bytesMax) {
+      yield slice;
+      [slice, bytes] = [[], 0];
     }
-    batch.push(item);
+    slice.push(item);
     bytes += item.bytes;
   }
-  if (batch.length > 0) yield batch;
+  if (slice.length > 0) yield slice;
 }
 
 /** Texts of rows, joined by commas. */

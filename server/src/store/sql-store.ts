@@ -71,7 +71,6 @@ export class SqlStore implements Store {
     this.#keys = new KeyCache(keyChanges);
     this.sessions = new SqlSessions(engine);
     this.imports = importSources(engine);
-    this.exports = new SqlExports(engine);
     this.doubts = doubts(engine);
     this.monitoring = new SqlMonitoring(engine);
     const scans = new Slots(limits.scansMax);
@@ -89,6 +88,7 @@ export class SqlStore implements Store {
       openScan,
     );
     this.#slots = new Slots(limits.largePagesMax, engine.openPagesMax, slotMemory);
+    this.exports = new SqlExports(engine, this.#slots);
     this.changes = new SqlChangeReads(engine, this.#slots, () => Math.floor(Date.now() / 1000));
     this.search = new SqlSearchStore(engine, scans);
     this.apps = new SqlAppStore(engine, this.#slots);

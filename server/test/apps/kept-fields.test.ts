@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import {
+  exportedChunks,
   makeTenant,
   makeTwoTenants,
   message,
@@ -35,7 +36,7 @@ onEveryEngine('records written again', (engine) => {
   };
   const exported = async (): Promise<Line[]> => {
     const chunks: Uint8Array[] = [];
-    for await (const chunk of service.store.exports.all()) chunks.push(chunk);
+    for await (const chunk of exportedChunks(service.store)) chunks.push(chunk);
     const lines = Buffer.concat(chunks).toString().trim().split('\n');
     return lines.map((line) => JSON.parse(line));
   };

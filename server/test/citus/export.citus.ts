@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { purge } from '../../src/domain/erasure/purge.ts';
-import { makeTenant, message, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
+import { exportedChunks, makeTenant, message, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { workerUrls } from './cluster.ts';
 
 const collect = async (service: Service): Promise<string> => {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of service.store.exports.all()) chunks.push(chunk);
+  for await (const chunk of exportedChunks(service.store)) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 };
 type Line = Record<string, unknown>;
@@ -113,7 +113,7 @@ describe('an export of a distributed database', () => {
       for (let batch = 0; batch < 10; batch += 1)
         await service.load(Array.from({ length: 500 }, (_, at) => message(id, batch * 500 + at, { answer })));
       let [bytes, largest] = [0, 0];
-      for await (const chunk of service.store.exports.all()) {
+      for await (const chunk of exportedChunks(service.store)) {
         bytes += chunk.length;
         largest = Math.max(largest, chunk.length);
       }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { makeTwoTenants, message, ndjson, type Service, startService } from '../support/harness.ts';
+import { exportedChunks, makeTwoTenants, message, ndjson, type Service, startService } from '../support/harness.ts';
 import { shardCount } from './cluster.ts';
 import { assertOneShard, startTracedService, type TracedService, tables } from './trace.ts';
 
@@ -163,7 +163,7 @@ describe('on a cluster', () => {
       );
       assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]));
       const chunks: Uint8Array[] = [];
-      for await (const chunk of busy.store.exports.all()) chunks.push(chunk);
+      for await (const chunk of exportedChunks(busy.store)) chunks.push(chunk);
       const exported = Buffer.concat(chunks).toString();
       for (const text of texts) assert.ok(exported.includes(text));
       const revisions = [...exported.matchAll(/"revision":(\d+)/g)].map(([, number]) => Number(number));

@@ -34,7 +34,7 @@ import {
   serve,
   starterRecords,
 } from '../support/cli-helpers.ts';
-import { makeTenant, makeTwoTenants, message, ndjson } from '../support/harness.ts';
+import { exportedChunks, makeTenant, makeTwoTenants, message, ndjson } from '../support/harness.ts';
 import { itLong, shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
@@ -74,7 +74,7 @@ async function newDatabase(scope: Scope, records: readonly object[]): Promise<st
 const contents = (cwd: string): Promise<string> =>
   withStore(cwd, async (store) => {
     const chunks: Uint8Array[] = [];
-    for await (const chunk of store.exports.all()) chunks.push(chunk);
+    for await (const chunk of exportedChunks(store)) chunks.push(chunk);
     return Buffer.concat(chunks).toString();
   });
 

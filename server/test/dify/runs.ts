@@ -1,6 +1,7 @@
 import { importFromDify, type RunOptions, type RunResult } from '../../src/dify/run.ts';
 import { allRows, type ImportOptions, type Skip } from '../../src/dify/source.ts';
 import type { Store } from '../../src/domain/store/store.ts';
+import { exportedChunks } from '../support/harness.ts';
 
 export const everything = allRows;
 
@@ -61,7 +62,7 @@ export async function runImport(
 /** All records of a store, as an export writes them. */
 export async function exportOf(store: Store): Promise<Record<string, unknown>[]> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of store.exports.all()) chunks.push(chunk);
+  for await (const chunk of exportedChunks(store)) chunks.push(chunk);
   const lines = Buffer.concat(chunks).toString().trim();
   return lines === '' ? [] : lines.split('\n').map((line) => JSON.parse(line));
 }

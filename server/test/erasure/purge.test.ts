@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import {
+  exportedChunks,
   itOnOneEngine,
   makeTwoTenants,
   message,
@@ -136,7 +137,7 @@ onEveryEngine('POST /admin/purge', (engine) => {
       const own = conversation('ann');
       const text = 'thetextthatiserased';
       await service.load([own, message(own.id, 5, { query: text })]);
-      const slowReader = service.store.exports.all()[Symbol.asyncIterator]();
+      const slowReader = exportedChunks(service.store)[Symbol.asyncIterator]();
       await slowReader.next();
       let isPurging = true;
       const purging = post({ conversation_id: own.id }).finally(() => {
@@ -146,7 +147,7 @@ onEveryEngine('POST /admin/purge', (engine) => {
       await until(async () => (await page()).status === 404);
       await service.load([conversation('ann')]);
       assert.ok(isPurging);
-      await slowReader.return?.();
+      await slowReader.return?.(undefined);
       assert.equal((await purging).status, 200);
       assert.deepEqual(await findText(service.config.database_url, text), []);
     });

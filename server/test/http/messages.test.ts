@@ -6,6 +6,7 @@ import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   describeOnOneEngine,
+  exportedChunks,
   itOnOneEngine,
   makeTenant,
   makeTwoTenants,
@@ -47,7 +48,7 @@ const nextOf = (response: TestResponse): string => {
 
 async function exportOf(service: Service): Promise<string> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of service.store.exports.all()) chunks.push(chunk);
+  for await (const chunk of exportedChunks(service.store)) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
 

@@ -7,6 +7,7 @@ import { call, filesContaining, newFolder, type Scope, serve } from '../support/
 import { onDatabase } from '../support/faulty-postgres.ts';
 import {
   type Engine,
+  exportedChunks,
   itOnOneEngine,
   makeTwoTenants,
   message,
@@ -129,13 +130,13 @@ onEveryEngine('reindex', (engine) => {
       t.after(() => service.close());
       await service.load([...records, message(one.ids.conversation, 1)]);
       await service.index();
-      const slowReader = service.store.exports.all()[Symbol.asyncIterator]();
+      const slowReader = exportedChunks(service.store)[Symbol.asyncIterator]();
       await slowReader.next();
       await service.store.search.reset('the rules of another version');
       assert.equal(await service.store.search.count(), 0);
       await service.load([message(one.ids.conversation, 2)]);
       assert.equal(await service.store.erasure.emptyLog(), false);
-      await slowReader.return?.();
+      await slowReader.return?.(undefined);
       assert.equal(await service.store.erasure.emptyLog(), true);
     });
 

@@ -221,6 +221,16 @@ async function* linesOf(records: readonly object[]): AsyncGenerator<Uint8Array> 
   yield Buffer.from(ndjson(records));
 }
 
+/** The chunks of an export of all records. */
+export async function* exportedChunks({ exports }: Store): AsyncGenerator<Uint8Array> {
+  const { chunks, close } = await exports.all(undefined, new AbortController().signal);
+  try {
+    yield* chunks;
+  } finally {
+    close();
+  }
+}
+
 export const ndjson = (records: readonly object[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 

@@ -1,25 +1,28 @@
 import { notFound } from '../errors.ts';
+import type { LargeText } from '../large-text.ts';
+import type { SelectedMessage } from '../store/exports.ts';
 import { type ExportSelection, isRestricted, restrictedKinds, type Selection } from '../store/selection.ts';
 import type { Store } from '../store/store.ts';
 import { csvHeader, csvRow } from './csv.ts';
 
 /** Lines of the selected records. Throws before the first line if the selection names something that does not exist. */
-export async function exportRecords(store: Store, selection: ExportSelection): Promise<AsyncIterable<Uint8Array>> {
-  if (!isRestricted(selection)) return store.exports.all(selection.kinds);
+export async function exportRecords(store: Store, selection: ExportSelection, signal: AbortSignal): Promise<LargeText> {
+  if (!isRestricted(selection)) return store.exports.all(selection.kinds, signal);
   const kinds = restrictedKinds(selection);
   await requireSelected(store, selection);
-  return store.exports.selected(selection, kinds);
+  return store.exports.selected(selection, kinds, signal);
 }
 
 /** One row for each selected message, after a header. */
-export async function exportCsv(store: Store, selection: Selection): Promise<AsyncIterable<Uint8Array>> {
+export async function exportCsv(store: Store, selection: Selection, signal: AbortSignal): Promise<LargeText> {
   await requireSelected(store, selection);
-  return csvLines(store, selection);
+  const { chunks, close } = await store.exports.messages(selection, signal);
+  return { chunks: csvLines(chunks), close };
 }
 
-async function* csvLines(store: Store, selection: Selection): AsyncGenerator<Uint8Array> {
+async function* csvLines(parts: AsyncIterable<SelectedMessage[]>): AsyncGenerator<Uint8Array> {
   yield Buffer.from(csvHeader);
-  for await (const messages of store.exports.messages(selection)) yield Buffer.from(messages.map(csvRow).join(''));
+  for await (const messages of parts) yield Buffer.from(messages.map(csvRow).join(''));
 }
 
 async function requireSelected(store: Store, { app_id, conversation_id }: Selection): Promise<void> {

@@ -1,7 +1,4 @@
-import { Readable } from 'node:stream';
-import type { FastifyReply } from 'fastify';
 import { ExportQuery, MessageExportQuery } from '../../contract/admin.ts';
-import { limits } from '../../contract/limits.ts';
 import { integer, shape } from '../../contract/primitives.ts';
 import { recordKinds } from '../../contract/record.ts';
 import { Type } from '../../contract/type.ts';
@@ -11,6 +8,8 @@ import { parseKinds } from '../../domain/records/parse-kinds.ts';
 import { selectionOf } from '../../domain/store/selection.ts';
 import { aboutAdmin, responses, textResponse } from '../openapi/openapi.ts';
 import { requireContentType, streamBody } from '../request/body.ts';
+import { sendLargePage } from '../response/large-page.ts';
+import { onDisconnect } from '../response/message-page.ts';
 import { type Routes, together } from '../route-types.ts';
 
 const ndjson = 'application/x-ndjson';
@@ -78,8 +77,10 @@ const exportRoutes: Routes = (app, { store, bearer }) => {
     onRequest: bearer.requireAdmin(),
     handler: async (request, reply) => {
       const kinds = parseKinds(request.query.kinds, recordKinds);
-      const records = await exportRecords(store, { ...selectionOf(request.query), kinds });
-      return sendStream(reply.header('content-type', ndjson), records);
+      const selection = { ...selectionOf(request.query), kinds };
+      const records = await exportRecords(store, selection, onDisconnect(reply.raw));
+      reply.header('content-type', ndjson).header('cache-control', 'no-store');
+      return sendLargePage(reply, records);
     },
   });
 
@@ -100,19 +101,12 @@ const exportRoutes: Routes = (app, { store, bearer }) => {
     },
     onRequest: bearer.requireAdmin(),
     handler: async (request, reply) => {
-      const rows = await exportCsv(store, selectionOf(request.query));
+      const rows = await exportCsv(store, selectionOf(request.query), onDisconnect(reply.raw));
       reply.header('content-type', 'text/csv; charset=utf-8; header=present');
       reply.header('content-disposition', 'attachment; filename="messages.csv"');
-      return sendStream(reply, rows);
+      return sendLargePage(reply.header('cache-control', 'no-store'), rows);
     },
   });
 };
 
 export const recordRoutes = together(importRoute, exportRoutes);
-
-function sendStream(reply: FastifyReply, chunks: AsyncIterable<Uint8Array>): FastifyReply {
-  // A client that stops reading would keep its snapshot of the database open forever.
-  reply.raw.setTimeout(limits.bodyIdleMillisMax, () => reply.raw.destroy());
-  reply.header('cache-control', 'no-store');
-  return reply.send(Readable.from(reply.request.method === 'HEAD' ? [] : chunks));
-}

@@ -8,9 +8,10 @@ import type { SearchStore } from '../../domain/store/searches.ts';
 import type { CachedVersion, FoundPage, OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
 import type { IndexTables } from './index-tables.ts';
 import type { MessageTables } from './message-tables.ts';
-import type { Row, Statement, Value } from './statement.ts';
+import type { SizedTable } from './sized.ts';
+import type { Reader, Row, Statement, Value } from './statement.ts';
 
-export type { Row, Value } from './statement.ts';
+export type { Reader, Row, Value } from './statement.ts';
 
 /** Checked records that wait to be written: in memory while they are small, else in a temporary file. */
 export type SpoolHandle = { kinds: ReadonlySet<RecordKind> } & (
@@ -24,9 +25,6 @@ export type ImportSourceChange = { source: string } & (
   | { kind: string; added: readonly string[] }
   | { kind: string; removed: readonly string[] }
 );
-
-/** Runs one statement. */
-export type Reader = <R extends object = Row>(statement: Statement<R>, ...values: Value[]) => Promise<R[]>;
 
 /** Visits the rows of one statement. Other requests run meanwhile. */
 export type Scanner = <R extends object = Row>(
@@ -42,15 +40,7 @@ export type ScanSnapshot = Snapshot & { scan: Scanner };
 export type OpenScan = (signal?: AbortSignal) => Promise<ScanSnapshot>;
 
 /** One kind of record of an export: its rows in the order of their keys, each written as one line. */
-export type ExportStep = {
-  kind: RecordKind;
-  table: string;
-  columns: readonly string[];
-  key: readonly string[];
-  /** Selects the columns of the whole table in the order of the key. */
-  sql: string;
-  line: (row: Row) => string;
-};
+export type ExportStep = SizedTable & { kind: RecordKind; line: (row: Row) => string };
 
 export type IsWanted = (step: ExportStep) => boolean;
 

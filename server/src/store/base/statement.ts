@@ -12,6 +12,9 @@ export type Statement<R extends object = Row> = string & { readonly [rowType]?: 
 /** A statement with its parameters. */
 export type Bound<R extends object = Row> = readonly [statement: Statement<R>, ...values: Value[]];
 
+/** Runs one statement. */
+export type Reader = <R extends object = Row>(statement: Statement<R>, ...values: Value[]) => Promise<R[]>;
+
 /** Statements that write one row, with a parameter for each column, or many rows, with a list for each column (PostgreSQL). */
 export type RowStatements = {
   one: string;

@@ -2,22 +2,23 @@ import { dirname } from 'node:path';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { clientDisconnected } from '../../domain/errors.ts';
+import { nextTurn } from '../../domain/large-text.ts';
 import type { CachedVersion, FoundPage, OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
-import {
-  type Engine,
-  type ExportStep,
-  type IsWanted,
-  type Reader,
-  type Row,
-  type Scanner,
-  type ScanSnapshot,
-  unitsOf,
-  type Value,
-  type WriteInput,
-  type WriteName,
-  type WriteOptions,
-  type WriteResult,
+import type {
+  Engine,
+  ExportStep,
+  IsWanted,
+  Reader,
+  Row,
+  Scanner,
+  ScanSnapshot,
+  Value,
+  WriteInput,
+  WriteName,
+  WriteOptions,
+  WriteResult,
 } from '../base/engine.ts';
+import { selectByKey } from '../base/sized.ts';
 import type { Statement } from '../base/statement.ts';
 import * as sql from '../statements.ts';
 import { resultByRead } from '../writes.ts';
@@ -33,8 +34,8 @@ import { WriterQueue } from './writer-queue.ts';
 /** Duration of a part of a scan, after which other requests of its thread run. */
 const scanTickMillis = 5;
 
-/** Size of the rows that an export reads in one tick of the event loop. */
-const batchUnits = 65_536;
+/** Size of the texts that an export reads in one tick of the event loop. */
+const batchBytes = 65_536;
 
 /** Visits rows for one tick of the event loop. Returns whether all have been visited. */
 function visitSome<R>(rows: Iterator<R>, visit: (row: R) => void): boolean {
@@ -124,21 +125,22 @@ export class SqliteEngine implements Engine {
     });
   }
 
-  /** Other requests run between two reads. */
+  /** Other requests run between two reads, and between the rows of a long one. */
   async openSnapshot(signal?: AbortSignal): Promise<ScanSnapshot> {
     return orUnavailable(() => {
       const db = new Connection(this.#path, readerBusyMillis);
       db.db.exec('PRAGMA query_only = ON; BEGIN');
-      const read: Reader = async (statement, ...values) => {
-        await nextTick();
-        return orUnavailable(() => db.all(statement, ...values));
-      };
       const scan: Scanner = async (visit, statement, ...values) => {
         const rows = orUnavailable(() => db.iterate(statement, ...values));
         do {
           await nextTick();
           if (signal?.aborted) throw clientDisconnected();
         } while (!orUnavailable(() => visitSome(rows, visit)));
+      };
+      const read: Reader = async <R extends object>(statement: Statement<R>, ...values: Value[]) => {
+        const found: R[] = [];
+        await scan((row: R) => found.push(row), statement, ...values);
+        return found;
       };
       let isOpen = true;
       const close = () => {
@@ -173,14 +175,15 @@ export class SqliteEngine implements Engine {
       for (const [step, wanted] of steps.entries()) {
         if (!isWanted(wanted)) continue;
         let rows: Row[] = [];
-        let units = 0;
-        for (const row of db.iterate(wanted.sql)) {
+        let bytes = 0;
+        for (const row of db.iterate(selectByKey(wanted, 'all'))) {
           rows.push(row);
-          units += unitsOf(row);
-          if (units < batchUnits) continue;
+          bytes += row.bytes;
+          if (bytes < batchBytes) continue;
           yield { step, rows };
+          await nextTurn();
           rows = [];
-          units = 0;
+          bytes = 0;
         }
         if (rows.length > 0) yield { step, rows };
       }

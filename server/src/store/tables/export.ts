@@ -1,26 +1,28 @@
 import type { RecordKind } from '../../contract/record.ts';
 import type { ExportStep, Row } from '../base/engine.ts';
-import { columnsOf, type RowKind, tables } from './tables.ts';
+import { columnsOf, type RowKind, tables, textColumnsOf } from './tables.ts';
 
 export const exportSteps: readonly ExportStep[] = Object.keys(tables).map((kind) => stepOf(kind as RecordKind));
 
 function stepOf(kind: RecordKind): ExportStep {
   const table = tables[kind];
+  const texts = textColumnsOf(kind);
   if ('order' in table) {
     const { extraColumns = [], jsonColumns = [] } = table;
     const line = (row: Row) => {
       const others = extraColumns.map((field) => `,"${field}":${JSON.stringify(row[field])}`).join('');
-      const texts = jsonColumns.map((field) => `,"${field}":${row[field] ?? '[]'}`).join('');
-      return `{"record":"${kind}",${(row.doc as string).slice(1, -1)}${others}${texts}}`;
+      const lists = jsonColumns.map((field) => `,"${field}":${row[field] ?? '[]'}`).join('');
+      return `{"record":"${kind}",${(row.doc as string).slice(1, -1)}${others}${lists}}`;
     };
-    return { ...readingOf(kind, ['doc', ...extraColumns, ...jsonColumns], table.name, table.order), line };
+    const columns = ['doc', ...extraColumns, ...jsonColumns];
+    return { kind, table: table.name, columns, texts, key: table.order, line };
   }
   const columns = columnsOf(kind as RowKind).flatMap(({ name, field, read }) =>
     field === undefined ? [] : [{ name, field, read }],
   );
   const selected = columns.map(({ name, field }) => (name === field ? name : `${name} AS ${field}`));
   return {
-    ...readingOf(kind, selected, table.name, table.key),
+    ...{ kind, table: table.name, columns: selected, texts, key: table.key },
     line: (row) => {
       const record: Row = { record: kind };
       for (const { name, field, read } of columns) {
@@ -30,13 +32,4 @@ function stepOf(kind: RecordKind): ExportStep {
       return JSON.stringify(record);
     },
   };
-}
-
-function readingOf(
-  kind: RecordKind,
-  columns: readonly string[],
-  table: string,
-  key: readonly string[],
-): Omit<ExportStep, 'line'> {
-  return { kind, table, columns, key, sql: `SELECT ${columns.join(', ')} FROM ${table} ORDER BY ${key.join(', ')}` };
 }

@@ -1,36 +1,39 @@
 import type { RecordKind } from '../../contract/record.ts';
+import type { LargeText, Opened } from '../../domain/large-text.ts';
 import type { Exports, SelectedMessage } from '../../domain/store/exports.ts';
 import type { Selection } from '../../domain/store/selection.ts';
 import type { Engine, IsWanted, Row } from '../base/engine.ts';
+import type { Slots } from '../base/large-responses.ts';
 import { exportSteps } from './export.ts';
 import { readSelected, type SelectedRows } from './selected-rows.ts';
 
 /** Exports, on either engine. */
 export class SqlExports implements Exports {
   readonly #engine: Engine;
+  readonly #slots: Slots;
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, slots: Slots) {
     this.#engine = engine;
+    this.#slots = slots;
   }
 
-  async *all(kinds?: readonly RecordKind[]): AsyncGenerator<Uint8Array> {
+  all(kinds: readonly RecordKind[] | undefined, signal: AbortSignal): Promise<LargeText> {
     const isWanted: IsWanted = ({ kind }) => kinds === undefined || kinds.includes(kind);
-    for await (const { step, rows } of this.#engine.readAll(exportSteps, isWanted)) {
-      const line = exportSteps[step]?.line;
-      if (line !== undefined) yield linesOf(rows, line);
-    }
+    return this.#open(linesOfAll(this.#engine, isWanted), signal);
   }
 
-  async *selected(selection: Selection, kinds: readonly RecordKind[]): AsyncGenerator<Uint8Array> {
-    for await (const { step, rows } of this.#readSelected(selection)) {
-      if (kinds.includes(step.kind)) yield linesOf(rows, step.line);
-    }
+  selected(selection: Selection, kinds: readonly RecordKind[], signal: AbortSignal): Promise<LargeText> {
+    return this.#open(linesOfKinds(this.#readSelected(selection), kinds), signal);
   }
 
-  async *messages(selection: Selection): AsyncGenerator<SelectedMessage[]> {
-    for await (const { step, rows, user = null } of this.#readSelected(selection)) {
-      if (step.kind === 'message') yield rows.map((row) => ({ ...(row as Omit<SelectedMessage, 'user'>), user }));
-    }
+  messages(selection: Selection, signal: AbortSignal): Promise<Opened<SelectedMessage[]>> {
+    return this.#open(messagesIn(this.#readSelected(selection)), signal);
+  }
+
+  /** The snapshot begins with the first chunk. A generator that is waiting for rows ends when it has them. */
+  #open<T>(chunks: AsyncGenerator<T>, signal: AbortSignal): Promise<Opened<T>> {
+    const close = () => void chunks.return(undefined).catch(() => undefined);
+    return this.#slots.open(async () => ({ chunks, close }), signal);
   }
 
   async *#readSelected(selection: Selection): AsyncGenerator<SelectedRows> {
@@ -40,6 +43,26 @@ export class SqlExports implements Exports {
     } finally {
       close();
     }
+  }
+}
+
+async function* linesOfAll(engine: Engine, isWanted: IsWanted): AsyncGenerator<Uint8Array> {
+  for await (const { step, rows } of engine.readAll(exportSteps, isWanted)) {
+    const line = exportSteps[step]?.line;
+    if (line !== undefined) yield linesOf(rows, line);
+  }
+}
+
+async function* linesOfKinds(
+  parts: AsyncIterable<SelectedRows>,
+  kinds: readonly RecordKind[],
+): AsyncGenerator<Uint8Array> {
+  for await (const { step, rows } of parts) if (kinds.includes(step.kind)) yield linesOf(rows, step.line);
+}
+
+async function* messagesIn(parts: AsyncIterable<SelectedRows>): AsyncGenerator<SelectedMessage[]> {
+  for await (const { step, rows, user = null } of parts) {
+    if (step.kind === 'message') yield rows.map((row) => ({ ...(row as Omit<SelectedMessage, 'user'>), user }));
   }
 }
 

@@ -1,12 +1,8 @@
 import type { SelectableKind, Selection } from '../../domain/store/selection.ts';
-import { type ExportStep, type Reader, type Row, unitsOf, type Value } from '../base/engine.ts';
-import { type Condition, inPeriod, ofConversation, split } from '../base/selection.ts';
+import type { ExportStep, Reader, Row } from '../base/engine.ts';
+import { type Condition, inPeriod, ofConversation } from '../base/selection.ts';
+import { readByKey } from '../base/sized.ts';
 import { exportSteps } from './export.ts';
-
-/** The first page of rows, before their size is known; the rows and their size that one statement reads at most. */
-const firstPageRows = 20;
-const pageRows = 500;
-const pageUnits = 262_144;
 
 /** Rows of a step of an export. Messages come with the user of their conversation. */
 export type SelectedRows = { step: ExportStep; rows: Row[]; user?: string | null };
@@ -78,7 +74,7 @@ async function findApps(read: Reader, { app_id, conversation_id }: Selection): P
 
 /** Conversations of one app, deleted ones last. Indexes begin with the app and `deleted`, then the user or the time. */
 async function* conversationsOf(read: Reader, selection: Selection): AsyncGenerator<Row> {
-  const { columns, table } = stepOf('conversation');
+  const conversations = { ...stepOf('conversation'), key: ['created_at', 'conversation_id'] };
   const overlap = inPeriod('last_message_at', { from: selection.from });
   const beginsBefore = inPeriod('first_message_at', { to: selection.to });
   for (const deleted of [0, 1]) {
@@ -88,45 +84,11 @@ async function* conversationsOf(read: Reader, selection: Selection): AsyncGenera
       ...overlap,
       ...beginsBefore,
     ];
-    const key = ['created_at', 'conversation_id'];
-    const pages = readPages(
-      read,
-      { columns, table, key, conditions },
-      ({ created_at, id }) => [created_at, id] as Value[],
-    );
-    for await (const rows of pages) yield* rows;
+    for await (const rows of readByKey(read, conversations, conditions)) yield* rows;
   }
 }
 
 function messagesOf(read: Reader, conversation_id: string, selection: Selection): AsyncGenerator<Row[], void> {
-  const { columns, table } = stepOf('message');
   const conditions: Condition[] = [['conversation_id = ?', conversation_id], ...inPeriod('created_at', selection)];
-  const key = ['created_at', 'sequence'];
-  const selected = { columns: [...columns, ...key], table, key, conditions };
-  return readPages(read, selected, ({ created_at, sequence }) => [created_at, sequence] as Value[]);
-}
-
-type Pages = { columns: readonly string[]; table: string; key: readonly string[]; conditions: readonly Condition[] };
-
-/** Rows in the order of a key, in pages of about the same size. */
-async function* readPages(
-  read: Reader,
-  { columns, table, key, conditions }: Pages,
-  keyOf: (row: Row) => Value[],
-): AsyncGenerator<Row[], void> {
-  const { texts, values } = split(conditions);
-  const beyond = `(${key.join(', ')}) > (${key.map(() => '?').join(', ')})`;
-  let count = firstPageRows;
-  for (let after: Value[] = []; ; ) {
-    const where = [...texts, ...(after.length === 0 ? [] : [beyond])].join(' AND ');
-    const text = `SELECT ${columns.join(', ')} FROM ${table} WHERE ${where} ORDER BY ${key.join(', ')} LIMIT ?`;
-    const rows = await read(text, ...values, ...after, count);
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    yield rows;
-    if (rows.length < count) return;
-    after = keyOf(last);
-    const units = rows.reduce((sum, row) => sum + unitsOf(row), 0);
-    count = Math.max(1, Math.min(pageRows, Math.floor((pageUnits * rows.length) / Math.max(1, units))));
-  }
+  return readByKey(read, { ...stepOf('message'), key: ['created_at', 'sequence'] }, conditions);
 }

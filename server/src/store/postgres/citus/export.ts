@@ -2,11 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordKind } from '../../../contract/record.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { type KindRules, kindRules } from '../../../domain/records/record-kinds.ts';
-import type { ExportStep, IsWanted, Row, Value } from '../../base/engine.ts';
+import type { ExportStep, IsWanted, Reader, Row, Value } from '../../base/engine.ts';
+import type { Condition } from '../../base/selection.ts';
+import { readByKey } from '../../base/sized.ts';
+import type { Statement } from '../../base/statement.ts';
 import { SeenIds } from '../../import/seen-ids.ts';
 import { distribution } from '../../schema/schema.ts';
 import type { PostgresPool, Transaction } from '../pool/pool.ts';
-import { firstPageRows, nextCount, pageRows, type StepRows } from '../server/export.ts';
+import type { StepRows } from '../server/export.ts';
 
 /** A page of a large table on many shards takes longer than other statements. */
 const pageMillis = 60_000;
@@ -65,14 +68,15 @@ function neededKinds(steps: readonly ExportStep[]): ReadonlySet<RecordKind> {
   return needed;
 }
 
-/** A part of a table: a condition with its parameters, and the columns of the key that it leaves open. */
-type Part = { condition?: string; values: readonly Value[]; key: readonly string[] };
+/** A part of a table: conditions, and the columns of the key that they leave open. */
+type Part = { conditions: readonly Condition[]; key: readonly string[] };
+
+/** Messages of a range of conversations, about. */
+const rangeMessages = 1_000;
 
 class PageReader {
   readonly #pool: PostgresPool;
   readonly #exported = new SeenIds();
-  /** Rows of the next page of each kind. */
-  readonly #counts = new Map<RecordKind, number>();
   readonly #datasets: string[] = [];
   /** Ranges of conversations, by the last id of each; `single`: the range has one conversation. */
   readonly #ranges: { last: string; single: boolean }[] = [];
@@ -86,7 +90,7 @@ class PageReader {
   }
 
   readTable(step: ExportStep, transaction?: Transaction): AsyncGenerator<Row[]> {
-    return this.#readPart(step, { values: [], key: step.key }, transaction);
+    return this.#readPart(step, { conditions: [], key: step.key }, transaction);
   }
 
   readDistributed(step: ExportStep): AsyncGenerator<Row[]> {
@@ -96,7 +100,7 @@ class PageReader {
 
   async *#readByDataset(step: ExportStep): AsyncGenerator<Row[]> {
     const key = step.key.slice(1);
-    for (const id of this.#datasets) yield* this.#readPart(step, { condition: 'dataset_id = ?', values: [id], key });
+    for (const id of this.#datasets) yield* this.#readPart(step, { conditions: [['dataset_id = ?', id]], key });
   }
 
   async *#readConversations(step: ExportStep): AsyncGenerator<Row[]> {
@@ -106,7 +110,7 @@ class PageReader {
       for (const { id, next_sequence } of rows) {
         messages += Number(next_sequence);
         conversations += 1;
-        if (messages < pageRows) continue;
+        if (messages < rangeMessages) continue;
         this.#ranges.push({ last: `${id}`, single: conversations === 1 });
         [messages, conversations] = [0, 0];
       }
@@ -120,30 +124,19 @@ class PageReader {
     let first = '';
     for (const { last, single } of this.#ranges) {
       const part: Part = single
-        ? { condition: 'conversation_id = ?', values: [last], key: step.key.slice(1) }
-        : { condition: 'conversation_id > ? AND conversation_id <= ?', values: [first, last], key: step.key };
+        ? { conditions: [['conversation_id = ?', last]], key: step.key.slice(1) }
+        : { conditions: [['conversation_id > ? AND conversation_id <= ?', first, last]], key: step.key };
       yield* this.#readPart(step, part);
       first = last;
     }
   }
 
   async *#readPart(step: ExportStep, part: Part, transaction?: Transaction): AsyncGenerator<Row[]> {
-    const { condition, values, key } = part;
-    const columns = [...new Set([...step.columns, ...step.key])].join(', ');
-    let after: Value[] | undefined;
-    for (;;) {
-      const count = this.#counts.get(step.kind) ?? firstPageRows;
-      const beyond = `(${key.join(', ')}) > (${key.map(() => '?').join(', ')})`;
-      const conditions = [condition, after && beyond].filter((one) => one !== undefined);
-      const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-      const text = `SELECT ${columns} FROM ${step.table} ${where} ORDER BY ${key.join(', ')} LIMIT ?`;
-      const rows = await this.#query(transaction, text, [...values, ...(after ?? []), count]);
-      if (rows.length > 0) this.#counts.set(step.kind, nextCount(rows));
-      yield rows.filter((row) => this.#add(step.kind, row));
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < count) return;
-      after = key.map((column) => last[column] as Value);
-    }
+    const { conditions, key } = part;
+    const columns = [...new Set([...step.columns, ...step.key])];
+    const read: Reader = (text, ...values) => this.#query(transaction, text, values);
+    const pages = readByKey(read, { ...step, columns, key }, conditions);
+    for await (const rows of pages) yield rows.filter((row) => this.#add(step.kind, row));
   }
 
   /** Whether the export has what the row refers to. */
@@ -163,7 +156,11 @@ class PageReader {
   }
 
   /** Inside the transaction nothing is retried. */
-  async #query(transaction: Transaction | undefined, text: string, values: readonly Value[]): Promise<Row[]> {
+  async #query<R extends object>(
+    transaction: Transaction | undefined,
+    text: Statement<R>,
+    values: readonly Value[],
+  ): Promise<R[]> {
     if (transaction !== undefined) return transaction.query(text, ...values);
     const deadline = performance.now() + outageMillis;
     for (;;) {

@@ -1,0 +1,105 @@
+import { limits } from '../../contract/limits.ts';
+import { type Condition, split } from './selection.ts';
+import type { Bound, Reader, Row, Statement, Value } from './statement.ts';
+
+/**
+ * Rows whose texts may be large. A statement reads the texts of small rows, and of all rows the size of their texts, which the
+ * engines know without reading them. Large rows are read one by one, after it is clear that they are needed and fit into memory.
+ */
+
+/** `texts`: those of the columns whose texts may be large. A column may have another name in the row: `a AS b`. */
+export type SizedColumns = { columns: readonly string[]; texts: readonly string[] };
+
+/** A table that is read in the order of its key. */
+export type SizedTable = SizedColumns & { table: string; key: readonly string[] };
+
+/** Which texts are read. `small`: those of rows with at most `limits.joinedDocBytesMax`; in larger rows they are null. */
+export type Reading = 'none' | 'small' | 'all';
+
+export type Sized<R extends object = Row> = R & { bytes: number };
+
+export const isLarge = ({ bytes }: { bytes: number }): boolean => bytes > limits.joinedDocBytesMax;
+
+const nameOf = (column: string): string => column.split(' AS ')[0] ?? '';
+
+/** The columns of a statement, as SQL, with the size of the texts as `bytes`. */
+export function sizedColumns({ columns, texts }: SizedColumns, reading: Reading): string {
+  const bytes = texts.map((text) => `COALESCE(octet_length(${text}), 0)`).join(' + ') || '0';
+  const selected = columns.map((column) => {
+    const name = nameOf(column);
+    if (reading === 'all' || !texts.includes(name)) return column;
+    if (reading === 'none') return [];
+    const field = column.slice(name.length) || ` AS ${name}`;
+    return `CASE WHEN ${bytes} <= ${limits.joinedDocBytesMax} THEN ${name} END${field}`;
+  });
+  return [...selected.flat(), `${bytes} AS bytes`].join(', ');
+}
+
+/** The rows of a table in the order of its key, which they have as `key_0` and so on. */
+export function selectByKey(table: SizedTable, reading: Reading, where = ''): Statement<Sized> {
+  const { key } = table;
+  const columns = [sizedColumns(table, reading), ...key.map((column, at) => `${column} AS key_${at}`)];
+  return `SELECT ${columns.join(', ')} FROM ${table.table} ${where} ORDER BY ${key.join(', ')}`;
+}
+
+const keyOf = (row: Row, { key }: SizedTable): Value[] => key.map((_, at) => row[`key_${at}`] as Value);
+
+/** A row with its texts, among those for which the conditions hold. */
+export function wholeRow(table: SizedTable, row: Row, conditions: readonly Condition[] = []): Bound {
+  const { texts, values } = split(conditions);
+  const where = [...texts, ...table.key.map((column) => `${column} = ?`)].join(' AND ');
+  return [`SELECT ${table.columns.join(', ')} FROM ${table.table} WHERE ${where}`, ...values, ...keyOf(row, table)];
+}
+
+/** Rows in their order, with the texts of large ones: small rows together, each large one for itself. */
+export async function* withLargeRows<R extends { bytes: number }, W>(
+  rows: readonly R[],
+  readLarge: (row: R) => Promise<W[]>,
+): AsyncGenerator<(R | W)[]> {
+  let small: R[] = [];
+  for (const row of rows) {
+    if (!isLarge(row)) {
+      small.push(row);
+      continue;
+    }
+    if (small.length > 0) yield small;
+    small = [];
+    yield await readLarge(row);
+  }
+  if (small.length > 0) yield small;
+}
+
+/** Rows of a table that one statement reads: the first one, and at most. */
+export const rowsMin = 50;
+const rowsMax = 500;
+
+/** The number of rows for the next statement, by the size of the last ones. */
+export function nextCount(rows: readonly { bytes: number }[]): number {
+  const bytes = rows.reduce((sum, row) => sum + (isLarge(row) ? 0 : row.bytes), 0);
+  const fitting = Math.floor((limits.largePageReadBytes * rows.length) / Math.max(1, bytes));
+  return Math.max(1, Math.min(rowsMax, fitting));
+}
+
+/** The rows for which these conditions hold, in the order of their key. Without a snapshot, each row is as it is when it is read. */
+export async function* readByKey(
+  read: Reader,
+  table: SizedTable,
+  conditions: readonly Condition[],
+): AsyncGenerator<Row[], void> {
+  const { key } = table;
+  const { texts, values } = split(conditions);
+  const beyond = `(${key.join(', ')}) > (${key.map(() => '?').join(', ')})`;
+  let count = rowsMin;
+  for (let after: Value[] = []; ; ) {
+    const all = [...texts, ...(after.length === 0 ? [] : [beyond])];
+    const where = all.length === 0 ? '' : `WHERE ${all.join(' AND ')}`;
+    const text: Statement<Sized> = `${selectByKey(table, 'small', where)} LIMIT ?`;
+    const rows = await read(text, ...values, ...after, count);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield* withLargeRows(rows, (row) => read(...wholeRow(table, row, conditions)));
+    if (rows.length < count) return;
+    after = keyOf(last, table);
+    count = nextCount(rows);
+  }
+}
