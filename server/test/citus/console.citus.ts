@@ -86,8 +86,9 @@ describe('the console on a cluster', () => {
     // So many that every shard has one of them.
     [`/admin/conversations?app_id=${ids.app}&limit=100`]: 3,
     '/admin/activity?action=update': 1,
-    '/admin/search?q=q': 2,
-    '/admin/search?q=chunk&in=knowledge': 2,
+    // The index has nothing to find.
+    '/admin/search?q=q': 1,
+    '/admin/search?q=chunk&in=knowledge': 1,
     '/admin/overview': 7,
   };
   for (const [path, statements] of Object.entries(allShardReads))
@@ -96,4 +97,32 @@ describe('the console on a cluster', () => {
       assert.equal(result.commands.length, statements * shardCount, shardsOf(result).join());
       assert.equal(result.subplanCount, 0);
     });
+
+  describe('searches, with messages of two years', () => {
+    before(async () => {
+      const day = 86_400;
+      const newest = Array.from({ length: 25 }, (_, at) => 700 * day + at);
+      const older = Array.from({ length: 20 }, (_, at) => (700 - at * 30) * day);
+      await service.load(
+        [...newest, ...older].map((time, at) =>
+          message(conversations[at % 10] ?? '', time, { answer: at % 11 === 0 ? 'often seldom' : 'often' }),
+        ),
+      );
+      await service.index();
+    });
+
+    const searches: Record<string, number> = {
+      '/admin/search?q=often': 2,
+      '/admin/search?q=seldom': 3,
+      '/admin/search/counts?q=often': 15,
+    };
+    for (const [path, statements] of Object.entries(searches))
+      it(`GET ${path} asks every shard of the index, ${statements} statements, and reads texts by one`, async () => {
+        const { commands } = await trace(path);
+        const ofIndex = commands.filter((command) => command.includes('FROM public.search_messages'));
+        assert.equal(ofIndex.length, statements * shardCount, ofIndex.join('\n'));
+        const texts = commands.filter((command) => command.includes('FROM (public.messages'));
+        assert.ok(texts.length <= shardCount, texts.join('\n'));
+      });
+  });
 });

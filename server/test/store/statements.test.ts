@@ -133,6 +133,21 @@ for (const prepared of ['on', 'off'])
       );
     });
 
+    it('are two without a distribution column for a search, and one for its texts', async () => {
+      await service.index();
+      await service.request('GET', '/admin/search?q=nothing', { key: admin });
+      const { response, statements } = await request('GET', '/admin/search?q=q', { key: admin });
+      assert.equal(response.body.data.length, 2);
+      assert.deepEqual(
+        statements.map(({ text }) => [summarize(text), /_id = ANY/.test(text)]),
+        [
+          ['SELECT search_messages', false],
+          ['SELECT search_messages', false],
+          ['SELECT messages conversations', true],
+        ],
+      );
+    });
+
     it('are one for GET /messages of a missing conversation or message', async () => {
       const missing = one.ids.chunk;
       for (const path of [`/v1/messages?conversation_id=${missing}`, `${page}&first_id=${missing}`, `${page}&user=bob`])

@@ -173,10 +173,20 @@ export type Dialect = {
   readsCursorFirst: boolean;
 };
 
+/**
+ * A search reads the index in windows of positions, from the newest one back, each by one statement, so that none takes long.
+ * `days`: of the first window. If a statement took less than `fast` milliseconds, the next window is much larger, below `slow`
+ * larger, and above `tooSlow` smaller.
+ */
+export type SearchWindows = { days: number; fast: number; slow: number; tooSlow: number };
+
 export type SearchTable = 'search_messages' | 'search_chunks';
 
 /** The parts of the statements of the search in which the engines differ. */
 export type SearchDialect = {
+  /** The first and the last position, each by the end of an index. */
+  range(table: SearchTable): Statement<{ first: number | null; last: number | null }>;
+  windows: SearchWindows;
   /** The table whose rows are searched by tokens, as `s`. */
   from: Record<SearchTable, string>;
   position: string;

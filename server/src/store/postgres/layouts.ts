@@ -84,7 +84,12 @@ function oneServer(pool: PostgresPool): Layout {
  */
 function distributed(pool: PostgresPool): Layout {
   return {
-    dialect: { ...postgres.dialect, unfinished: citus.unfinished, readsCursorFirst: true },
+    dialect: {
+      ...postgres.dialect,
+      search: { ...postgres.dialect.search, windows: citus.searchWindows },
+      unfinished: citus.unfinished,
+      readsCursorFirst: true,
+    },
     readPage: (position, shape, cached) => citusPage.readPage(pool, position, shape, cached),
     writes: {},
     singleRowsMax,

@@ -79,7 +79,7 @@ function* putOthers(
   const ids = changes.flatMap((change) => (change.kind === 'conversation' ? change.id : []));
   const rows = ids.length === 0 ? [] : yield* query(findOutdatedConversations(dialect), dialect.list(ids));
   const outdated = new Set(rows.map(({ conversation_id }) => conversation_id));
-  const nextPosition = newChunkPositions();
+  const nextPosition = newChunkPositions(dialect);
   let cursor = from;
   let group: FoundChunk[] = [];
   let units = 0;
@@ -107,10 +107,10 @@ function* putOthers(
 }
 
 /** Returns the next free position of a chunk. Only the first call asks the database, all shards of a distributed one. */
-function newChunkPositions(): () => Write<number> {
+function newChunkPositions({ search }: Dialect): () => Write<number> {
   let last: number | undefined;
   return function* () {
-    last ??= (yield* first(sql.findLast('search_chunks')))?.position ?? 0;
+    last ??= (yield* first(search.range('search_chunks')))?.last ?? 0;
     last += 1;
     return last;
   };

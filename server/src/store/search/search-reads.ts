@@ -16,10 +16,7 @@ import type { Dialect, Reader, SearchTable } from '../base/engine.ts';
 import type { Statement } from '../base/statement.ts';
 import * as sql from './statements.ts';
 
-/** The newest part of the index that the first statement of a search reads. */
-const firstWindow = 86_400 * positionsPerSecond;
-/** If a statement was faster than this, the next one reads a much larger part of the index, or a larger one. */
-const windowMillis = { fast: 5, slow: 10, tooSlow: 40 };
+const positionsPerDay = 86_400 * positionsPerSecond;
 /** Up to this many words with the same beginning are searched one by one. */
 const wordsMax = 100;
 
@@ -31,6 +28,8 @@ const textColumns = (text: string, bytes = `octet_length(${text})`): string => `
 export class SqlSearchReads implements SearchReads {
   readonly #dialect: Dialect;
   readonly #read: Reader;
+  /** Of searches that run. */
+  readonly #ranges = new WeakMap<ReadBudget, Map<SearchTable, Promise<IndexRange | undefined>>>();
 
   constructor(dialect: Dialect, read: Reader) {
     this.#dialect = dialect;
@@ -45,35 +44,50 @@ export class SqlSearchReads implements SearchReads {
     return this.#find<ChunkIndexHit>('search_chunks', query, count, budget);
   }
 
-  /** Searches windows of positions, from the newest one back, each by one statement, so that none of them takes long. */
+  /** Searches windows of positions: see `SearchWindows`. */
   async #find<Hit extends object>(
     table: SearchTable,
     query: IndexQuery,
     { usual, slow }: HitCount,
     budget: ReadBudget,
   ): Promise<IndexPart<Hit>> {
-    const [newest] = await this.#read(sql.findLast(table));
-    const [oldest] = await this.#read(sql.findFirst(table));
-    if (typeof newest?.position !== 'number' || typeof oldest?.position !== 'number') return nothing;
-    const first = Math.max(query.from ?? Number.MIN_SAFE_INTEGER, oldest.position);
-    let end = Math.min(query.to ?? Number.MAX_SAFE_INTEGER, newest.position + 1);
+    const range = await this.#range(table, budget);
+    if (range === undefined) return nothing;
+    const first = Math.max(query.from ?? Number.MIN_SAFE_INTEGER, range.first);
+    let end = Math.min(query.to ?? Number.MAX_SAFE_INTEGER, range.last + 1);
     const expanded = await this.#expand(table, query);
     if (expanded === undefined) return nothing;
     const [statement, values] = sql.findEntries<Hit>(this.#dialect, table, expanded.query);
     const count = expanded.isSlow ? slow : usual;
     const hits: Hit[] = [];
+    const { days, fast, slow: slowMillis, tooSlow } = this.#dialect.search.windows;
+    const firstWindow = days * positionsPerDay;
     for (let window = expanded.isSlow ? end - first : firstWindow; end > first && hits.length < count; ) {
       const start = Math.max(first, end - window);
       const startedAt = performance.now();
       hits.push(...(await this.#read(statement, ...values, start, end, count - hits.length)));
       const millis = performance.now() - startedAt;
-      if (millis < windowMillis.slow) window *= millis < windowMillis.fast ? 8 : 2;
-      if (millis > windowMillis.tooSlow) window = Math.max(firstWindow, Math.floor(window / 2));
+      if (millis < slowMillis) window *= millis < fast ? 8 : 2;
+      if (millis > tooSlow) window = Math.max(firstWindow, Math.floor(window / 2));
       end = start;
       await budget.spend(0);
       if (budget.isSpent && end > first && hits.length < count) return { hits, isLast: false, end };
     }
     return { hits, isLast: hits.length < count, end: undefined };
+  }
+
+  /** A search reads it once: what is indexed while it runs need not be found. Undefined if the index is empty. */
+  #range(table: SearchTable, budget: ReadBudget): Promise<IndexRange | undefined> {
+    const ranges = this.#ranges.get(budget) ?? new Map<SearchTable, Promise<IndexRange | undefined>>();
+    this.#ranges.set(budget, ranges);
+    const range = ranges.get(table) ?? this.#readRange(table);
+    ranges.set(table, range);
+    return range;
+  }
+
+  async #readRange(table: SearchTable): Promise<IndexRange | undefined> {
+    const [{ first = null, last = null } = {}] = await this.#read(this.#dialect.search.range(table));
+    return first === null || last === null ? undefined : { first, last };
   }
 
   /**
@@ -195,6 +209,7 @@ export class SqlSearchReads implements SearchReads {
   }
 }
 
+type IndexRange = { first: number; last: number };
 type ChunkKey = { dataset_id: string; id: string };
 type Segment = ChunkKey & { document_id: string; position: number };
 type Text = { text: string | null; bytes: number };

@@ -47,12 +47,6 @@ export function findEntries<R extends object>(
   return [statement, conditions.map(([, value]) => value)];
 }
 
-/** One statement for both would read the whole table on SQLite (https://sqlite.org/optoverview.html#minmax). */
-export const findFirst = (table: SearchTable): Statement<{ position: number | null }> =>
-  `SELECT MIN(position) AS position FROM ${table}`;
-export const findLast = (table: SearchTable): Statement<{ position: number | null }> =>
-  `SELECT MAX(position) AS position FROM ${table}`;
-
 /** Of one conversation. Parameters: conversation_id, count. */
 export const findIndexed = ({ isIndexed }: SearchDialect): Statement<{ conversation_id: string; id: string }> => `
   SELECT s.conversation_id, s.id FROM search_messages s

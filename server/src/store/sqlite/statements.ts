@@ -8,6 +8,10 @@ import { wordsWith } from './words.ts';
 
 /** A table of FTS5 is sorted by position, and reads only what a LIMIT needs. Tokens have no quotation marks. */
 const search: SearchDialect = {
+  // One query for both would read the whole table: https://sqlite.org/optoverview.html#minmax.
+  range: (table) =>
+    `SELECT (SELECT MIN(position) FROM ${table}) AS first, (SELECT MAX(position) FROM ${table}) AS last`,
+  windows: { days: 1, fast: 5, slow: 10, tooSlow: 40 },
   from: {
     search_messages: 'search_message_tokens t JOIN search_messages s ON s.position = t.rowid',
     search_chunks: 'search_chunk_tokens t JOIN search_chunks s ON s.position = t.rowid',

@@ -1,3 +1,4 @@
+import type { SearchWindows } from '../../base/engine.ts';
 import type { StoredMessage } from '../../base/message-tables.ts';
 import type { Statement } from '../../base/statement.ts';
 import { derivedColumns, updatedAt } from '../../tables/conversation-columns.ts';
@@ -58,6 +59,9 @@ export const setActivity = `
   UPDATE conversations SET last_message_at = COALESCE($2::bigint, 0), first_message_at = $3::bigint, derived_name = $4,
     derived_inputs = $5, updated_at = ${updatedAt('created_at', '$2::bigint', 'renamed_at', 'record_updated_at')}
   WHERE conversation_id = $1`;
+
+/** A statement on every shard takes ten milliseconds and more, whatever it reads. So few read much. */
+export const searchWindows: SearchWindows = { days: 92, fast: 1_000, slow: 1_500, tooSlow: 2_000 };
 
 /** On every node that the transaction uses. */
 export const limitLocks = (millis: number): Statement =>

@@ -60,6 +60,8 @@ export const findVersions: Statement<ConversationVersion> = `
 
 /** Tokens have no quotation marks and no backslashes. */
 const search: SearchDialect = {
+  range: (table) => `SELECT MIN(position) AS first, MAX(position) AS last FROM ${table}`,
+  windows: { days: 1, fast: 5, slow: 10, tooSlow: 40 },
   from: { search_messages: 'search_messages s', search_chunks: 'search_chunks s' },
   position: 's.position',
   matches: { search_messages: 's.tokens @@ CAST(? AS tsquery)', search_chunks: 's.tokens @@ CAST(? AS tsquery)' },
