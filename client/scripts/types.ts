@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** `npm run types` generates src/types.ts and the types of the console from openapi.json; a test compares them. */
+/** `npm run types` generates src/types.ts from openapi.json; a test compares them. */
 
 type Schema = {
   $ref?: string;
@@ -43,7 +43,7 @@ const primitives: Record<string, string> = {
 const nameOf = (name: string): string => (name === 'Error' ? 'ErrorResponse' : name);
 const refName = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
-/** The paths of the SDK's operations, and of those that only the console uses. */
+/** The paths of the SDK's operations. */
 const sdkPaths = [
   '/v1/',
   '/admin/changes',
@@ -52,7 +52,6 @@ const sdkPaths = [
   '/admin/records',
   '/admin/apps/{app_id}/conversations/{conversation_id}/messages/{message_id}',
 ];
-const consolePaths = ['/admin/', '/console/'];
 
 function operationsUnder({ paths }: Openapi, starts: readonly string[]): Operation[] {
   return Object.entries(paths)
@@ -74,16 +73,6 @@ export function renderTypes(document: Openapi): string {
   const recordTypes = kinds.map((kind) => renderRecord(document, kind));
   const responseTypes = renderSchemas(others, reach(document, operations));
   return [firstLine, ...requestTypes, ...responseTypes, renderChange(change, kinds), ...recordTypes].join('\n');
-}
-
-/** The types of the responses that only the console uses. `path`: where the types of the SDK are. */
-export function renderConsoleTypes(document: Openapi, path: string): string {
-  const sdk = reach(document, operationsUnder(document, sdkPaths));
-  const all = reach(document, operationsUnder(document, [...sdkPaths, ...consolePaths]));
-  const own = new Set([...all].filter((name) => !sdk.has(name)));
-  const types = renderSchemas(document.components.schemas, own);
-  const used = [...sdk].map(nameOf).filter((name) => new RegExp(`: .*\\b${name}\\b`).test(types.join('')));
-  return [firstLine, `import type { ${used.sort().join(', ')} } from '${path}';\n`, ...types].join('\n');
 }
 
 function renderSchemas(schemas: Record<string, Schema>, chosen: ReadonlySet<string>): string[] {
@@ -208,18 +197,8 @@ function fail(message: string): never {
   throw new Error(message);
 }
 
-const readDocument = (): Openapi => JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
+export const readDocument = (): Openapi =>
+  JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
+export const typesPath = new URL('../src/types.ts', import.meta.url);
 
-/** The generated files. */
-export const generatedFiles = (): { path: URL; text: string }[] => {
-  const document = readDocument();
-  return [
-    { path: new URL('../src/types.ts', import.meta.url), text: renderTypes(document) },
-    {
-      path: new URL('../../web/console/state/console-types.ts', import.meta.url),
-      text: renderConsoleTypes(document, '../../../client/src/types.ts'),
-    },
-  ];
-};
-
-if (import.meta.main) for (const { path, text } of generatedFiles()) writeFileSync(path, text);
+if (import.meta.main) writeFileSync(typesPath, renderTypes(readDocument()));

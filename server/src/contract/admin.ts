@@ -90,6 +90,7 @@ export const ConsoleSession = shape(
   },
   { title: 'ConsoleSession', description: 'A session of the console. Its secret is only in the cookie.' },
 );
+export type ConsoleSession = Static<typeof ConsoleSession>;
 
 export const WorkspaceListed = shape(
   { id: id('Workspace ID.'), name: text('Name.') },
@@ -199,3 +200,4 @@ export const CreatedKey = shape(
   { id: id('Key ID.'), secret: text('Secret. It is returned only once.') },
   { title: 'CreatedKey', description: 'A new key, with its secret.' },
 );
+export type CreatedKey = Static<typeof CreatedKey>;

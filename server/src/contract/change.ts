@@ -52,6 +52,7 @@ export const ChangePage = shape(
   },
   { title: 'ChangePage', description: 'A page of the change feed.' },
 );
+export type ChangePage = Static<typeof ChangePage>;
 
 export const ChangesQuery = Type.Object({
   after: Type.Optional(

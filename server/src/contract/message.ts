@@ -191,6 +191,7 @@ export const MessagePage = shape(
   },
   { title: 'MessagePage', description: 'A page of messages.' },
 );
+export type MessagePage = Static<typeof MessagePage>;
 
 export const MessageQuery = Type.Object({
   conversation_id: Type.String({ minLength: 1, description: 'Conversation to read.' }),

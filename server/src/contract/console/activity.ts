@@ -82,6 +82,7 @@ export const LocatedPage = shape(
   { first_id: nullable(id('`first_id` of the page. Null: the newest page has the message.')) },
   { title: 'LocatedPage' },
 );
+export type LocatedPage = Static<typeof LocatedPage>;
 
 export const FeedbackQuery = Type.Object({
   message_id: Type.Array(Type.String(), {
@@ -104,6 +105,7 @@ export const FeedbackTexts = shape(
   { data: list(FeedbackText, 'One entry for each of the messages that has a text, oldest message first.') },
   { title: 'FeedbackTexts' },
 );
+export type FeedbackTexts = Static<typeof FeedbackTexts>;
 
 const sums = {
   messages: integer('Number of messages.'),

@@ -106,3 +106,4 @@ export const Failures = shape(
   },
   { title: 'Failures', description: 'Responses with a status of 400 or above.' },
 );
+export type Failures = Static<typeof Failures>;
