@@ -9,9 +9,10 @@ type Details = {
 
 /**
  * Why a database server did not serve a request: it does not respond, a statement took too long, the connection was lost or
- * refused, the server has no disk space, memory or connections left, or all connections of this thread are in use.
+ * refused, the server has no disk space, memory or connections left, or all connections of this thread are in use. Or the
+ * file of the embedded database has damaged pages.
  */
-export type OutageCause = 'silent' | 'timeout' | 'connection' | 'resources' | 'busy';
+export type OutageCause = 'silent' | 'timeout' | 'connection' | 'resources' | 'busy' | 'damaged';
 /** `node`: the node of a cluster as `host:port`; empty for the server in the database URL, or if it is not known. */
 export type Outage = { cause: OutageCause; node: string };
 
@@ -40,6 +41,12 @@ export const invalidParam = (message: string, logged = message) =>
 export const notFound = (message: string) => new ServiceError('not_found', message);
 export const unavailable = (message: string) =>
   new ServiceError('service_unavailable', message, { retryAfterSeconds: 1 });
+/** All errors of damaged pages are the same: they are logged as one outage. */
+export const damaged = (): ServiceError =>
+  Object.assign(unavailable('the database is damaged'), {
+    cause: 'the file has damaged pages: stop the service and restore a backup (docs/run/backup.md)',
+    outage: { cause: 'damaged', node: '' } satisfies Outage,
+  });
 /** The response is never sent: it ends what the request has started. */
 export const clientDisconnected = () => unavailable('the client has disconnected');
 
@@ -71,7 +78,7 @@ export class BadRecord extends ServiceError {
 /** An error as a message to another thread: messages lose the class of an error. */
 export type ErrorMessage =
   | { kind: 'bad-record'; line: Line; record: string | undefined; problem: Problem }
-  | { kind: 'service'; code: ErrorCode; message: string; details: Details }
+  | { kind: 'service'; code: ErrorCode; message: string; details: Details; more: { cause?: unknown; outage?: Outage } }
   | { kind: 'internal'; message: string };
 
 export function toErrorMessage(error: unknown): ErrorMessage {
@@ -82,13 +89,16 @@ export function toErrorMessage(error: unknown): ErrorMessage {
   if (!(error instanceof ServiceError)) {
     return { kind: 'internal', message: error instanceof Error ? error.message : String(error) };
   }
-  const { code, message, retryAfterSeconds, logged } = error;
-  return { kind: 'service', code, message, details: { retryAfterSeconds, logged } };
+  const { code, message, retryAfterSeconds, logged, cause, outage } = error;
+  const more = { ...(cause !== undefined && { cause: String(cause) }), ...(outage && { outage }) };
+  return { kind: 'service', code, message, details: { retryAfterSeconds, logged }, more };
 }
 
 export function fromErrorMessage(error: ErrorMessage): Error {
   if (error.kind === 'bad-record') return new BadRecord(error.line, error.record, error.problem);
-  if (error.kind === 'service') return new ServiceError(error.code, error.message, error.details);
+  if (error.kind === 'service') {
+    return Object.assign(new ServiceError(error.code, error.message, error.details), error.more);
+  }
   return new Error(error.message);
 }
 

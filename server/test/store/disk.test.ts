@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { diskWithFileLimit, fillDisk, findingsOf, serveReadOnly, smallDisk } from '../experiments/disk.ts';
 import { Client } from '../experiments/support/disk-client.ts';
@@ -13,9 +15,10 @@ import {
   run,
   sendRequest,
   serve,
+  serveWithWorkers,
   withFileSizeLimit,
 } from '../support/cli-helpers.ts';
-import { makeTwoTenants, ndjson } from '../support/harness.ts';
+import { makeTwoTenants, message, ndjson } from '../support/harness.ts';
 import { itLong, shortOrLong } from '../support/long.ts';
 
 function assertHolds(findings: readonly Finding[]): void {
@@ -23,6 +26,19 @@ function assertHolds(findings: readonly Finding[]): void {
     findings.filter(({ holds }) => !holds),
     [],
   );
+}
+
+/** Overwrites the first page of each of these tables and of their indexes. */
+function damage(path: string, tables: readonly string[]): void {
+  const db = new DatabaseSync(path, { readOnly: true });
+  const bytes = Number(db.prepare('PRAGMA page_size').get()?.page_size);
+  const roots = db.prepare('SELECT tbl_name, rootpage FROM sqlite_schema WHERE rootpage > 0').all();
+  db.close();
+  const file = openSync(path, 'r+');
+  for (const { tbl_name, rootpage } of roots)
+    if (tables.includes(String(tbl_name)))
+      writeSync(file, Buffer.alloc(bytes, 0xee), 0, bytes, (Number(rootpage) - 1) * bytes);
+  closeSync(file);
 }
 
 describe('disk failures', { concurrency: 2 }, () => {
@@ -88,5 +104,49 @@ describe('disk failures', { concurrency: 2 }, () => {
     for (const line of lines) assert.ok(JSON.parse(line).level, line);
     assert.match(JSON.parse(lines[0] ?? '').msg, /^created a new database at /);
     assert.equal(JSON.parse(lines.at(-1) ?? '').msg, 'stopped');
+  });
+});
+
+describe('a damaged database file', () => {
+  it('503: whatever needs a damaged page, with one line in the log, and the service is not ready any more', async (t) => {
+    const cwd = await newFolder(t);
+    const { records, one, admin } = makeTwoTenants();
+    const first = message(one.ids.conversation, 1);
+    assert.equal((await run(['import', '-'], { cwd, stdin: ndjson([...records, first]) })).code, 0);
+    damage(join(cwd, 'data', 'backscroll.db'), ['messages', 'child_chunks']);
+    const { base, output } = await serveWithWorkers(t, { cwd, env: { SEARCH: 'off' } });
+    const lines = ndjson([message(one.ids.conversation, 2)]);
+    const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
+    const purge = { conversation_id: one.ids.conversation };
+    const requests = () => [
+      sendRequest(base, '/admin/records', one.keys.writer, { method: 'POST', lines }),
+      sendRequest(base, one.chunkPath, one.keys.knowledge, { method: 'PATCH', json: { content: 'new' } }),
+      sendRequest(base, '/admin/purge', admin, { method: 'POST', json: purge }),
+      sendRequest(base, page, one.keys.app),
+      sendRequest(base, one.chunkPath, one.keys.knowledge),
+    ];
+    for (let times = 0; times < 3; times += 1) {
+      for (const response of await Promise.all(requests())) {
+        assert.deepEqual(response.body, {
+          status: 503,
+          code: 'service_unavailable',
+          message: 'the database is damaged',
+        });
+        assert.match(response.headers.get('retry-after') ?? '', /^\d+$/);
+      }
+    }
+    // Whichever worker responds.
+    for (let times = 0; times < 6; times += 1) {
+      const ready = await fetch(`${base}/health/ready`, { headers: { connection: 'close' } });
+      assert.equal(ready.status, 503);
+      assert.equal((await fetch(`${base}/health/live`)).status, 200);
+    }
+    const { text } = await sendRequest(base, '/metrics', admin);
+    assert.match(text, /^backscroll_database_unavailable_total\{cause="damaged",node=""\} \d+$/m);
+    const errors = output()
+      .split('\n')
+      .filter((line) => line.includes('"level":50'));
+    assert.equal(errors.length, 1, errors.join('\n'));
+    assert.match(errors[0] ?? '', /"cause":"the file has damaged pages: .* restore .*"/);
   });
 });

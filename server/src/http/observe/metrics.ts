@@ -1,6 +1,6 @@
 import { AggregatorRegistry, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
 import { productVersion } from '../../contract/product.ts';
-import type { Outage } from '../../domain/errors.ts';
+import type { Outage, OutageCause } from '../../domain/errors.ts';
 import type { WorkerContext } from '../workers/context.ts';
 import type { Peers } from '../workers/peers.ts';
 import { type DatabaseState, databaseGauges } from './database-metrics.ts';
@@ -32,6 +32,9 @@ const prefixes = {
   outages: 'outage ',
   messages: 'messages',
 };
+
+/** The start of the label of an outage because of damaged pages. */
+const damageLabel: OutageCause = 'damaged';
 
 /** The outcome of a request to the upstream that got a response. */
 const responded = 'response';
@@ -99,7 +102,7 @@ export class Metrics {
     this.#register('backscroll_failed_keys_total', 'Requests rejected because of their key.', 'counter', failedKeys);
     const throttled = () => this.#countBy(prefixes.throttled, 'limit', throttlingLimits);
     this.#register('backscroll_throttled_total', 'Responses with status 429.', 'counter', throttled);
-    const outages = 'Responses with status 503 because a server of the database is not available.';
+    const outages = 'Responses with status 503 because of the database.';
     this.#register('backscroll_database_unavailable_total', outages, 'counter', () =>
       this.#countByWords(prefixes.outages, ['cause', 'node']),
     );
@@ -249,6 +252,11 @@ export class Metrics {
 
   countOutage({ cause, node }: Outage): void {
     this.#series.counter(`${prefixes.outages}${cause} ${node}`).add();
+  }
+
+  /** Whether a request to any worker has found a damaged page since the start of the process. */
+  get hasFoundDamage(): boolean {
+    return this.#seriesWith(prefixes.outages).some(({ label }) => label.startsWith(damageLabel));
   }
 
   countThrottled(limit: ThrottlingLimit): void {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { choice, epochSeconds, integer, nullable, shape } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
-import { ServiceError, unavailable } from '../../domain/errors.ts';
+import { damaged, ServiceError, unavailable } from '../../domain/errors.ts';
 import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
 import { copyProgress, followLag } from '../../domain/store/import-sources.ts';
@@ -94,6 +94,7 @@ export const healthRoutes: Routes = (
       },
     },
     async () => {
+      if (metrics.hasFoundDamage) throw damaged();
       await store.ping().catch((error) => {
         if (error instanceof ServiceError) throw error;
         throw Object.assign(unavailable('the database is not available'), { cause: error });

@@ -13,14 +13,20 @@ export const sqliteReadOnly = 8;
 const sqliteLocked = 6;
 const sqliteInterrupted = 9;
 const sqliteIoError = 10;
+const sqliteCorrupt = 11;
 const sqliteFull = 13;
 const sqliteCannotOpen = 14;
+const sqliteNoDatabase = 26;
 
 /** Errors that may not occur again if the request is repeated later. */
 export const transientSqliteCodes: readonly number[] = [
   ...[sqliteBusy, sqliteLocked, sqliteReadOnly, sqliteInterrupted],
   ...[sqliteIoError, sqliteFull, sqliteCannotOpen],
 ];
+
+/** The file has a page that is not valid. Restarts and repeated requests do not help. */
+export const isDamaged = (error: unknown): boolean =>
+  [sqliteCorrupt, sqliteNoDatabase].includes(sqliteCode(error) ?? 0);
 
 const full = 'the disk is full: free some space';
 const explanations: Readonly<Record<string | number, string>> = {

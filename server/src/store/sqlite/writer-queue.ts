@@ -161,6 +161,6 @@ function settle({ resolve, reject, timer }: WaitingWrite, outcome: WriteOutcome)
 
 /** The client only gets a 503; the cause is for the log. */
 function errorOf(error: Error): Error {
-  if (!(error instanceof ServiceError) || error instanceof BadRecord) return error;
+  if (!(error instanceof ServiceError) || error instanceof BadRecord || error.outage) return error;
   return Object.assign(unavailable('the database cannot write'), { cause: error.message });
 }

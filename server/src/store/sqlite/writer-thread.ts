@@ -1,6 +1,13 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { type ErrorMessage, toErrorMessage, unavailable } from '../../domain/errors.ts';
-import { explainDiskError, sqliteBusy, sqliteCode, sqliteReadOnly, transientSqliteCodes } from '../base/disk-errors.ts';
+import { damaged, type ErrorMessage, toErrorMessage, unavailable } from '../../domain/errors.ts';
+import {
+  explainDiskError,
+  isDamaged,
+  sqliteBusy,
+  sqliteCode,
+  sqliteReadOnly,
+  transientSqliteCodes,
+} from '../base/disk-errors.ts';
 import type { WriteInput, WriteName, WriteResult } from '../base/engine.ts';
 import { writes } from '../writes.ts';
 import { writePendingEntries } from './changes.ts';
@@ -185,6 +192,7 @@ function resultOf<N extends WriteName>(
 }
 
 function failureOf(error: unknown): ErrorMessage {
+  if (isDamaged(error)) return toErrorMessage(damaged());
   const code = sqliteCode(error);
   if (code === undefined || !transientSqliteCodes.includes(code)) return toErrorMessage(error);
   lastFailure = code;
