@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 /** `npm run types` generates src/types.ts from openapi.json; a test compares them. */
 
@@ -43,43 +43,50 @@ const primitives: Record<string, string> = {
 const nameOf = (name: string): string => (name === 'Error' ? 'ErrorResponse' : name);
 const refName = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
-/** The paths of the SDK's operations. */
-const sdkPaths = [
-  '/v1/',
-  '/admin/changes',
-  '/admin/purge',
-  '/admin/users',
-  '/admin/records',
-  '/admin/apps/{app_id}/conversations/{conversation_id}/messages/{message_id}',
-];
-
-function operationsUnder({ paths }: Openapi, starts: readonly string[]): Operation[] {
-  return Object.entries(paths)
-    .filter(([path]) => starts.some((start) => path.startsWith(start)))
-    .flatMap(([, methods]) => Object.values(methods));
-}
-
 const firstLine = '// Written by `npm run types` from openapi.json.\n';
 
-/** The types of the SDK: the parameters of its operations, their responses, and the records of the change feed. */
-export function renderTypes(document: Openapi): string {
-  const operations = operationsUnder(document, sdkPaths);
-  const requestTypes = operations.flatMap((operation) => [
-    ...renderParameters(operation, 'Path'),
-    ...renderParameters(operation, 'Query'),
-  ]);
-  const { Change: change = fail('there is no schema Change'), ...others } = document.components.schemas;
+/** Of the queries of operations, the responses and the records of the change feed: the types that the client uses. */
+export function renderTypes(document: Openapi, used: readonly string[]): string {
+  const { Change: change = fail('there is no schema Change'), ...schemas } = document.components.schemas;
   const kinds = (change.properties?.kind?.enum ?? []).map(String);
-  const recordTypes = kinds.map((kind) => renderRecord(document, kind));
-  const responseTypes = renderSchemas(others, reach(document, operations));
-  return [firstLine, ...requestTypes, ...responseTypes, renderChange(change, kinds), ...recordTypes].join('\n');
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+  const types = new Map<string, string>([
+    ...operations.map((operation): [string, string] => [queryName(operation), renderQuery(operation)]),
+    ...Object.entries(schemas).map(([name, schema]): [string, string] => [
+      nameOf(name),
+      renderNamed(nameOf(name), schema),
+    ]),
+    ['ChangedRecord', renderChangedRecord(change)],
+    ['Change', renderChange(kinds)],
+    ...kinds.map((kind): [string, string] => [recordName(kind), renderRecord(document, kind)]),
+  ]);
+  const chosen = reach(types, used);
+  return [firstLine, ...[...types].flatMap(([name, type]) => (chosen.has(name) ? [type] : []))].join('\n');
 }
 
-function renderSchemas(schemas: Record<string, Schema>, chosen: ReadonlySet<string>): string[] {
-  return Object.entries(schemas)
-    .filter(([name]) => chosen.has(name))
-    .map(([name, schema]) => renderNamed(nameOf(name), schema));
+/** The types with these names, and those that they use. */
+function reach(types: ReadonlyMap<string, string>, names: readonly string[]): Set<string> {
+  const reached = new Set<string>();
+  const visit = (name: string): void => {
+    const type = types.get(name);
+    if (type === undefined || reached.has(name)) return;
+    reached.add(name);
+    type
+      .replaceAll(/\/\*\*.*\*\//g, '')
+      .match(/\b[A-Z]\w+/g)
+      ?.forEach(visit);
+  };
+  names.forEach(visit);
+  return reached;
 }
+
+/** The names that the other files of the client import from src/types.ts. */
+export const usedTypes = (texts: readonly string[]): string[] =>
+  texts.flatMap((text) =>
+    [...text.matchAll(/^import type \{([^}]*)\} from '\.\/types\.ts';/gm)].flatMap(
+      ([, names]) => names?.match(/\w+/g) ?? [],
+    ),
+  );
 
 const renderNamed = (name: string, schema: Schema): string =>
   `${comment(schema.description, '')}export type ${name} = ${render(schema, '')};\n`;
@@ -97,55 +104,65 @@ function renderRecord(document: Openapi, kind: string): string {
     if (one.anyOf !== undefined) return { ...one, anyOf: one.anyOf.map(complete) };
     return one;
   };
-  const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => [name, complete(field)] as const);
-  const properties = Object.fromEntries(fields);
+  const properties = Object.fromEntries(
+    Object.entries(schema.properties ?? {}).map(([name, field]) => [name, complete(field)]),
+  );
   const description = `A record of kind \`${kind}\` in the change feed.`;
-  return renderNamed(recordName(kind), { ...schema, description, properties, required: Object.keys(properties) });
+  const whole = { ...schema, description, properties, required: Object.keys(properties) };
+  const [base, response] = responseIn(document, whole) ?? [];
+  if (base === undefined || response === undefined) return renderNamed(recordName(kind), whole);
+  const own = Object.fromEntries(Object.entries(properties).filter(([name]) => response[name] === undefined));
+  const type = renderNamed(recordName(kind), { ...whole, properties: own });
+  return type.replace(' = {', ` = ${base} & {`);
 }
 
-/** A union by \`kind\`, so that a change of a known kind has the fields of its record. */
-function renderChange(change: Schema, kinds: readonly string[]): string {
-  const members = kinds.map((kind) => `  | ChangedRecord<'${kind}', ${recordName(kind)}>`);
-  const { kind, record, ...properties } = change.properties ?? {};
-  const generic = renderNamed('ChangedRecord', { ...change, properties })
+/** The response whose fields the record has all, with the same types: of a message, and of a child chunk. */
+function responseIn({ components }: Openapi, record: Schema): [string, Record<string, Schema>] | undefined {
+  const found = Object.entries(components.schemas).find(
+    ([, { properties = {} }]) =>
+      Object.keys(properties).length >= responseFieldsMin &&
+      Object.entries(properties).every(([name, field]) => {
+        const own = record.properties?.[name];
+        return own !== undefined && render(own, '') === render(field, '');
+      }),
+  );
+  return found && [found[0], found[1].properties ?? {}];
+}
+
+const responseFieldsMin = 8;
+
+function renderChangedRecord({ properties: { kind, record, ...properties } = {}, ...change }: Schema): string {
+  return renderNamed('ChangedRecord', { ...change, properties })
     .replace('ChangedRecord', 'ChangedRecord<Kind, Fields>')
     .replace(
       /\};\n$/,
       `${comment(kind?.description, '  ')}  kind: Kind;\n${comment(record?.description, '  ')}  record: Fields | null;\n};\n`,
     );
-  return `${generic}\n/** A changed record. Its \`kind\` decides the type of its \`record\`. */\nexport type Change =\n${members.join('\n')};\n`;
 }
 
-/** Names of the schemas that these operations use. */
-function reach({ components }: Openapi, operations: readonly Operation[]): Set<string> {
-  const reached = new Set<string>();
-  const visit = (node: unknown): void => {
-    if (typeof node !== 'object' || node === null) return;
-    for (const [key, value] of Object.entries(node)) {
-      if (key !== '$ref') visit(value);
-      else if (value.startsWith('#/components/responses/')) visit(components.responses[refName(value)]);
-      else if (value.startsWith('#/components/schemas/') && !reached.has(refName(value))) {
-        reached.add(refName(value));
-        visit(components.schemas[refName(value)]);
-      }
-    }
-  };
-  visit(operations);
-  return reached;
+/** A union by `kind`, so that a change of a known kind has the fields of its record. */
+function renderChange(kinds: readonly string[]): string {
+  const members = kinds.map((kind) => `  | ChangedRecord<'${kind}', ${recordName(kind)}>`);
+  return `/** A changed record. Its \`kind\` decides the type of its \`record\`. */\nexport type Change =\n${members.join('\n')};\n`;
 }
 
-function renderParameters({ operationId, summary, parameters = [] }: Operation, kind: 'Path' | 'Query'): string[] {
-  const chosen = parameters.filter((parameter) => parameter.in === kind.toLowerCase());
-  if (chosen.length === 0) return [];
-  const schema: Schema = {
+const queryName = ({ operationId }: Operation): string =>
+  `${operationId[0]?.toUpperCase()}${operationId.slice(1)}Query`;
+
+/** Without parameters that the service ignores. */
+function renderQuery(operation: Operation): string {
+  const chosen = (operation.parameters ?? []).filter(
+    ({ in: place, description }) =>
+      place === 'query' && !/^Accepted and ignored|It has no effect/.test(description ?? ''),
+  );
+  return renderNamed(queryName(operation), {
     type: 'object',
+    description: `${operation.summary}: query.`,
     required: chosen.filter(({ required }) => required).map(({ name }) => name),
     properties: Object.fromEntries(
       chosen.map(({ name, description = '', schema }) => [name, { ...schema, description }]),
     ),
-  };
-  const name = `${operationId[0]?.toUpperCase()}${operationId.slice(1)}${kind}`;
-  return [`/** ${summary}: ${kind.toLowerCase()}. */\nexport type ${name} = ${render(schema, '')};\n`];
+  });
 }
 
 function comment(text: string | undefined, indent: string): string {
@@ -197,8 +214,12 @@ function fail(message: string): never {
   throw new Error(message);
 }
 
-export const readDocument = (): Openapi =>
-  JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
-export const typesPath = new URL('../src/types.ts', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
 
-if (import.meta.main) writeFileSync(typesPath, renderTypes(readDocument()));
+/** The text of src/types.ts. */
+export function readTypes(): string {
+  const files = readdirSync(new URL('../src', import.meta.url));
+  return renderTypes(JSON.parse(read('../../openapi.json')), usedTypes(files.map((name) => read(`../src/${name}`))));
+}
+
+if (import.meta.main) writeFileSync(new URL('../src/types.ts', import.meta.url), readTypes());

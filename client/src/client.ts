@@ -70,7 +70,7 @@ export class Backscroll {
 
   /** One page of a conversation. For all pages, see `history`. Requires an app key. */
   async listMessages(query: ListMessagesQuery, options: CallOptions = {}): Promise<MessagePage> {
-    return this.#get(withQuery('/messages', query), options);
+    return this.#transport.get(withQuery('/messages', query), options);
   }
 
   /**
@@ -143,12 +143,12 @@ export class Backscroll {
 
   /** Name, description and mode of the app. Requires an app key. */
   async getInfo(options: CallOptions = {}): Promise<AppInfo> {
-    return this.#get('/info', options);
+    return this.#transport.get('/info', options);
   }
 
   /** Settings of the app for front ends. Requires an app key. */
   async getParameters(options: CallOptions = {}): Promise<AppParameters> {
-    return this.#get('/parameters', options);
+    return this.#transport.get('/parameters', options);
   }
 
   /** Knowledge bases that the key allows, newest first. Requires a knowledge key. */
@@ -158,7 +158,7 @@ export class Backscroll {
 
   /** A knowledge base. Requires a knowledge key. */
   async getDataset({ dataset_id }: DatasetPath, options: CallOptions = {}): Promise<KnowledgeBase> {
-    return this.#get(datasetPath(dataset_id), options);
+    return this.#transport.get(datasetPath(dataset_id), options);
   }
 
   /** Documents of a knowledge base, newest first. Requires a knowledge key. */
@@ -170,7 +170,7 @@ export class Backscroll {
   /** A document. Requires a knowledge key. */
   async getDocument(query: DocumentQuery, options: CallOptions = {}): Promise<SingleDocument> {
     const { metadata, ...path } = query;
-    return this.#get(withQuery(documentPath(path), { metadata }), options);
+    return this.#transport.get(withQuery(documentPath(path), { metadata }), options);
   }
 
   /** Segments of a document with their child chunks, by position. Requires a knowledge key. */
@@ -181,7 +181,7 @@ export class Backscroll {
 
   /** A segment with its child chunks. Requires a knowledge key. */
   async getSegment(path: SegmentPath, options: CallOptions = {}): Promise<KnowledgeSegment> {
-    return (await this.#get<{ data: KnowledgeSegment }>(segmentPath(path), options)).data;
+    return (await this.#transport.get<{ data: KnowledgeSegment }>(segmentPath(path), options)).data;
   }
 
   /** Child chunks of a segment, by position. Requires a knowledge key. */
@@ -234,7 +234,7 @@ export class Backscroll {
 
   /** Providers with their models of one type. Requires an app key or a knowledge key. */
   async listModels(model_type: ModelType, options: CallOptions = {}): Promise<ModelProvider[]> {
-    return (await this.#get<{ data: ModelProvider[] }>(modelsPath(model_type), options)).data;
+    return (await this.#transport.get<{ data: ModelProvider[] }>(modelsPath(model_type), options)).data;
   }
 
   /**
@@ -284,10 +284,6 @@ export class Backscroll {
    */
   changePages<K extends ChangeKind>(query: ChangesQuery<K> = {}, options: CallOptions = {}): Items<ChangePageOf<K>> {
     return changePages(this.#transport, query, options);
-  }
-
-  async #get<Body>(path: string, options: CallOptions): Promise<Body> {
-    return (await this.#transport.send<Body>({ method: 'GET', path }, options)).body;
   }
 
   async #chunk(request: ApiRequest, options: CallOptions): Promise<TaggedChildChunk> {

@@ -1,5 +1,3 @@
-import type { ErrorResponse } from './types.ts';
-
 /** The base class of all errors of a client. No error contains the key. */
 export class BackscrollError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -86,31 +84,3 @@ export class ServiceUnavailable extends ApiError {}
 export class GatewayTimeout extends ApiError {}
 /** A response that is not from the service: an error page of a proxy, a redirect, another server at `baseUrl`. */
 export class UnexpectedResponse extends ApiError {}
-
-const classes: Readonly<Record<ErrorResponse['code'], typeof ApiError>> = {
-  invalid_param: InvalidParam,
-  invalid_metadata: InvalidMetadata,
-  bad_request: BadRequest,
-  not_chat_app: NotChatApp,
-  unauthorized: Unauthorized,
-  forbidden: Forbidden,
-  not_found: NotFound,
-  method_not_allowed: MethodNotAllowed,
-  request_timeout: RequestTimeout,
-  cursor_gone: CursorGone,
-  precondition_failed: PreconditionFailed,
-  payload_too_large: PayloadTooLarge,
-  unsupported_media_type: UnsupportedMediaType,
-  too_many_requests: TooManyRequests,
-  headers_too_large: HeadersTooLarge,
-  internal_server_error: InternalServerError,
-  not_implemented: NotImplemented,
-  bad_gateway: BadGateway,
-  service_unavailable: ServiceUnavailable,
-  gateway_timeout: GatewayTimeout,
-};
-
-/** The class for a code; codes of later versions get the base class. */
-export function classOf(code: string): typeof ApiError {
-  return Object.hasOwn(classes, code) ? classes[code as ErrorResponse['code']] : ApiError;
-}

@@ -22,13 +22,8 @@ export function offsetItems<I extends Item>(
   query: Query & PageOptions,
   options: CallOptions,
 ): Items<I> {
-  const load = async (page: number | undefined) =>
-    (
-      await transport.send<OffsetPage<I>>(
-        { method: 'GET', path: withQuery(path, { ...query, limit: query.limit ?? pageItems, page }) },
-        options,
-      )
-    ).body;
+  const load = (page: number | undefined) =>
+    transport.get<OffsetPage<I>>(withQuery(path, { ...query, limit: query.limit ?? pageItems, page }), options);
   const nextOf = ({ page, limit, total }: OffsetPage<I>) => (page * limit < total ? page + 1 : undefined);
   return itemsOf(query.page, load, nextOf, options.signal);
 }

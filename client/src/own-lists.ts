@@ -17,8 +17,8 @@ function cursorItems<I extends object>(
   options: CallOptions,
 ): Items<I> {
   type Page = { data: I[] } & { [N in typeof next]?: string | null };
-  const load = async (cursor: string | undefined) =>
-    (await transport.send<Page>({ method: 'GET', path: withQuery(path, { ...query, limit, cursor }) }, options)).body;
+  const load = (cursor: string | undefined) =>
+    transport.get<Page>(withQuery(path, { ...query, limit, cursor }), options);
   return itemsOf(first, load, (page) => page[next] ?? undefined, options.signal, idOf);
 }
 
@@ -29,8 +29,7 @@ export function feedbackItems(
   options: CallOptions,
 ): Items<AppFeedback> {
   const load = async (page = first) => {
-    const path = withQuery('/app/feedbacks', { page, limit });
-    return { ...(await transport.send<AppFeedbacks>({ method: 'GET', path }, options)).body, page };
+    return { ...(await transport.get<AppFeedbacks>(withQuery('/app/feedbacks', { page, limit }), options)), page };
   };
   return itemsOf(first, load, ({ data, page }) => (data.length < limit ? undefined : page + 1), options.signal);
 }

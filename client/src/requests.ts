@@ -3,33 +3,22 @@ import type {
   Change,
   ChangePage,
   ChildChunk,
-  CreateChildChunkPath,
-  DeleteConversationPath,
-  DeleteMessagePath,
   Deletion,
   ExportRecordsQuery,
   Feedback,
   GetAppFeedbacksQuery,
-  GetAvailableModelsPath,
-  GetChildChunkPath,
   GetConversationHistoryQuery,
   GetConversationsQuery,
-  GetKnowledgeBasePath,
-  GetKnowledgeDocumentPath,
-  GetKnowledgeSegmentPath,
+  GetKnowledgeDocumentQuery,
   ListChangesQuery,
   ListKnowledgeBasesQuery,
-  ListKnowledgeChildChunksPath,
   ListKnowledgeChildChunksQuery,
-  ListKnowledgeDocumentsPath,
   ListKnowledgeDocumentsQuery,
-  ListKnowledgeSegmentsPath,
   ListKnowledgeSegmentsQuery,
   ListUsersQuery,
-  RateMessagePath,
+  Model,
   Rating,
   Rename,
-  RenameConversationPath,
   SearchUserMessagesQuery,
 } from './types.ts';
 
@@ -41,14 +30,15 @@ export type ListMessagesQuery = GetConversationHistoryQuery;
 export type HistoryQuery = Omit<GetConversationHistoryQuery, 'page_order'>;
 /** `limit` is the size of the pages; the list starts after the conversation `last_id`, or at `cursor`. */
 export type ConversationsQuery = Omit<GetConversationsQuery, 'first_id'>;
-export type ConversationRename = RenameConversationPath & Rename;
-export type ConversationDeletion = DeleteConversationPath & Deletion;
+export type ConversationPath = { conversation_id: string };
+export type ConversationRename = ConversationPath & Rename;
+export type ConversationDeletion = ConversationPath & Deletion;
 /** One conversation, or all conversations of a user in an app. With `dry_run` they are only counted. */
 export type PurgeSelection = ({ conversation_id: string } | { app_id: string; user: string }) & {
   dry_run?: boolean | undefined;
 };
-export type MessagePath = DeleteMessagePath;
-export type MessageFeedback = RateMessagePath & Rating & { rating: Feedback['rating'] | null };
+export type MessagePath = ConversationPath & { app_id: string; message_id: string };
+export type MessageFeedback = { message_id: string } & Rating & { rating: Feedback['rating'] | null };
 /** `limit` is the size of the pages; the list starts with `page`. */
 export type FeedbacksQuery = GetAppFeedbacksQuery;
 /** `limit` is the size of the pages; the list starts at `cursor`. */
@@ -60,17 +50,18 @@ export type ExportQuery = Omit<ExportRecordsQuery, 'kinds'> & { kinds?: readonly
 /** A line of an export. */
 export type ExportedRecord = { record: RecordKind } & Record<string, unknown>;
 /** `limit` is the size of the pages; the list starts with `page`. */
-export type DatasetsQuery = Omit<ListKnowledgeBasesQuery, 'include_all'>;
-export type DocumentsQuery = ListKnowledgeDocumentsPath & ListKnowledgeDocumentsQuery;
-export type SegmentsQuery = ListKnowledgeSegmentsPath & ListKnowledgeSegmentsQuery;
-export type ChildChunksQuery = ListKnowledgeChildChunksPath & ListKnowledgeChildChunksQuery;
-export type DatasetPath = GetKnowledgeBasePath;
+export type DatasetsQuery = ListKnowledgeBasesQuery;
+export type DocumentsQuery = DatasetPath & ListKnowledgeDocumentsQuery;
+export type SegmentsQuery = DocumentPath & ListKnowledgeSegmentsQuery;
+export type ChildChunksQuery = SegmentPath & ListKnowledgeChildChunksQuery;
+export type DatasetPath = { dataset_id: string };
+export type DocumentPath = DatasetPath & { document_id: string };
 /** `metadata` selects the fields: `only` those of the metadata, or all `without` them. */
-export type DocumentQuery = GetKnowledgeDocumentPath & { metadata?: 'all' | 'only' | 'without' | undefined };
-export type SegmentPath = GetKnowledgeSegmentPath;
-export type ChildChunkPath = GetChildChunkPath;
+export type DocumentQuery = DocumentPath & GetKnowledgeDocumentQuery;
+export type SegmentPath = DocumentPath & { segment_id: string };
+export type ChildChunkPath = SegmentPath & { child_chunk_id: string };
 export type ChildChunkEdit = ChildChunkPath & { content: string };
-export type NewChildChunk = CreateChildChunkPath & { content: string };
+export type NewChildChunk = SegmentPath & { content: string };
 /** A child chunk and the ETag of its text. */
 export type TaggedChildChunk = ChildChunk & { etag: string };
 /** The conversation that messages are appended to. A field that is left out keeps its stored value. */
@@ -91,7 +82,7 @@ export type ChangeKind = Change['kind'];
 export type ChangeOf<Kind extends ChangeKind> = Extract<Change, { kind: Kind }>;
 /** A page of the change feed with changes of these kinds. */
 export type ChangePageOf<Kind extends ChangeKind> = Omit<ChangePage, 'data'> & { data: ChangeOf<Kind>[] };
-export type ModelType = GetAvailableModelsPath['model_type'];
+export type ModelType = Model['model_type'];
 /** Options of a call that is never retried. */
 export type SingleCallOptions = Omit<CallOptions, 'retries'>;
 export type UpdateOptions = CallOptions & {

@@ -1,9 +1,9 @@
+import { classOf } from './error-classes.ts';
 import {
   Aborted,
   type ApiError,
   BackscrollError,
   Connection,
-  classOf,
   NotFound,
   Timeout,
   UnexpectedResponse,
@@ -74,6 +74,10 @@ export class Transport {
     this.#timeout = checkNumber('timeout', options.timeout ?? limits.timeoutMillis, 1);
     this.#retries = checkNumber('retries', options.retries ?? limits.retries, 0);
     this.#maxWait = checkNumber('maxWait', options.maxWait ?? limits.waitMillisMax, 0);
+  }
+
+  async get<Body>(path: string, options: CallOptions): Promise<Body> {
+    return (await this.send<Body>({ method: 'GET', path }, options)).body;
   }
 
   /** Whether a list exists. */

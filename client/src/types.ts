@@ -34,54 +34,6 @@ export type GetConversationsQuery = {
   sort_by?: 'created_at' | '-created_at' | 'updated_at' | '-updated_at' | undefined;
 };
 
-/** Rename Conversation: path. */
-export type RenameConversationPath = {
-  /** Conversation ID. */
-  conversation_id: string;
-};
-
-/** Delete Conversation: path. */
-export type DeleteConversationPath = {
-  /** Conversation ID. */
-  conversation_id: string;
-};
-
-/** Submit Message Feedback: path. */
-export type RateMessagePath = {
-  /** Message ID. */
-  message_id: string;
-};
-
-/** Get Suggested Questions: path. */
-export type GetSuggestedQuestionsPath = {
-  /** Message ID. */
-  message_id: string;
-};
-
-/** Get App Info: query. */
-export type GetAppInfoQuery = {
-  /** End-user identifier. It has no effect. */
-  user?: string | undefined;
-};
-
-/** Get App Parameters: query. */
-export type GetAppParametersQuery = {
-  /** End-user identifier. It has no effect. */
-  user?: string | undefined;
-};
-
-/** Get App Meta: query. */
-export type GetAppMetaQuery = {
-  /** End-user identifier. It has no effect. */
-  user?: string | undefined;
-};
-
-/** Get App Site: query. */
-export type GetAppSiteQuery = {
-  /** End-user identifier. It has no effect. */
-  user?: string | undefined;
-};
-
 /** List App Feedbacks: query. */
 export type GetAppFeedbacksQuery = {
   /** Number of the page. */
@@ -112,20 +64,6 @@ export type ListKnowledgeBasesQuery = {
   keyword?: string | undefined;
   /** Only knowledge bases with all of these tags. */
   tag_ids?: string[] | undefined;
-  /** Accepted and ignored. */
-  include_all?: string | undefined;
-};
-
-/** Get a Knowledge Base: path. */
-export type GetKnowledgeBasePath = {
-  /** Knowledge base ID. */
-  dataset_id: string;
-};
-
-/** List Documents: path. */
-export type ListKnowledgeDocumentsPath = {
-  /** Knowledge base ID. */
-  dataset_id: string;
 };
 
 /** List Documents: query. */
@@ -140,26 +78,10 @@ export type ListKnowledgeDocumentsQuery = {
   status?: 'available' | 'disabled' | 'archived' | 'indexing' | 'queuing' | 'paused' | 'error' | undefined;
 };
 
-/** Get a Document: path. */
-export type GetKnowledgeDocumentPath = {
-  /** Knowledge base ID. */
-  dataset_id: string;
-  /** Document ID. */
-  document_id: string;
-};
-
 /** Get a Document: query. */
 export type GetKnowledgeDocumentQuery = {
   /** `all`, `only` or `without`: which fields are returned. */
   metadata?: 'all' | 'only' | 'without' | undefined;
-};
-
-/** List Segments: path. */
-export type ListKnowledgeSegmentsPath = {
-  /** Knowledge base ID. */
-  dataset_id: string;
-  /** Document ID. */
-  document_id: string;
 };
 
 /** List Segments: query. */
@@ -174,26 +96,6 @@ export type ListKnowledgeSegmentsQuery = {
   status?: string[] | undefined;
 };
 
-/** Get a Segment: path. */
-export type GetKnowledgeSegmentPath = {
-  /** Knowledge base ID. */
-  dataset_id: string;
-  /** Document ID. */
-  document_id: string;
-  /** Parent chunk ID. */
-  segment_id: string;
-};
-
-/** List Child Chunks: path. */
-export type ListKnowledgeChildChunksPath = {
-  /** Knowledge base ID. */
-  dataset_id: string;
-  /** Document ID. */
-  document_id: string;
-  /** Parent chunk ID. */
-  segment_id: string;
-};
-
 /** List Child Chunks: query. */
 export type ListKnowledgeChildChunksQuery = {
   /** Number of the page. */
@@ -202,58 +104,6 @@ export type ListKnowledgeChildChunksQuery = {
   limit?: number | undefined;
   /** Only items whose text contains this. A–Z match in any case. */
   keyword?: string | undefined;
-};
-
-/** Create Child Chunk: path. */
-export type CreateChildChunkPath = {
-  /** Knowledge base ID. */
-  dataset_id: string;
-  /** Document ID. */
-  document_id: string;
-  /** Parent chunk ID. */
-  segment_id: string;
-};
-
-/** Update Child Chunk: path. */
-export type UpdateChildChunkPath = {
-  /** Knowledge base ID. */
-  dataset_id: string;
-  /** Document ID. */
-  document_id: string;
-  /** Parent chunk ID. */
-  segment_id: string;
-  /** Child chunk ID. */
-  child_chunk_id: string;
-};
-
-/** Get Child Chunk: path. */
-export type GetChildChunkPath = {
-  /** Knowledge base ID. */
-  dataset_id: string;
-  /** Document ID. */
-  document_id: string;
-  /** Parent chunk ID. */
-  segment_id: string;
-  /** Child chunk ID. */
-  child_chunk_id: string;
-};
-
-/** Delete Child Chunk: path. */
-export type DeleteChildChunkPath = {
-  /** Knowledge base ID. */
-  dataset_id: string;
-  /** Document ID. */
-  document_id: string;
-  /** Parent chunk ID. */
-  segment_id: string;
-  /** Child chunk ID. */
-  child_chunk_id: string;
-};
-
-/** Get Available Models: path. */
-export type GetAvailableModelsPath = {
-  /** Model type. */
-  model_type: 'text-embedding' | 'rerank' | 'llm' | 'tts' | 'speech2text' | 'moderation';
 };
 
 /** Export records: query. */
@@ -270,16 +120,6 @@ export type ExportRecordsQuery = {
   to?: number | undefined;
   /** Only records of these kinds: a comma-separated list. With another filter only `workspace`, `app`, `conversation` and `message`. */
   kinds?: string | undefined;
-};
-
-/** Erase a message: path. */
-export type DeleteMessagePath = {
-  /** App ID. A writer key allows its own app. */
-  app_id: string;
-  /** Conversation ID. */
-  conversation_id: string;
-  /** Message ID. */
-  message_id: string;
 };
 
 /** List end users: query. */
@@ -406,12 +246,6 @@ export type AppInfo = {
   author_name: string | null;
 };
 
-/** Icons of tools. */
-export type AppMeta = {
-  /** Always empty. */
-  tool_icons: Record<string, unknown>;
-};
-
 /** Settings of the app for front ends. */
 export type AppParameters = {
   /** Default: `null`. */
@@ -438,40 +272,6 @@ export type AppParameters = {
   file_upload: unknown;
   /** Default: `{"image_file_size_limit":10,"video_file_size_limit":100,"audio_file_size_limit":50,"file_size_limit":15,"workflow_file_upload_limit":10}`. */
   system_parameters: unknown;
-};
-
-/** Display settings of front ends. The app record can add more. */
-export type AppSite = {
-  /** Default: the name of the app. */
-  title: unknown;
-  /** Default: `null`. */
-  chat_color_theme: unknown;
-  /** Default: `false`. */
-  chat_color_theme_inverted: unknown;
-  /** Default: `null`. */
-  icon_type: unknown;
-  /** Default: `null`. */
-  icon: unknown;
-  /** Default: `null`. */
-  icon_background: unknown;
-  /** Default: the description of the app. */
-  description: unknown;
-  /** Default: `null`. */
-  copyright: unknown;
-  /** Default: `null`. */
-  privacy_policy: unknown;
-  /** Default: `null`. */
-  input_placeholder: unknown;
-  /** Default: `null`. */
-  custom_disclaimer: unknown;
-  /** Default: `"en-US"`. */
-  default_language: unknown;
-  /** Default: `false`. */
-  show_workflow_steps: unknown;
-  /** Default: `false`. */
-  use_icon_as_answer_icon: unknown;
-  /** Default: `null`. */
-  icon_url: unknown;
 };
 
 /** A page of the change feed. */
@@ -620,18 +420,6 @@ export type FoundMessage = {
   field: 'query' | 'answer' | 'error' | 'file' | 'form';
   /** The text around the first match, in parts; without a match, its beginning. */
   snippet: SnippetPart[];
-};
-
-/** A page of search results. */
-export type FoundMessages = {
-  /** Requested number of messages. */
-  limit: number;
-  /** Whether more may follow. */
-  has_more: boolean;
-  /** Cursor of the next page; null on the last page. */
-  cursor: string | null;
-  /** Newest first. */
-  data: FoundMessage[];
 };
 
 export type HumanInputContent = {
@@ -1016,18 +804,6 @@ export type ModelProvider = {
   tenant_id: string;
 };
 
-/** Either `conversation_id`, or `app_id` and `user`. */
-export type Purge = {
-  /** Erases this conversation. */
-  conversation_id?: string | undefined;
-  /** With `user`: erases all conversations of a user in this app. */
-  app_id?: string | undefined;
-  /** The user, exactly. */
-  user?: string | undefined;
-  /** Only counts, also for a read-only key. Default: false. */
-  dry_run?: boolean | undefined;
-};
-
 /** What was erased, or, with `dry_run`, would be erased. */
 export type Purged = {
   /** Number of erased conversations, deleted ones too. */
@@ -1060,12 +836,6 @@ export type Rename = {
   auto_generate?: boolean | undefined;
   /** End-user identifier. If present, only conversations of this user exist. */
   user?: string | null | undefined;
-};
-
-/** Done. */
-export type Result = {
-  /** Always `success`. */
-  result: string;
 };
 
 export type RetrieverResource = {
@@ -1413,24 +1183,8 @@ export type SegmentRecord = {
 };
 
 /** A record of kind `child_chunk` in the change feed. */
-export type ChildChunkRecord = {
+export type ChildChunkRecord = ChildChunk & {
   record: 'child_chunk';
-  /** Child chunk ID. */
-  id: string;
-  /** Segment of the child chunk. */
-  segment_id: string;
-  /** Child chunk text. */
-  content: string;
-  /** Position. */
-  position: number;
-  /** Word count. Default: counted from the text. */
-  word_count: number;
-  /** Type of child chunk. */
-  type: string;
-  /** Creation time. Unix epoch seconds. */
-  created_at: number;
-  /** Time of the last change. Default: `created_at`. Unix epoch seconds. */
-  updated_at: number;
   /** Whether it is deleted. A deleted child chunk is not listed and cannot be read. */
   deleted: boolean;
   /** ID of its vector in a search index. */
@@ -1465,48 +1219,8 @@ export type ConversationRecord = {
 };
 
 /** A record of kind `message` in the change feed. */
-export type MessageRecord = {
+export type MessageRecord = Message & {
   record: 'message';
-  /** Message ID. */
-  id: string;
-  /** Conversation ID. */
-  conversation_id: string;
-  /** Parent message for threaded conversations. */
-  parent_message_id: string | null;
-  /** Input variables for this message. */
-  inputs: Record<string, unknown>;
-  /** User query text. */
-  query: string;
-  /** Assistant answer text. */
-  answer: string;
-  /** `normal` for successful messages; `error` when generation failed. */
-  status: 'normal' | 'error';
-  /** Error message when status is `error`. */
-  error: string | null;
-  /** Files attached to the message. */
-  message_files: MessageFile[];
-  /** User feedback. */
-  feedback: Feedback | null;
-  /** Resources used for the message. */
-  retriever_resources: RetrieverResource[];
-  /** Agent thought steps. */
-  agent_thoughts: AgentThought[];
-  /** Creation time. Unix epoch seconds. */
-  created_at: number;
-  /** Additional execution content, such as human input form data. */
-  extra_contents: HumanInputContent[];
-  /** Tokens in the input message. */
-  message_tokens: number;
-  /** Tokens in the generated answer. */
-  answer_tokens: number;
-  /** Ignored: always the sum of message_tokens and answer_tokens. */
-  total_tokens: number;
-  /** Model provider latency in seconds. */
-  provider_response_latency: number;
-  /** Total price of the tokens; null when pricing is unavailable. */
-  total_price: string | null;
-  /** Currency of total_price; null when pricing is unavailable. */
-  currency: string | null;
   /** Text of the feedback. Readers cannot see it. */
   feedback_content: string | null;
   /** Time at which a reader gave or removed the feedback; null if it was imported. Not shown. Unix epoch seconds. */

@@ -102,6 +102,7 @@ describe('the package', () => {
     const modules = [
       'changes',
       'client',
+      'error-classes',
       'errors',
       'history',
       'index',

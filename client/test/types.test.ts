@@ -1,23 +1,20 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { readDocument, renderTypes, typesPath } from '../scripts/types.ts';
+import { readTypes } from '../scripts/types.ts';
 
 const source = new URL('../src/', import.meta.url);
 const files = readdirSync(source).map((name) => ({ name, text: readFileSync(new URL(name, source), 'utf8') }));
 
 describe('the source', () => {
   it('has the types of openapi.json (`npm run types` generates them)', () => {
-    assert.equal(readFileSync(typesPath, 'utf8'), renderTypes(readDocument()));
+    assert.equal(files.find(({ name }) => name === 'types.ts')?.text, readTypes());
   });
 
   it('exports all of these types', () => {
-    const types = files.find(({ name }) => name === 'types.ts')?.text ?? '';
-    const rendered = [...types.matchAll(/^export type (\w+)/gm)].map(([, name]) => name);
     const index = files.find(({ name }) => name === 'index.ts')?.text ?? '';
-    const [, given = ''] = /^export type \{([^}]*)\} from '\.\/types\.ts';$/m.exec(index) ?? [];
-    assert.ok(rendered.length > 15);
-    assert.deepEqual(given.match(/\w+/g)?.sort(), rendered.sort());
+    assert.match(index, /^export type \* from '\.\/types\.ts';$/m);
+    assert.ok((readTypes().match(/^export type /gm)?.length ?? 0) > 15);
   });
 
   it('imports only itself, and uses only web APIs', () => {

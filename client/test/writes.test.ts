@@ -254,12 +254,12 @@ describe('writes', () => {
 
     it('counts with dry_run, then erases', async () => {
       const { conversation_id } = await newConversation();
-      const counts = { conversations: 1, messages: 1, held: 0 };
+      const counts = { conversations: 1, messages: 1, held: 0, copies: [] };
       assert.deepEqual(await asAdmin().purge({ conversation_id, dry_run: true }), { ...counts, audit_id: null });
       const { audit_id, ...erased } = await asAdmin().purge({ conversation_id });
       assert.deepEqual([erased, typeof audit_id], [counts, 'string']);
       await assert.rejects(asAdmin().purge({ conversation_id }), { name: 'NotFound' });
-      const none = { conversations: 0, messages: 0, held: 0, audit_id: null };
+      const none = { conversations: 0, messages: 0, held: 0, audit_id: null, copies: [] };
       assert.deepEqual(await asAdmin().purge({ app_id, user: 'nobody' }), none);
     });
 
