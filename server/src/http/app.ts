@@ -142,7 +142,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { workers } = options.shared;
   const dependencies = dependenciesOf(options, context);
   const { observer, errors, owned } = dependencies;
-  const connections = new Connections();
+  const connections = new Connections(context);
   const observe = (request: FastifyRequest, reply: FastifyReply) => {
     const { id, method } = request;
     const start = performance.now();
@@ -264,7 +264,6 @@ function dependenciesOf(options: AppOptions, context: WorkerContext): Dependenci
     owned,
     waiting,
     slowReaders: new SlowReaders(limits.unreadBytesMax, context),
-    connectionsMax: Math.ceil(limits.connectionsMax / shared.workers),
     worker: context,
     now,
   };

@@ -56,8 +56,6 @@ export type Dependencies = {
   upstream: Upstream | undefined;
   /** If the upstream owns the data. */
   owned: OwnedData | undefined;
-  /** Connections that this worker may have open. */
-  connectionsMax: number;
   worker: WorkerContext;
   /** Milliseconds that only go forward. */
   now: () => number;

@@ -33,7 +33,6 @@ export function createServer(framework: Handler, connections: Connections, depen
   const handle = connections.arrived(gate(inOrder, dependencies));
   // Not imported: an import would evaluate all exports of the module, including the client that `fetch` uses.
   const server = process.getBuiltinModule('node:http').createServer(options, handle);
-  server.maxConnections = dependencies.connectionsMax;
   // Bounded by their bytes. By default Node hides those after the first thousand, also from what reads the length of a body.
   server.maxHeadersCount = 0;
   connections.track(server);
@@ -83,7 +82,6 @@ export async function listenAlso(server: Server, address: ListenOptions): Promis
   // With the options of an HTTP server.
   const options = { allowHalfOpen: true, noDelay: true };
   const second = createNetServer(options, (socket) => void server.emit('connection', socket));
-  second.maxConnections = server.maxConnections;
   server.once('close', () => second.close());
   await new Promise<void>((resolve) => second.once('error', () => resolve()).listen(address, resolve));
 }

@@ -20,6 +20,7 @@ export function createSharedState(
     workers,
     droppedLogLines,
     channel: `backscroll-${randomUUID()}`,
+    connections: new SharedArrayBuffer(SharedSum.bytes(workers)),
     inFlight: new SharedArrayBuffer(SharedSum.bytes(workers)),
     waiting: new SharedArrayBuffer(SharedSum.bytes(workers)),
     passedOn: new SharedArrayBuffer(SharedSum.bytes(workers)),

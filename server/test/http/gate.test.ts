@@ -199,7 +199,7 @@ describe('requests that a client sends without waiting for responses', () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     t.after(() => void server.close().closeAllConnections());
-    const next = new Connections().inOrder((request, response) => {
+    const next = new Connections(contextOf(createSharedState(1), 0)).inOrder((request, response) => {
       now += 25;
       setImmediate(() => response.end(`${request.url}\n`));
     });
@@ -222,7 +222,7 @@ describe('requests that a client sends without waiting for responses', () => {
     await once(server, 'listening');
     t.after(() => void server.close().closeAllConnections());
     const handled: (string | undefined)[] = [];
-    const handle = new Connections().inOrder((request, response) => {
+    const handle = new Connections(contextOf(createSharedState(1), 0)).inOrder((request, response) => {
       handled.push(request.url);
       if (request.url === '/1') setImmediate(() => response.end());
       else response.writeHead(501, { connection: 'close' }).end();

@@ -4,6 +4,9 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import type { onSendHookHandler } from 'fastify';
 import { limits } from '../../contract/limits.ts';
 import type { Handler } from '../route-types.ts';
+import type { WorkerContext } from '../workers/context.ts';
+import type { Peers } from '../workers/peers.ts';
+import { SharedSum } from '../workers/shared-sum.ts';
 import { isInvalid, pendingResponse } from './socket-responses.ts';
 
 /** Before the server stops listening, it accepts waiting connections for at least this many ticks of the event loop. */
@@ -11,8 +14,11 @@ const acceptTicksMin = 2;
 /** If new connections keep arriving, it stops after this many ticks and this much time. */
 const acceptTicksMax = 100;
 const acceptMillisMax = 250;
+/** The part of the connections from which on each new one closes an idle one: other workers need a moment to close theirs. */
+const crowdedPart = 0.95;
 
 /**
+ * Limits the open connections of all workers: new ones replace those that have been open for longest without a request.
  * Tracks open connections and closes them at shutdown, so that every request that was sent on an open connection gets its
  * response. Closing a connection while a request is in transit would reset it. So a connection stays open until a response
  * with `Connection: close` was sent, or until it has been idle for a while, even in the middle of a request.
@@ -25,6 +31,23 @@ export class Connections {
   #accepted = 0;
   #isClosing = false;
   #whenEmpty: (() => void) | undefined;
+  readonly #peers: Peers;
+  /** Open connections of all workers. */
+  readonly #open: SharedSum;
+  readonly #max: number;
+  readonly #crowded: number;
+  /** Whether no connection of this worker was idle in this tick of the event loop. */
+  #isBusy = false;
+
+  constructor({ shared, worker, peers }: WorkerContext, connectionsMax: number = limits.connectionsMax) {
+    this.#peers = peers;
+    this.#open = new SharedSum(shared.connections, worker);
+    this.#max = connectionsMax;
+    this.#crowded = Math.floor(connectionsMax * crowdedPart);
+    peers.on('makeRoom', () => {
+      while (this.#open.total > this.#crowded && this.#closeIdle());
+    });
+  }
 
   /** Whether the service is shutting down. Then the last response on each connection has `Connection: close`. */
   get isClosing(): boolean {
@@ -35,13 +58,40 @@ export class Connections {
     this.#server = server;
     server.on('connection', (socket: Socket) => {
       this.#accepted += 1;
+      if (this.#open.total >= this.#crowded) this.#makeRoom();
+      if (!this.#open.tryIncrement(this.#max)) return void socket.destroy();
       this.#sockets.add(socket);
       socket.once('close', () => {
-        this.#sockets.delete(socket);
+        this.#release(socket);
         if (this.#sockets.size === 0) this.#whenEmpty?.();
       });
       if (this.#isClosing) this.#closeWhenIdle(socket);
     });
+  }
+
+  /** Closes an idle connection, if this worker has one. Otherwise the other workers are asked to. */
+  #makeRoom(): void {
+    if (this.#isBusy || this.#closeIdle()) return;
+    this.#isBusy = true;
+    setImmediate(() => {
+      this.#isBusy = false;
+    });
+    this.#peers.call('makeRoom');
+  }
+
+  #closeIdle(): boolean {
+    for (const socket of this.#sockets) {
+      if (pendingResponse(socket) !== undefined) continue;
+      this.#release(socket);
+      socket.destroySoon();
+      return true;
+    }
+    return false;
+  }
+
+  /** It no longer counts, although it may take a moment to close. */
+  #release(socket: Socket): void {
+    if (this.#sockets.delete(socket)) this.#open.add(-1);
   }
 
   /** Takes note of each pipelined request as it arrives, whatever delays it later. */

@@ -5,6 +5,7 @@ export type SharedState = {
   readonly workers: number;
   /** The name of the channel between the workers. */
   readonly channel: string;
+  readonly connections: SharedArrayBuffer;
   readonly inFlight: SharedArrayBuffer;
   readonly waiting: SharedArrayBuffer;
   readonly passedOn: SharedArrayBuffer;

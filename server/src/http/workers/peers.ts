@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel } from 'node:worker_threads';
 
-type PeerMessage = { shed: true } | { collect: string } | { collected: string; report: unknown };
+/** What a worker asks the others to do: to disconnect slow readers, or to close idle connections. */
+type PeerCall = 'shed' | 'makeRoom';
+type PeerMessage = { call: PeerCall } | { collect: string } | { collected: string; report: unknown };
 
 /** A worker that does not respond in this time, because it is busy or starting, is left out of a report. */
 const collectMillisMax = 500;
@@ -11,7 +13,7 @@ export class Peers {
   readonly #others: number;
   readonly #channel: BroadcastChannel | undefined;
   readonly #collecting = new Map<string, (report: unknown) => void>();
-  #shed: () => void = () => undefined;
+  readonly #handlers = new Map<PeerCall, () => void>();
   #report: () => Promise<unknown> = async () => undefined;
 
   constructor(name: string, workers: number) {
@@ -22,13 +24,13 @@ export class Peers {
     this.#channel.unref();
   }
 
-  /** `shed` is called when another worker wants slow readers to be disconnected. */
-  onShed(shed: () => void): void {
-    this.#shed = shed;
+  /** `handle` is called when another worker asks for it. */
+  on(call: PeerCall, handle: () => void): void {
+    this.#handlers.set(call, handle);
   }
 
-  shed(): void {
-    this.#send({ shed: true });
+  call(call: PeerCall): void {
+    this.#send({ call });
   }
 
   /** `report` returns what `collect` of another worker gets. It can be sent to another thread. */
@@ -63,7 +65,7 @@ export class Peers {
   }
 
   async #receive(message: PeerMessage): Promise<void> {
-    if ('shed' in message) this.#shed();
+    if ('call' in message) this.#handlers.get(message.call)?.();
     else if ('collected' in message) this.#collecting.get(message.collected)?.(message.report);
     else this.#send({ collected: message.collect, report: await this.#report() });
   }

@@ -29,7 +29,7 @@ export class SlowReaders {
     this.#bytes = new SharedSum(shared.slowReaders, worker);
     this.#oldest = new Float64Array(shared.slowReaders, SharedSum.bytes(shared.workers), shared.workers);
     this.#oldest[worker] = 0;
-    peers.onShed(() => this.#shed());
+    peers.on('shed', () => this.#shed());
   }
 
   /** Adds a response that has just ended. Usually the operating system has already taken all of it. */
@@ -62,7 +62,7 @@ export class SlowReaders {
       slowest.destroy();
       aborted += 1;
     }
-    if (this.#isOver() && !this.#isOldest() && (added !== undefined || aborted > 0)) this.#peers.shed();
+    if (this.#isOver() && !this.#isOldest() && (added !== undefined || aborted > 0)) this.#peers.call('shed');
   }
 
   #isOver(): boolean {
