@@ -3,46 +3,42 @@ import { type KeyKind, keyKinds, keyKindTable, kindsWith, reachSchemas, readOnly
 import { limits } from './limits.ts';
 import { ModelProvider } from './model.ts';
 import { type Role, roles } from './people/roles.ts';
-import { choice, epochSeconds, flag, id, integer, list, nonEmpty, nullable, shape, text, uuid } from './primitives.ts';
-import { chatModes, cursorPattern, noNul } from './rules.ts';
+import {
+  choice,
+  epochSeconds,
+  flag,
+  id,
+  integer,
+  list,
+  nonEmpty,
+  nullable,
+  optional,
+  shape,
+  text,
+} from './primitives.ts';
+import { keyReach } from './record.ts';
+import { chatModes, noNul } from './rules.ts';
 import { Type } from './type.ts';
 
 /** Query parameters of every list. */
 export const listParameters = {
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: limits.listRowsMin,
-      maximum: limits.listRowsMax,
-      default: limits.listRowsDefault,
-      description: 'Number of rows returned per request.',
-    }),
-  ),
-  cursor: Type.Optional(
-    Type.String({
-      pattern: cursorPattern.source,
-      description: 'Start of the page: `next_cursor` of the previous page.',
-    }),
-  ),
+  limit: optional.limit('Number of rows returned per request.'),
+  cursor: optional.cursor('Start of the page: `next_cursor` of the previous page.'),
 };
 
 export const ListQuery = Type.Object(listParameters);
 
 /** Filters of conversations and their messages, the same for lists and exports. */
 export const conversationFilters = {
-  app_id: Type.Optional(Type.String({ description: 'Only this app.' })),
-  user: Type.Optional(
-    Type.String({ pattern: noNul.source, description: 'Only conversations of this end user; the exact name.' }),
-  ),
+  app_id: optional.text('Only this app.'),
+  user: optional.text('Only conversations of this end user; the exact name.', { pattern: noNul.source }),
 };
 
 /** Filters by a time. `what` is the time that is compared. */
-export const periodFilters = (what: string) => {
-  const seconds = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
-  return {
-    from: Type.Optional(Type.Integer({ ...seconds, description: `Earliest ${what}. Unix epoch seconds.` })),
-    to: Type.Optional(Type.Integer({ ...seconds, description: `Latest ${what}, exclusive. Unix epoch seconds.` })),
-  };
-};
+export const periodFilters = (what: string) => ({
+  from: optional.seconds(`Earliest ${what}.`),
+  to: optional.seconds(`Latest ${what}, exclusive.`),
+});
 
 const period = periodFilters('creation time of a message');
 const exportFilters = {
@@ -118,21 +114,13 @@ export const ProviderListed = shape(
 );
 export type ProviderListed = Static<typeof ProviderListed>;
 
-const reach = {
-  workspace_id: nullable(id('Workspace; null for kind admin.')),
-  app_id: nullable(id(`App; only for kind ${kindsWith('app_id')}.`)),
-  dataset_ids: nullable(
-    list(uuid('Knowledge base ID.'), `Only these datasets; null for all. Only for kind ${kindsWith('dataset_ids')}.`),
-  ),
-};
-
 /** A key without its secret and digest. */
 export const ListedKey = shape(
   {
     id: id('Key ID.'),
     kind: choice(keyKinds, 'Kind of key.'),
     name: text('Name.'),
-    ...reach,
+    ...keyReach,
     created_at: epochSeconds('Creation time.'),
     expires_at: nullable(epochSeconds('Time of expiry; null if the key does not expire.')),
     revoked_at: nullable(epochSeconds('Time of revocation; null if the key is not revoked.')),
@@ -165,7 +153,7 @@ export const NewKey = Type.Object(
       ),
       'x-key-kinds': keyKindTable,
     }),
-    name: Type.Optional(Type.String({ maxLength: limits.idUnitsMax, pattern: noNul.source, description: 'Name.' })),
+    name: optional.text('Name.', { maxLength: limits.idUnitsMax, pattern: noNul.source }),
     app_id: Type.Optional(nullable(text(`App; only for kind ${kindsWith('app_id')}.`))),
     workspace_id: Type.Optional(nullable(text(`Workspace; only for kind ${kindsWith('workspace_id')}.`))),
     dataset_ids: Type.Optional(

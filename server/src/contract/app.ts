@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
-import { list, nullable, openObject, shape, text } from './primitives.ts';
+import { list, nullable, openObject, optional, shape, text } from './primitives.ts';
 import { noNul } from './rules.ts';
 import { Type } from './type.ts';
 
@@ -126,22 +126,19 @@ export const siteOf = ({ name, description, site }: AppDetails): OpenObject => (
 
 export const Result = shape({ result: text('Always `success`.') }, { title: 'Result', description: 'Done.' });
 export const AppQuery = Type.Object({
-  user: Type.Optional(Type.String({ description: 'End-user identifier. It has no effect.' })),
+  user: optional.text('End-user identifier. It has no effect.'),
 });
 
 /** The body of a request that creates an app. */
 export const NewApp = Type.Object(
   {
     name: Type.String({ maxLength: limits.idUnitsMax, pattern: noNul.source, description: 'Name.' }),
-    mode: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: limits.idUnitsMax,
-        pattern: noNul.source,
-        description: 'App mode. Default: `chat`.',
-      }),
-    ),
-    workspace_id: Type.Optional(Type.String({ description: 'Workspace of the app. Required if there are several.' })),
+    mode: optional.text('App mode. Default: `chat`.', {
+      minLength: 1,
+      maxLength: limits.idUnitsMax,
+      pattern: noNul.source,
+    }),
+    workspace_id: optional.text('Workspace of the app. Required if there are several.'),
   },
   { additionalProperties: false },
 );

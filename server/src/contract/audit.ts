@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { listParameters } from './admin.ts';
 import { limits } from './limits.ts';
-import { choice, epochSeconds, id, integer, list, nullable, shape, text } from './primitives.ts';
+import { choice, epochSeconds, id, integer, list, nullable, optional, shape, text } from './primitives.ts';
 import { type RecordKind, recordKinds } from './record.ts';
 import { Type } from './type.ts';
 
@@ -47,31 +47,21 @@ export const ActivityListed = shape(
 export type ActivityListed = Static<typeof ActivityListed>;
 
 const time = (description: string) =>
-  Type.Optional(
-    Type.Integer({
-      format: 'int64',
-      minimum: 0,
-      maximum: limits.epochSecondsMax,
-      description: `${description} Unix epoch seconds.`,
-    }),
-  );
+  optional.seconds(description, { format: 'int64', minimum: 0, maximum: limits.epochSecondsMax });
 
 export const ActivityQuery = Type.Object({
   ...listParameters,
-  key_id: Type.Optional(Type.String({ description: 'Only requests with this key.' })),
-  action: Type.Optional(choice(auditActions, 'Only this action.')),
+  key_id: optional.text('Only requests with this key.'),
+  action: optional.choice(auditActions, 'Only this action.'),
   record: Type.Optional(record),
-  record_id: Type.Optional(
-    Type.String({ maxLength: limits.searchUnitsMax, description: 'Only entries with an id that contains this text.' }),
+  record_id: optional.text('Only entries with an id that contains this text.', { maxLength: limits.searchUnitsMax }),
+  dataset_id: optional.text(
+    'Only child chunks of this knowledge base that were created, updated or deleted, not imported.',
   ),
-  dataset_id: Type.Optional(
-    Type.String({
-      description: 'Only child chunks of this knowledge base that were created, updated or deleted, not imported.',
-    }),
-  ),
-  document_id: Type.Optional(Type.String({ description: 'With `dataset_id`: only child chunks of this document.' })),
-  appends: Type.Optional(
-    choice(['hidden'], 'Without imports of conversations and messages, which are most of the log of a busy service.'),
+  document_id: optional.text('With `dataset_id`: only child chunks of this document.'),
+  appends: optional.choice(
+    ['hidden'],
+    'Without imports of conversations and messages, which are most of the log of a busy service.',
   ),
   from: time('Only entries from this time on.'),
   to: time('Only entries before this time.'),

@@ -9,6 +9,7 @@ import {
   nonEmpty,
   nullable,
   openObject,
+  optional,
   shape,
   text,
   texts,
@@ -55,35 +56,16 @@ export const ChangePage = shape(
 export type ChangePage = Static<typeof ChangePage>;
 
 export const ChangesQuery = Type.Object({
-  after: Type.Optional(
-    Type.String({
-      description: 'Cursor of the last processed entry. Absent: from the start. `now`: only later changes.',
-    }),
-  ),
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: limits.changesMax,
-      default: limits.changesDefault,
-      description: 'Maximum number of entries per response.',
-    }),
-  ),
-  wait: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: limits.changesWaitSecondsMax,
-      default: 0,
-      description: 'Seconds to wait for an entry before an empty response.',
-    }),
-  ),
+  after: optional.text('Cursor of the last processed entry. Absent: from the start. `now`: only later changes.'),
+  limit: optional.limit('Maximum number of entries per response.', limits.changesMax, limits.changesDefault),
+  wait: optional.integer('Seconds to wait for an entry before an empty response.', {
+    minimum: 0,
+    maximum: limits.changesWaitSecondsMax,
+    default: 0,
+  }),
   kinds: nonEmpty(Type.String({ description: `Comma-separated kinds: \`${changeKinds.join('`, `')}\`. Absent: all.` })),
   app_id: nonEmpty(Type.String({ description: 'Only this app, its conversations and messages.' })),
   dataset_id: nonEmpty(Type.String({ description: 'Only this dataset and what is in it.' })),
-  include: Type.Optional(
-    Type.Unsafe<'record' | 'none'>({
-      ...choice(['record', 'none'], 'Whether entries have their records.'),
-      default: 'record',
-    }),
-  ),
+  include: optional.choice(['record', 'none'], 'Whether entries have their records.', 'record'),
 });
 export type ChangesQuery = Static<typeof ChangesQuery>;

@@ -9,12 +9,13 @@ import {
   list,
   nullable,
   openObject,
+  optional,
   pageParameters,
   shape,
   text,
   uuid,
 } from './primitives.ts';
-import { cursorPattern, noNul } from './rules.ts';
+import { noNul } from './rules.ts';
 import { Type } from './type.ts';
 
 export const conversationOrders = ['created_at', '-created_at', 'updated_at', '-updated_at'] as const;
@@ -44,44 +45,17 @@ export const ConversationPage = shape(
 
 const user = Type.String({ description: 'End-user identifier. If present, only conversations of this user exist.' });
 
-const seconds = (description: string) =>
-  Type.Optional(
-    Type.Integer({
-      minimum: Number.MIN_SAFE_INTEGER,
-      maximum: Number.MAX_SAFE_INTEGER,
-      description: `${description} Unix epoch seconds.`,
-    }),
-  );
-
 export const ConversationListQuery = Type.Object({
   user: Type.Optional(user),
-  created_after: seconds('Earliest creation time.'),
-  created_before: seconds('Latest creation time, exclusive.'),
-  last_id: Type.Optional(
-    Type.String({ description: 'Cursor: returns only conversations after the conversation with this ID.' }),
+  created_after: optional.seconds('Earliest creation time.'),
+  created_before: optional.seconds('Latest creation time, exclusive.'),
+  last_id: optional.text('Cursor: returns only conversations after the conversation with this ID.'),
+  first_id: optional.text('Another name for `last_id`, which takes precedence.'),
+  cursor: optional.cursor(
+    'The cursor in the `Link` header of an earlier page in the same order. If present, `last_id` is ignored.',
   ),
-  first_id: Type.Optional(Type.String({ description: 'Another name for `last_id`, which takes precedence.' })),
-  cursor: Type.Optional(
-    Type.String({
-      pattern: cursorPattern.source,
-      description:
-        'The cursor in the `Link` header of an earlier page in the same order. If present, `last_id` is ignored.',
-    }),
-  ),
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: limits.listRowsMin,
-      maximum: limits.listRowsMax,
-      default: limits.listRowsDefault,
-      description: 'Number of conversations returned per request.',
-    }),
-  ),
-  sort_by: Type.Optional(
-    Type.Unsafe<ConversationOrder>({
-      ...choice(conversationOrders, 'Sort order, then by id. `-` means descending.'),
-      default: '-updated_at',
-    }),
-  ),
+  limit: optional.limit('Number of conversations returned per request.'),
+  sort_by: optional.choice(conversationOrders, 'Sort order, then by id. `-` means descending.', '-updated_at'),
 });
 
 export const ConversationPath = Type.Object({
@@ -161,30 +135,18 @@ export type AppFeedback = Static<typeof AppFeedback>;
 export const FeedbackListQuery = Type.Object(pageParameters(limits.feedbackRowsMax, 'entries'));
 
 export const MessageSearchQuery = Type.Object({
-  query: Type.Optional(
-    Type.String({
-      maxLength: limits.searchUnitsMax,
-      description:
-        'Words that must all occur, the last one as the beginning of a word; `"…"` is a phrase. Case and accents are ignored. ' +
-        'Absent: everything.',
-    }),
+  query: optional.text(
+    'Words that must all occur, the last one as the beginning of a word; `"…"` is a phrase. Case and accents are ignored. ' +
+      'Absent: everything.',
+    { maxLength: limits.searchUnitsMax },
   ),
   user: Type.String({
     minLength: 1,
     pattern: noNul.source,
     description: 'End-user identifier. Only messages of this user are searched.',
   }),
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: limits.listRowsMin,
-      maximum: limits.listRowsMax,
-      default: limits.listRowsDefault,
-      description: 'Number of messages returned per request.',
-    }),
-  ),
-  cursor: Type.Optional(
-    Type.String({ pattern: cursorPattern.source, description: 'Start of the page: `cursor` of the previous page.' }),
-  ),
+  limit: optional.limit('Number of messages returned per request.'),
+  cursor: optional.cursor('Start of the page: `cursor` of the previous page.'),
 });
 
 const SnippetPart = shape(

@@ -9,6 +9,7 @@ import {
   list,
   nullable,
   openObject,
+  optional,
   pageParameters,
   shape,
   text,
@@ -261,21 +262,18 @@ export const ChildChunkPage = shape(
 export const SegmentResponse = shape({ data: KnowledgeSegment, doc_form }, { description: 'The segment.' });
 
 const paged = pageParameters(limits.listRowsMax, 'items');
-const keyword = (field: string) =>
-  Type.Optional(Type.String({ description: `Only items whose ${field} contains this. A–Z match in any case.` }));
+const keyword = (field: string) => optional.text(`Only items whose ${field} contains this. A–Z match in any case.`);
 
 export const KnowledgeBaseQuery = Type.Object({
   ...paged,
   keyword: keyword('name'),
   tag_ids: Type.Optional(Type.Array(Type.String(), { description: 'Only knowledge bases with all of these tags.' })),
-  include_all: Type.Optional(Type.String({ description: 'Accepted and ignored.' })),
+  include_all: optional.text('Accepted and ignored.'),
 });
 export const DocumentQuery = Type.Object({
   ...paged,
   keyword: keyword('name'),
-  status: Type.Optional(
-    Type.Unsafe<DisplayStatus>({ type: 'string', enum: displayStatuses, description: 'Only this `display_status`.' }),
-  ),
+  status: optional.choice(displayStatuses, 'Only this `display_status`.'),
 });
 export const SegmentQuery = Type.Object({
   ...paged,
@@ -284,14 +282,7 @@ export const SegmentQuery = Type.Object({
 });
 export const ChildChunkQuery = Type.Object({ ...paged, keyword: keyword('text') });
 export const SingleDocumentQuery = Type.Object({
-  metadata: Type.Optional(
-    Type.Unsafe<MetadataMode>({
-      type: 'string',
-      enum: metadataModes,
-      default: metadataModes[0],
-      description: '`all`, `only` or `without`: which fields are returned.',
-    }),
-  ),
+  metadata: optional.choice(metadataModes, '`all`, `only` or `without`: which fields are returned.', metadataModes[0]),
 });
 
 export type KnowledgeBase = Static<typeof KnowledgeBase>;

@@ -4,7 +4,6 @@
  */
 export const limits = {
   pageMessagesDefault: 20,
-  pageMessagesMin: 1,
   pageMessagesMax: 100,
   /** A page up to this size is read and sent as a whole; a larger one is streamed. */
   pageBytesMax: 4_194_304,
@@ -23,7 +22,6 @@ export const limits = {
 
   /** Rows in one page of an admin list. */
   listRowsDefault: 20,
-  listRowsMin: 1,
   listRowsMax: 100,
   /** Longer texts in the results of tools are cut. */
   toolTextUnitsMax: 8_000,

@@ -10,6 +10,7 @@ import {
   nullable,
   number,
   openObject,
+  optional,
   shape,
   text,
   uuid,
@@ -195,19 +196,11 @@ export type MessagePage = Static<typeof MessagePage>;
 
 export const MessageQuery = Type.Object({
   conversation_id: Type.String({ minLength: 1, description: 'Conversation to read.' }),
-  user: Type.Optional(Type.String({ description: 'End-user identifier defined by the calling app.' })),
-  first_id: Type.Optional(
-    Type.String({ description: 'Cursor: returns only messages older than the message with this ID.' }),
-  ),
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: limits.pageMessagesMin,
-      maximum: limits.pageMessagesMax,
-      default: limits.pageMessagesDefault,
-      description: 'Number of messages returned per request.',
-    }),
-  ),
-  page_order: Type.Optional(
-    choice(pageOrders, 'Order in the page. Both orders return the same messages. Default: the setting PAGE_ORDER.'),
+  user: optional.text('End-user identifier defined by the calling app.'),
+  first_id: optional.text('Cursor: returns only messages older than the message with this ID.'),
+  limit: optional.limit('Number of messages returned per request.', limits.pageMessagesMax, limits.pageMessagesDefault),
+  page_order: optional.choice(
+    pageOrders,
+    'Order in the page. Both orders return the same messages. Default: the setting PAGE_ORDER.',
   ),
 });

@@ -1,5 +1,6 @@
-import type { Static, TObject, TProperties, TSchema } from 'typebox';
+import type { Static, TNumberOptions, TObject, TProperties, TSchema, TStringOptions } from 'typebox';
 import { limits } from './limits.ts';
+import { cursorPattern } from './rules.ts';
 import { Type } from './type.ts';
 
 const uuidShape = '00000000-0000-0000-0000-000000000000';
@@ -38,29 +39,39 @@ export const id = (description: string) => Type.String({ minLength: 1, maxLength
 export const day = (description: string) => Type.String({ format: 'date', description });
 export const decimal = (description: string) =>
   Type.String({ format: 'decimal', maxLength: limits.decimalCharsMax, description });
-/** Of an offset page. The largest number of a page is the last one that a response can repeat exactly. */
-export const pageParameters = (limitMax: number, what: string) => ({
-  page: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, default: 1, description: 'Number of the page.' }),
-  ),
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: limits.listRowsMin,
-      maximum: limitMax,
-      default: limits.listRowsDefault,
-      description: `Number of ${what} per page.`,
-    }),
-  ),
-});
 export const integer = (description: string) => Type.Integer({ description });
 export const number = (format: 'float' | 'double', description: string) => Type.Number({ format, description });
 export const flag = (description: string) => Type.Boolean({ description });
 export const epochSeconds = (description: string) =>
   Type.Integer({ format: 'int64', description: `${description} Unix epoch seconds.` });
 
-export function choice<const V extends readonly string[]>(values: V, description: string) {
-  return Type.Unsafe<V[number]>({ type: 'string', enum: values, description });
+export function choice<const V extends readonly string[]>(values: V, description: string, byDefault?: V[number]) {
+  const type = { type: 'string', enum: values, description };
+  return Type.Unsafe<V[number]>(byDefault === undefined ? type : { ...type, default: byDefault });
 }
+
+/** Values that a request may omit. */
+export const optional = {
+  text: (description: string, rules: TStringOptions = {}) => Type.Optional(Type.String({ ...rules, description })),
+  cursor: (description: string) => optional.text(description, { pattern: cursorPattern.source }),
+  integer: (description: string, rules: TNumberOptions) => Type.Optional(Type.Integer({ ...rules, description })),
+  /** Number of rows. */
+  limit: (description: string, maximum: number = limits.listRowsMax, byDefault: number = limits.listRowsDefault) =>
+    optional.integer(description, { minimum: 1, maximum, default: byDefault }),
+  /** A time: any that a number expresses exactly, unless `rules` limit it. */
+  seconds: (
+    description: string,
+    rules: TNumberOptions = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
+  ) => optional.integer(`${description} Unix epoch seconds.`, rules),
+  choice: <const V extends readonly string[]>(values: V, description: string, byDefault?: V[number]) =>
+    Type.Optional(choice(values, description, byDefault)),
+};
+
+/** Of an offset page. The largest number of a page is the last one that a response can repeat exactly. */
+export const pageParameters = (limitMax: number, what: string) => ({
+  page: optional.integer('Number of the page.', { minimum: 1, maximum: Number.MAX_SAFE_INTEGER, default: 1 }),
+  limit: optional.limit(`Number of ${what} per page.`, limitMax),
+});
 
 /** An object without additional properties. If it has a title, it becomes a named schema of the OpenAPI document. */
 export function shape<const P extends TProperties>(

@@ -80,6 +80,15 @@ const updatedNow = withDefault(epochSeconds('Time of the last change.'), now);
 const created_by = nullable(text('Id of the creator. Default in responses: the workspace.'));
 const disabled_at = nullable(epochSeconds('When it was disabled.'));
 
+/** The fields that limit what a key has access to. */
+export const keyReach = {
+  workspace_id: nullable(id('Workspace; null for kind admin.')),
+  app_id: nullable(id(`App; only for kind ${kindsWith('app_id')}.`)),
+  dataset_ids: nullable(
+    list(uuid('Knowledge base ID.'), `Only these datasets; null for all. Only for kind ${kindsWith('dataset_ids')}.`),
+  ),
+};
+
 const { tenant_id: _workspace, ...providerFields } = ModelProvider.properties;
 
 export const records = {
@@ -103,11 +112,7 @@ export const records = {
   api_key: record('api_key', {
     id: withDefault(id('Key ID. Default: a new one.'), null),
     kind: choice(keyKinds, 'Kind of key.'),
-    workspace_id: nullable(id('Workspace; null for kind admin.')),
-    app_id: nullable(id(`App; only for kind ${kindsWith('app_id')}.`)),
-    dataset_ids: nullable(
-      list(uuid('Knowledge base ID.'), `Only these datasets; null for all. Only for kind ${kindsWith('dataset_ids')}.`),
-    ),
+    ...keyReach,
     name: text('Name.'),
     secret: withDefault(text('Secret. It is imported, never exported.'), null),
     digest: withDefault(

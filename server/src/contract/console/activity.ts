@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { conversationFilters, listParameters, periodFilters } from '../admin.ts';
 import { limits } from '../limits.ts';
 import { MessageQuery } from '../message.ts';
-import { day, epochSeconds, id, integer, list, nullable, number, shape, text } from '../primitives.ts';
+import { day, epochSeconds, id, integer, list, nullable, number, optional, shape, text } from '../primitives.ts';
 import { Type } from '../type.ts';
 
 export const ConversationListed = shape(
@@ -67,15 +67,12 @@ const { first_id, limit, page_order } = MessageQuery.properties;
 export const TranscriptQuery = Type.Object({ first_id, limit, page_order });
 
 export const LocateQuery = Type.Object({
-  message_id: Type.Optional(Type.String({ description: 'A message ID. Absent: the beginning of the conversation.' })),
-  newer: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: limits.pageMessagesMax - 1,
-      default: 0,
-      description: 'Number of newer messages that the page should have before this one.',
-    }),
-  ),
+  message_id: optional.text('A message ID. Absent: the beginning of the conversation.'),
+  newer: optional.integer('Number of newer messages that the page should have before this one.', {
+    minimum: 0,
+    maximum: limits.pageMessagesMax - 1,
+    default: 0,
+  }),
 });
 
 export const LocatedPage = shape(
@@ -178,13 +175,10 @@ export const Overview = shape(
 export type Overview = Static<typeof Overview>;
 export type OverviewTotals = Static<typeof Totals>;
 
-const time = (description: string) =>
-  Type.Optional(
-    Type.Integer({ minimum: 0, maximum: limits.overviewSecondsMax, description: `${description} Unix epoch seconds.` }),
-  );
+const time = (description: string) => optional.seconds(description, { minimum: 0, maximum: limits.overviewSecondsMax });
 
 export const OverviewQuery = Type.Object({
   from: time(`Start; the whole day in UTC counts. Default: ${limits.overviewDaysDefault} days, including the last.`),
   to: time('End, exclusive; the whole day in UTC counts. Default: now.'),
-  app_id: Type.Optional(Type.String({ description: 'Only this app.' })),
+  app_id: optional.text('Only this app.'),
 });

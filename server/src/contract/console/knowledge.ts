@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { inWorkspace, listParameters } from '../admin.ts';
 import { ChildChunk } from '../child-chunk.ts';
-import { choice, epochSeconds, id, integer, list, nullable, shape, text, uuid } from '../primitives.ts';
+import { epochSeconds, id, integer, list, nullable, optional, shape, text, uuid } from '../primitives.ts';
 import { Type } from '../type.ts';
 
 const changed_at = nullable(
@@ -80,9 +80,9 @@ export type SegmentWithChunks = Static<typeof SegmentWithChunks>;
 
 export const SegmentQuery = Type.Object({
   ...listParameters,
-  include: Type.Optional(choice(['child_chunks'], 'What the rows also have.')),
-  order: Type.Optional(choice(['asc', 'desc'], 'Order of the positions. Default: `asc`.')),
-  start_id: Type.Optional(Type.String({ description: 'The segment with which the first page starts.' })),
+  include: optional.choice(['child_chunks'], 'What the rows also have.'),
+  order: optional.choice(['asc', 'desc'], 'Order of the positions. Default: `asc`.'),
+  start_id: optional.text('The segment with which the first page starts.'),
 });
 export type SegmentQuery = Static<typeof SegmentQuery>;
 

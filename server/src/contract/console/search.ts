@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { listParameters, periodFilters } from '../admin.ts';
 import { limits } from '../limits.ts';
-import { choice, decimal, epochSeconds, flag, id, integer, nullable, shape, text } from '../primitives.ts';
+import { decimal, epochSeconds, flag, id, integer, nullable, optional, shape, text } from '../primitives.ts';
 import { Type } from '../type.ts';
 
 const ranges = Type.Unsafe<[number, number][]>({
@@ -48,30 +48,23 @@ export const AnyHit = Type.Unsafe<SearchHit | KnowledgeHit>({ anyOf: [SearchHit,
 const hasValues = ['files', 'form', 'waiting_form', 'citations', 'bad_answer'] as const;
 
 const filters = {
-  q: Type.Optional(
-    Type.String({
-      maxLength: limits.searchUnitsMax,
-      description:
-        'Words that must all occur, the last one as the beginning of a word; `"…"` is a phrase. Case and accents are ignored. ' +
-        'Parts of user names and IDs match too. `user-17` finds texts that join these words, or if there are none, texts that ' +
-        'have them in sequence. Absent: everything.',
-    }),
+  q: optional.text(
+    'Words that must all occur, the last one as the beginning of a word; `"…"` is a phrase. Case and accents are ignored. ' +
+      'Parts of user names and IDs match too. `user-17` finds texts that join these words, or if there are none, texts that ' +
+      'have them in sequence. Absent: everything.',
+    { maxLength: limits.searchUnitsMax },
   ),
-  in: Type.Optional(
-    Type.Unsafe<'messages' | 'knowledge'>({
-      ...choice(
-        ['messages', 'knowledge'],
-        'What to search: messages, or segments and child chunks. With `knowledge`, only `q` and `dataset_id` are allowed.',
-      ),
-      default: 'messages',
-    }),
+  in: optional.choice(
+    ['messages', 'knowledge'],
+    'What to search: messages, or segments and child chunks. With `knowledge`, only `q` and `dataset_id` are allowed.',
+    'messages',
   ),
-  dataset_id: Type.Optional(Type.String({ description: 'With `in=knowledge`: only this knowledge base.' })),
-  app_id: Type.Optional(Type.String({ description: 'Only this app.' })),
-  conversation_id: Type.Optional(Type.String({ description: 'Only this conversation.' })),
-  user: Type.Optional(Type.String({ description: 'Only conversations of this end user; the exact name.' })),
-  rating: Type.Optional(choice(['like', 'dislike'], 'Only messages with this feedback.')),
-  status: Type.Optional(choice(['normal', 'error'], 'Only messages with this status.')),
+  dataset_id: optional.text('With `in=knowledge`: only this knowledge base.'),
+  app_id: optional.text('Only this app.'),
+  conversation_id: optional.text('Only this conversation.'),
+  user: optional.text('Only conversations of this end user; the exact name.'),
+  rating: optional.choice(['like', 'dislike'], 'Only messages with this feedback.'),
+  status: optional.choice(['normal', 'error'], 'Only messages with this status.'),
   has: Type.Optional(
     Type.Array(Type.Unsafe<(typeof hasValues)[number]>({ type: 'string', enum: hasValues }), {
       description:
@@ -82,9 +75,9 @@ const filters = {
   ...periodFilters('creation time'),
   min_cost: Type.Optional(decimal('Only messages whose total_price is at least this, in any currency.')),
   min_latency: Type.Optional(decimal('Only messages whose provider_response_latency in seconds is at least this.')),
-  segment_id: Type.Optional(Type.String({ description: 'Only messages that cite this segment.' })),
-  model_provider: Type.Optional(Type.String({ description: 'Only messages that a model of this provider answered.' })),
-  model: Type.Optional(Type.String({ description: 'Only messages that this model answered; the exact name.' })),
+  segment_id: optional.text('Only messages that cite this segment.'),
+  model_provider: optional.text('Only messages that a model of this provider answered.'),
+  model: optional.text('Only messages that this model answered; the exact name.'),
 };
 
 export const SearchQuery = Type.Object({ ...filters, ...listParameters });

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { conversationFilters, listParameters } from '../admin.ts';
 import { limits } from '../limits.ts';
-import { choice, epochSeconds, id, integer, list, nullable, number, shape, text } from '../primitives.ts';
+import { epochSeconds, id, integer, list, nullable, number, optional, shape, text } from '../primitives.ts';
 import { noNul } from '../rules.ts';
 import { Type } from '../type.ts';
 
@@ -31,17 +31,13 @@ export type UserOrder = (typeof userOrders)[number];
 export const UserQuery = Type.Object({
   ...listParameters,
   app_id: conversationFilters.app_id,
-  q: Type.Optional(
-    Type.String({
-      maxLength: limits.searchUnitsMax,
-      pattern: noNul.source,
-      description: 'Part of the name. A–Z match in any case, other characters exactly.',
-    }),
-  ),
-  sort: Type.Optional(
-    Type.Unsafe<UserOrder>({
-      ...choice(userOrders, 'Sort order, then by name. `-` means descending. `app_ids` sorts by the number of apps.'),
-      default: '-last_at',
-    }),
+  q: optional.text('Part of the name. A–Z match in any case, other characters exactly.', {
+    maxLength: limits.searchUnitsMax,
+    pattern: noNul.source,
+  }),
+  sort: optional.choice(
+    userOrders,
+    'Sort order, then by name. `-` means descending. `app_ids` sorts by the number of apps.',
+    '-last_at',
   ),
 });
