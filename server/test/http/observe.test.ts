@@ -388,6 +388,8 @@ onOneEngine('logs and metrics', (engine) => {
         assert.ok(sample.value >= 0, name);
       }
       assert.ok(sum(samples, 'process_resident_memory_bytes', {}) > 1_000_000);
+      for (const part of ['anonymous', 'file'])
+        assert.ok(sum(samples, 'backscroll_memory_bytes', { part }) > 1_000_000);
     });
 
     it('200: requests are counted by route and status', async () => {

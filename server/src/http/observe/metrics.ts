@@ -5,6 +5,7 @@ import type { WorkerContext } from '../workers/context.ts';
 import type { Peers } from '../workers/peers.ts';
 import { type DatabaseState, databaseGauges } from './database-metrics.ts';
 import { Failures } from './failures.ts';
+import { memoryParts, processorSeconds } from './process-metrics.ts';
 import { histogram, type Labels, type Sample } from './samples.ts';
 import { type Counter, type Series, SeriesTable } from './series-table.ts';
 import { Traffic } from './traffic.ts';
@@ -192,6 +193,7 @@ export class Metrics {
   /** Those named `nodejs_` are of one thread, the others of the process. */
   #addDefaultMetrics(): void {
     collectDefaultMetrics({ register: this.#registry });
+    this.#register('backscroll_memory_bytes', 'Resident memory of the process, by part.', 'gauge', memoryParts);
     for (const metric of this.#registry.getMetricsAsArray()) {
       const { name, help } = metric;
       if (name.startsWith('nodejs_')) this.#threadMetrics.registerMetric(metric as unknown as Metric);
@@ -289,11 +291,4 @@ export class Metrics {
     const ofAllThreads = AggregatorRegistry.aggregate([await this.#threadMetrics.getMetricsAsJSON(), ...others]);
     return `${await this.#registry.metrics()}\n${await ofAllThreads.metrics()}`;
   }
-}
-
-/** The processor time of the process, for a metric of this name. */
-function processorSeconds(name: string): number {
-  const { user, system } = process.cpuUsage();
-  const micros = name.includes('_user_') ? user : name.includes('_system_') ? system : user + system;
-  return micros / 1e6;
 }
