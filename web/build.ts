@@ -25,7 +25,7 @@ async function buildBoth(isDevelopment: boolean): Promise<BuiltPages> {
 }
 
 async function buildPage(page: PageName, isDevelopment: boolean): Promise<BuiltPages[PageName]> {
-  const main = `${page}/main.ts`;
+  const main = `${page}/main.tsx`;
   const { outputFiles, metafile } = await build({
     absWorkingDir: fileURLToPath(new URL('.', import.meta.url)),
     entryPoints: [main, `${page}/style.css`],

@@ -266,7 +266,7 @@ describe('the pages', () => {
   const pages = modulesIn(web);
   const types = 'console/state/types.ts';
   const builder = 'build.ts';
-  const roots = ['console/main.ts', 'docs/main.ts'];
+  const roots = ['console/main.tsx', 'docs/main.tsx'];
   const folders = ['console', 'docs', 'shared'];
 
   it('are not empty', () => {
@@ -341,7 +341,7 @@ describe('the repository', () => {
 
   it('has no comment that postpones work', () => {
     assert.deepEqual(
-      matches(/\b(?:TO[D]O|FIX[M]E|X[X]X|HA[C]K)\b/, (path) => /\.(ts|js|md|yml|yaml)$/.test(path)),
+      matches(/\b(?:TO[D]O|FIX[M]E|X[X]X|HA[C]K)\b/, (path) => /\.(tsx?|js|md|yml|yaml)$/.test(path)),
       [],
     );
   });

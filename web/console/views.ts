@@ -1,5 +1,5 @@
-import type { IconName } from '../shared/controls.ts';
-import type { ComponentType } from '../shared/dom.ts';
+import type { ComponentType } from 'preact';
+import type { IconName } from '../shared/controls.tsx';
 import type { ViewProps } from './state/route.ts';
 
 type Load = () => Promise<{ View: ComponentType<ViewProps> }>;
@@ -9,14 +9,14 @@ const view = (title: string, icon: IconName, letter: string, load: Load): View =
 
 /** The views in the order of the menu, by the first part of their addresses. The first one is the start. */
 export const views = {
-  overview: view('Overview', 'overview', 'o', () => import('./overview/overview.ts')),
-  conversations: view('Conversations', 'conversations', 'c', () => import('./conversations/conversations.ts')),
-  users: view('Users', 'users', 'u', () => import('./users/users.ts')),
-  knowledge: view('Knowledge', 'knowledge', 'k', () => import('./knowledge/knowledge.ts')),
-  models: view('Models', 'models', 'm', () => import('./models/models.ts')),
-  keys: view('Keys', 'keys', 'y', () => import('./keys/keys.ts')),
-  activity: view('Activity', 'activity', 'a', () => import('./activity/activity.ts')),
-  start: view('First steps', 'check', 's', () => import('./first-steps/start.ts')),
+  overview: view('Overview', 'overview', 'o', () => import('./overview/overview.tsx')),
+  conversations: view('Conversations', 'conversations', 'c', () => import('./conversations/conversations.tsx')),
+  users: view('Users', 'users', 'u', () => import('./users/users.tsx')),
+  knowledge: view('Knowledge', 'knowledge', 'k', () => import('./knowledge/knowledge.tsx')),
+  models: view('Models', 'models', 'm', () => import('./models/models.tsx')),
+  keys: view('Keys', 'keys', 'y', () => import('./keys/keys.tsx')),
+  activity: view('Activity', 'activity', 'a', () => import('./activity/activity.tsx')),
+  start: view('First steps', 'check', 's', () => import('./first-steps/start.tsx')),
 };
 
 export type ViewName = keyof typeof views;

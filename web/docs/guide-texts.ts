@@ -1,4 +1,5 @@
-import { type ComponentType, useEffect, useState } from '../shared/dom.ts';
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { loadPart } from '../shared/load-part.ts';
 
 /** A guide of the documentation, in Markdown. */

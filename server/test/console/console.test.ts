@@ -411,8 +411,8 @@ describe('the files of the pages', () => {
     const { path = '' } = await mainFile('/console');
     for (const name of [
       'nothing.js',
-      'main.ts',
-      '..%2Fshared%2Fdom.ts',
+      'main.tsx',
+      '..%2Fshared%2Fcontrols.tsx',
       'constructor',
       '__proto__',
       `${path.slice('/console/'.length)}.map`,

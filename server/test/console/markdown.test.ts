@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { build, stop } from 'esbuild';
 import type { Browser } from 'playwright-core';
-import { Markdown } from '../../../web/console/messages/markdown.ts';
 import { type ConsoleTab, openBrowser, openConsole } from '../support/browser.ts';
 import { makeTwoTenants, type Service, shortOrLong, startService } from '../support/harness.ts';
 import { richMessages } from '../support/rich-messages.ts';
@@ -85,6 +85,24 @@ function outline(node: unknown): string {
     .map((name) => `${name}=${props[name]}`);
   return `${[type, ...shown].join(' ')}(${outline(props.children)})`;
 }
+
+type Markdown = (props: { text: string }) => { props: { children: unknown } };
+
+/** Node.js does not read TSX, so the module is built as it is for the pages. */
+async function buildMarkdown(): Promise<Markdown> {
+  const entryPoint = new URL('../../../web/console/messages/markdown.tsx', import.meta.url).pathname;
+  const { outputFiles } = await build({
+    entryPoints: [entryPoint],
+    bundle: true,
+    format: 'esm',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    write: false,
+  });
+  await stop();
+  return (await import(`data:text/javascript,${encodeURIComponent(outputFiles[0]?.text ?? '')}`)).Markdown;
+}
+const Markdown = await buildMarkdown();
 
 /** The elements of a text, without the box around them. */
 const drawn = (text: string): string => outline(Markdown({ text }).props.children);

@@ -3,9 +3,8 @@ import { describe, it } from 'node:test';
 import { brief, millis, money, percent } from '../../../web/console/components/format-number.ts';
 import { queryOf } from '../../../web/console/conversations/search-query.ts';
 import { curlOf, expiryOf, newestFirst, reachOf, stateOf, titleOf } from '../../../web/console/keys/key-labels.ts';
-import { causeOf } from '../../../web/console/messages/message-error.ts';
-import { measuresOf, valuesOf } from '../../../web/console/overview/measures.ts';
-import { totalsOf } from '../../../web/console/overview/numbers.ts';
+import { causeOf } from '../../../web/console/messages/error-cause.ts';
+import { measuresOf, totalsOf, valuesOf } from '../../../web/console/overview/measures.ts';
 import {
   labelledPoints,
   linearScale,

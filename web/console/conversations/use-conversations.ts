@@ -1,5 +1,5 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { limits } from '../../../server/src/contract/limits.ts';
-import { useCallback, useEffect, useMemo, useRef, useState } from '../../shared/dom.ts';
 import { type CursorPage, type List, useList } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
 import { useChanges } from '../state/changes.ts';

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef } from '../../shared/dom.ts';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { ApiError } from '../state/api.ts';
 import { useChanges } from '../state/changes.ts';
 import type { Scroll } from './transcript-scroll.ts';

@@ -1,4 +1,4 @@
-import { useLayoutEffect } from '../../shared/dom.ts';
+import { useLayoutEffect } from 'preact/hooks';
 
 /**
  * Keeps the focus in a box that is drawn again: on the element that had it, if that was only moved; on the box, if the

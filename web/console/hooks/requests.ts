@@ -1,5 +1,5 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { limits } from '../../../server/src/contract/limits.ts';
-import { useCallback, useEffect, useRef, useState } from '../../shared/dom.ts';
 import { type ApiError, request } from '../state/api.ts';
 
 export type CursorPage<T> = { limit: number; has_more: boolean; data: T[]; next_cursor: string | null };

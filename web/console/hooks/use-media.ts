@@ -1,4 +1,4 @@
-import { useEffect, useState } from '../../shared/dom.ts';
+import { useEffect, useState } from 'preact/hooks';
 
 /** Whether a media query matches, for what a style sheet cannot decide. */
 export function useMedia(query: string): boolean {

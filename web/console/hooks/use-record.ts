@@ -1,4 +1,4 @@
-import { useEffect, useState } from '../../shared/dom.ts';
+import { useEffect, useState } from 'preact/hooks';
 import { pathOf, request } from '../state/api.ts';
 
 /** Records by their paths, from lists or from single requests. */

@@ -1,4 +1,4 @@
-import { useEffect, useState } from '../../shared/dom.ts';
+import { useEffect, useState } from 'preact/hooks';
 
 /** Time without typing after which a search starts. */
 const pauseMillis = 200;

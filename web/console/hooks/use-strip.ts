@@ -1,4 +1,5 @@
-import { type RefObject, useLayoutEffect, useRef } from '../../shared/dom.ts';
+import type { RefObject } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 /** What is cut off fades over this width. */
 const fadePixels = 24;

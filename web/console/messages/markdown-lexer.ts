@@ -1,5 +1,5 @@
 import { Lexer, type Token, type TokensList } from 'marked';
-import type { FormulaToken } from '../../shared/markdown-elements.ts';
+import type { FormulaToken } from '../../shared/markdown-elements.tsx';
 
 /*
  * Some rules of the lexer take time in the square of a text's length, and each level of nesting takes stack. Anyone with

@@ -110,3 +110,26 @@ export function trendOf({ value, rise }: Measure, { totals, before }: Overview):
   if (before.messages === 0 || now === earlier) return undefined;
   return now > earlier ? rise : rise === 'worse' ? 'better' : undefined;
 }
+
+/** The large numbers: one for each measure, whose days are drawn, and one for the costs in all currencies. */
+export function totalsOf(overview: Overview, app_id?: string) {
+  const { totals, from, to } = overview;
+  const period = { app_id, from, to };
+  const all = measuresOf(overview).map((measure) => ({
+    name: measure.label,
+    value: measure.format(measure.value(totals)),
+    change: changeText(measure, overview),
+    more: partsText(measure, overview),
+    trend: trendOf(measure, overview),
+    plot: measure.id,
+    filters: { ...measure.filters, ...period },
+  }));
+  const costs = all.filter(({ plot }) => isAlike(plot, 'cost'));
+  const [cost = { value: '–', change: 'no prices', plot: '', filters: period }, ...otherCosts] = costs;
+  const hiddenCount = totals.prices.length - costs.length;
+  const more = [
+    ...otherCosts.map(({ value }) => `+ ${value}`),
+    ...(hiddenCount > 0 ? [`and ${whole(hiddenCount)} more currencies`] : []),
+  ].join(' ');
+  return all.filter((one) => !costs.includes(one)).toSpliced(1, 0, { trend: undefined, ...cost, name: 'Cost', more });
+}

@@ -1,5 +1,5 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { limits } from '../../../server/src/contract/limits.ts';
-import { useEffect, useRef, useState } from '../../shared/dom.ts';
 import { type ApiError, pathOf, readLines, request } from './api.ts';
 import type { Change, ChangePage } from './types.ts';
 

@@ -1,4 +1,5 @@
-import { createContext, useCallback, useContext, useLayoutEffect, useState } from '../../shared/dom.ts';
+import { createContext } from 'preact';
+import { useCallback, useContext, useLayoutEffect, useState } from 'preact/hooks';
 import { type FilterChange, type Filters, pathOf, type Route, readFilters, readRoute, withFilters } from './address.ts';
 import { mayLeave } from './drafts.ts';
 import type { ConsoleSession } from './types.ts';

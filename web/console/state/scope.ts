@@ -1,4 +1,4 @@
-import { readSetting, storeSetting } from '../../shared/settings.ts';
+import { readSetting, storeSetting } from '../../shared/settings.tsx';
 import type { FilterChange, Filters } from './address.ts';
 
 /* The app and the period that several views share. They are in the address, and remembered for the links between the views. */

@@ -1,0 +1,49 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { Icon, type IconName } from '../../shared/controls.tsx';
+
+type Props = { class: string; label: string; icon: IconName; children?: ComponentChildren };
+
+/** A button that shows and hides its content. Escape, a click elsewhere and a click on what it contains hide it. */
+export function Menu({ class: name, label, icon, children }: Props) {
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
+  const box = useRef<HTMLDivElement>(null);
+  const opener = useRef<HTMLButtonElement>(null);
+  const close = () => {
+    setOpen(false);
+    opener.current?.focus();
+  };
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const closeOutside = ({ target }: Event) => box.current?.contains(target as Node) || setOpen(false);
+    const closeOnEscape = ({ key }: KeyboardEvent) => key === 'Escape' && close();
+    for (const type of ['pointerdown', 'focusin']) addEventListener(type, closeOutside);
+    addEventListener('keydown', closeOnEscape);
+    return () => {
+      for (const type of ['pointerdown', 'focusin']) removeEventListener(type, closeOutside);
+      removeEventListener('keydown', closeOnEscape);
+    };
+  }, [isOpen]);
+  const closeAtAction = ({ target }: Event) => target instanceof Element && target.closest('a, button') && close();
+  return (
+    <div class={`menu ${name}`} ref={box}>
+      <button
+        type="button"
+        ref={opener}
+        class="quiet icon-only"
+        title={label}
+        aria-expanded={isOpen}
+        aria-controls={id}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <Icon name={icon} />
+        <span class="hidden-label">{label}</span>
+      </button>
+      {/* biome-ignore lint/a11y: it hears of the clicks on links and buttons in it, also by key */}
+      <div id={id} class={isOpen ? 'card menu-content open' : 'card menu-content'} onClick={closeAtAction}>
+        {children}
+      </div>
+    </div>
+  );
+}

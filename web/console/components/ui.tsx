@@ -1,0 +1,216 @@
+import { type ComponentChildren, toChildArray } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { CopyButton, Icon, IconButton, type IconName } from '../../shared/controls.tsx';
+import type { All } from '../hooks/requests.ts';
+import type { ApiError } from '../state/api.ts';
+import { briefText, relativeText, type TimeForm, timeText, zone } from '../state/times.ts';
+
+/* Small components that all views use. */
+
+export * from './format-number.ts';
+export { whole as count } from './format-number.ts';
+
+type ErrorProps = { error: Error | ApiError | undefined; retry?: (() => void) | undefined; label?: string };
+
+export function ErrorNote({ error, retry, label = 'Try again' }: ErrorProps) {
+  if (error === undefined) return null;
+  return (
+    <div class="note bad row error-note" role="alert">
+      <Icon name="failed" />
+      <p>{error.message}</p>
+      {'requestId' in error && error.requestId !== null && <code class="soft">request {error.requestId}</code>}
+      {retry && (
+        <button type="button" onClick={retry}>
+          {label}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** The shape of what is being loaded. */
+export const Skeleton = ({ lines = 6 }: { lines?: number | undefined }) => (
+  <div class="skeletons" role="status">
+    <span class="hidden-label">Loading…</span>
+    {Array.from({ length: lines }, (_, n) => (
+      <span key={n} class="skeleton" />
+    ))}
+  </div>
+);
+
+/** An empty place: what would be here, and the action that fills it. */
+export const Nothing = ({ icon, children }: { icon?: IconName | undefined; children?: ComponentChildren }) => (
+  <div class="nothing">
+    {icon && <Icon name={icon} />}
+    <p>{children}</p>
+  </div>
+);
+
+type ListEndProps = { list: All<unknown>; nothing: ComponentChildren; icon?: IconName; lines?: number };
+
+/** The end of a list: that it loads, an error, a button for more rows, or that it is empty. */
+export function ListEnd({ list, nothing, icon, lines }: ListEndProps) {
+  if (list.error !== undefined)
+    return <ErrorNote error={list.error} retry={list.rows.length > 0 ? list.more : list.reload} />;
+  if (list.isLoading) return <Skeleton lines={list.rows.length > 0 ? 1 : lines} />;
+  if (list.rows.length === 0) return <Nothing icon={icon}>{nothing}</Nothing>;
+  return list.hasMore ? (
+    <button type="button" class="more" onClick={list.more}>
+      Show more
+    </button>
+  ) : null;
+}
+
+/** For pages that are empty at first. */
+export const FirstSteps = ({ text }: { text?: string }) => (
+  <>
+    {text} <a href="#/start">First steps</a>
+  </>
+);
+
+/** A time in seconds since 1970. The tooltip names the zone and says how long ago that is. */
+export function Time({ at, none = 'Never', form }: { at: number | null; none?: string; form?: TimeForm | 'brief' }) {
+  if (at === null) return <span class="soft">{none}</span>;
+  const date = new Date(at * 1000);
+  if (Number.isNaN(date.getTime())) return <span title="seconds since 1970">{timeText(at)}</span>;
+  const text = timeText(at);
+  return (
+    <time dateTime={date.toISOString()} title={`${text} ${zone} (${relativeText(at)})`}>
+      {form === 'brief' ? briefText(at) : timeText(at, form)}
+    </time>
+  );
+}
+
+/** Parts in one line, with dots between them; none is at the edge of a line. */
+export const Dots = ({ children }: { children?: ComponentChildren }) => (
+  <span class="dots">{toChildArray(children).map((part) => part !== '' && <span>{part}</span>)}</span>
+);
+
+/** An id, as much of it as has room, and a button that copies it. */
+export const Id = ({ id, text = id }: { id: string; text?: string }) => (
+  <span class="id">
+    <code class="one-line" title={id}>
+      {text}
+    </code>
+    <CopyButton text={id} label={`Copy ${id.slice(0, 8)}`} icon="copy" />
+  </span>
+);
+
+type DialogProps = { title: string; close: () => void; mustConfirm?: boolean; children?: ComponentChildren };
+
+/**
+ * A modal dialog, open while it is mounted. Escape closes it, unless `mustConfirm` leaves only its own buttons. After it
+ * the focus returns to the element that had it before.
+ */
+export function Dialog({ title, close, mustConfirm = false, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    element.current?.showModal();
+    // It runs after the dialog is gone: by then the user may have pressed something else.
+    return () => document.activeElement === document.body && before instanceof HTMLElement && before.focus();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      aria-labelledby={id}
+      onClose={close}
+      onCancel={(event: Event) => mustConfirm && event.preventDefault()} // A browser may let a second Escape pass although the first was cancelled.
+      closedby={mustConfirm ? 'none' : undefined}
+    >
+      <div class="stack">
+        <h2 id={id}>{title}</h2>
+        {children}
+      </div>
+      {/* Behind the content: the first field gets the focus. */}
+      {!mustConfirm && <IconButton icon="close" label="Close" class="quiet icon-only leave" onClick={close} />}
+    </dialog>
+  );
+}
+
+/** Sets the title of the page: what is shown, from the most specific name to the name of the view. */
+export function useTitle(...names: (string | undefined)[]): void {
+  const title = [...names.filter(Boolean), 'Backscroll'].join(' · ');
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+}
+
+export type Crumb = { name: string; href: string };
+
+type PageProps = {
+  title: string;
+  /** The part of the view that is shown, for the title in the browser. */
+  part?: string | undefined;
+  /** The levels above this one. The heading then gets the focus if the link that led to the page is gone. */
+  trail?: readonly Crumb[] | undefined;
+  /** The size or the state of what is shown, beside the heading. */
+  meta?: ComponentChildren;
+  actions?: ComponentChildren;
+  /** Another class of the view, for its style. */
+  look?: string;
+  children?: ComponentChildren;
+};
+
+/** A view with its one header: the way back, the heading, and the controls. All views have the edges and the width of `main`. */
+export function Page({ title, part, trail, meta, actions, look = '', children }: PageProps) {
+  useTitle(part, title, trail?.[0]?.name);
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (trail && document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
+  }, []);
+  return (
+    <div class={`page stack ${look}`.trim()}>
+      <header class="page-head row">
+        {trail !== undefined && trail.length > 0 && (
+          <nav aria-label="Breadcrumbs" class="trail soft small whole-row">
+            <ol class="plain row">
+              {trail.map(({ name, href }) => (
+                <li key={href}>
+                  <a href={href}>{name}</a>
+                </li>
+              ))}
+            </ol>
+          </nav>
+        )}
+        <div class="row">
+          <h1 ref={heading} tabIndex={trail && -1}>
+            {title}
+          </h1>
+          {meta && <span class="soft tabular">{meta}</span>}
+        </div>
+        {actions}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+/** A part of a page with its heading, and what is beside the heading. */
+export function Section({ title, meta, children }: Pick<PageProps, 'title' | 'meta' | 'children'>) {
+  const id = useId();
+  return (
+    <section class="stack" aria-labelledby={id}>
+      <div class="row">
+        <h2 id={id}>{title}</h2>
+        {meta && <span class="soft tabular">{meta}</span>}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+type FactsProps = { facts: readonly (readonly [title: string, value: ComponentChildren])[] };
+
+/** Values with their names, as a card. */
+export const Facts = ({ facts }: FactsProps) => (
+  <dl class="card facts tabular">
+    {facts.map(([title, value]) => (
+      <div key={title}>
+        <dt class="small">{title}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+);

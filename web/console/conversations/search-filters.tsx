@@ -1,0 +1,141 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { DownloadButton } from '../components/download.tsx';
+import { Chip, Chips } from '../components/filters.tsx';
+import { PeriodFields } from '../components/period-fields.tsx';
+import { useResponse } from '../hooks/requests.ts';
+import { pathOf } from '../state/api.ts';
+import { useChanges } from '../state/changes.ts';
+import { shownDays } from '../state/period.ts';
+import { type FilterChange, type Filters, hrefOf, hrefWith, readFilters } from '../state/route.ts';
+import type { SearchCounts } from '../state/types.ts';
+import { isSearched, queryOf } from './search-query.ts';
+
+/** The filters that have a chip, with the count that the service gives for each. */
+const chips = [
+  { label: 'Bad answers', name: 'has', value: 'bad_answer', count: 'bad_answer' },
+  { label: 'Disliked', name: 'rating', value: 'dislike', count: 'disliked' },
+  { label: 'Failed', name: 'status', value: 'error', count: 'failed' },
+  { label: 'Files', name: 'has', value: 'files', count: 'files' },
+  { label: 'Waiting form', name: 'has', value: 'waiting_form', count: 'waiting_form' },
+] as const;
+
+/** After a change, the index of the search is up to date in about a second. */
+const indexMillis = 2_000;
+
+/** The filters of the search, as chips with counts, and the others in a form. Another filter opens another list. */
+export function SearchFilters({ filters }: { filters: Filters }) {
+  const { counts, isStale } = useCounts(filters);
+  const change = (values: FilterChange) => hrefWith(['conversations'], { ...filters, ...values });
+  const setFilters = (values: FilterChange) => {
+    location.hash = hrefWith(['conversations'], { ...readFilters(), ...values });
+  };
+  // The address has the last two for the link back to the segment.
+  const { segment_id, document_id, dataset_id } = filters;
+  const [first, last] = shownDays(filters);
+  const others: [name: string, label: string][] = [
+    ['user', `User: ${filters.user}`],
+    ['segment_id', 'Cites a segment'],
+    ['model_provider', `Provider: ${filters.model_provider}`],
+    ['model', `Model: ${filters.model}`],
+    ['from', `From ${first}`],
+    ['to', `To ${last}`],
+    ['min_cost', `Cost from ${filters.min_cost}`],
+    ['min_latency', `Latency from ${filters.min_latency} s`],
+  ];
+  return (
+    <div class="search-filters stack tight">
+      {counts?.is_building && (
+        <p class="note" role="status">
+          The search index is being built. Results are incomplete.
+        </p>
+      )}
+      <Chips label="Filters">
+        {chips.map(({ label, name, value, count: counted }) => {
+          const isActive = filters[name] === value;
+          const href = change({ [name]: isActive ? undefined : value });
+          const count = counts?.[counted] ?? null;
+          return (
+            <Chip
+              key={label}
+              label={label}
+              isActive={isActive}
+              href={href}
+              count={count}
+              isPartial={counts?.is_partial}
+            />
+          );
+        })}
+        {others
+          .filter(([name]) => filters[name] !== undefined)
+          .map(([name, label]) => (
+            <Chip key={name} label={label} isActive canRemove href={change({ [name]: '' })} />
+          ))}
+        {segment_id && document_id && dataset_id && (
+          <a href={hrefOf('knowledge', dataset_id, document_id, segment_id)}>Open the segment</a>
+        )}
+      </Chips>
+      <div class="row">
+        <details class="more-filters">
+          <summary>More filters</summary>
+          <MoreFilters filters={filters} setFilters={setFilters} />
+        </details>
+        {/* The service exports no results of a search. */}
+        {!isSearched(filters) && (
+          <DownloadButton
+            label="Export CSV"
+            name="messages.csv"
+            look="quiet small"
+            path={pathOf(['admin', 'messages.csv'], queryOf(filters))}
+          />
+        )}
+        <span class={`live at-end soft small ${isStale ? 'stale' : ''}`} role="status">
+          {isStale ? 'Not live: the service cannot be reached' : 'Live'}
+        </span>
+      </div>
+    </div>
+  );
+}
+
+/**
+ * The count of each chip as if the other chips were off: else the one that is on would make the others 0. Without counts, the chips
+ * are filters all the same.
+ */
+function useCounts(filters: Filters): { counts: SearchCounts | undefined; isStale: boolean } {
+  const { rating, status, has, ...others } = filters;
+  const { body, reload } = useResponse<SearchCounts>(pathOf(['admin', 'search', 'counts'], queryOf(others)));
+  const timer = useRef<number | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), [reload]);
+  const isStale = useChanges(({ length }) => {
+    if (length === 0) return;
+    clearTimeout(timer.current);
+    timer.current = setTimeout(reload, indexMillis);
+  });
+  return { counts: body, isStale };
+}
+
+type MoreProps = { filters: Filters; setFilters: (values: FilterChange) => void };
+
+function MoreFilters({ filters, setFilters }: MoreProps) {
+  // The field keeps what is being typed, until the filter changes.
+  const field = (label: string, name: string, attributes: Record<string, unknown>) => {
+    const value = filters[name] ?? '';
+    const onChange = (event: Event) => setFilters({ [name]: (event.target as HTMLInputElement).value.trim() });
+    return (
+      <label>
+        {label}
+        <input key={value} defaultValue={value} {...attributes} onChange={onChange} />
+      </label>
+    );
+  };
+  return (
+    <div class="more-fields">
+      {field('User, exactly', 'user', { type: 'text', autoComplete: 'off' })}
+      <div class="whole-row">
+        Days
+        <PeriodFields filters={filters} set={setFilters} />
+      </div>
+      {field('Cost from', 'min_cost', { type: 'number', min: 0, step: 'any' })}
+      {field('Latency from (s)', 'min_latency', { type: 'number', min: 0, step: 'any' })}
+    </div>
+  );
+}

@@ -1,0 +1,197 @@
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Icon } from '../../shared/controls.tsx';
+import { highlight } from '../components/marked-text.tsx';
+import { counted, ErrorNote } from '../components/ui.tsx';
+import { type MessageProps, MessageView } from '../messages/message.tsx';
+import { siblingsOf } from '../messages/message-actions.tsx';
+import type { ApiError } from '../state/api.ts';
+import { daySeconds, timeText } from '../state/times.ts';
+import { History, isGone } from './transcript-history.ts';
+import { Scroll } from './transcript-scroll.ts';
+import { useLiveMessages } from './use-live-messages.ts';
+import { useStableFocus } from './use-stable-focus.ts';
+
+type TranscriptProps = {
+  path: readonly string[];
+  /** The number of messages, as recorded for the conversation; undefined until it is loaded. */
+  total: number | undefined;
+  /** The message that the address names. */
+  message_id: string | undefined;
+  hrefOf: (message_id: string) => string;
+  goTo: (message_id: string) => void;
+  /** Words to highlight. */
+  words: readonly string[];
+  /** Set to what is shown, for the controls around the transcript. */
+  shown: { current: Scroll | undefined };
+  /** Called after messages were loaded. */
+  loaded: () => void;
+};
+
+/** A conversation as a chat, which starts at its newest message, or at the one that the address names. */
+export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown, loaded }: TranscriptProps) {
+  const [, draw] = useState(0);
+  const [failure, setFailure] = useState<{ error: ApiError; isOfConversation: boolean }>();
+  const scroller = useRef<HTMLDivElement>(null);
+  const [unmount] = useState(() => new AbortController());
+  const latestTotal = useRef(total);
+  latestTotal.current = total;
+  const fail = async (error: ApiError) => {
+    const isOfConversation = await isGone(path, error, unmount.signal);
+    if (!unmount.signal.aborted) setFailure({ error, isOfConversation });
+  };
+  const [scroll] = useState(
+    () =>
+      new Scroll({
+        open: () => new History(path, unmount.signal),
+        total: () => latestTotal.current ?? 0,
+        redraw: () => draw((count) => count + 1),
+        fail: (error) => fail(error as ApiError),
+      }),
+  );
+
+  useLayoutEffect(() => {
+    if (!scroller.current) return;
+    const [above, list, below] = scroller.current.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
+    scroll.attach({ scroller: scroller.current, above, list, below });
+    // Keys scroll at once, unless the user has focused another element.
+    if (document.activeElement === document.body) scroller.current.focus({ preventScroll: true });
+    shown.current = scroll;
+    const resized = new ResizeObserver((entries) => {
+      // Only the messages changed: the user opened a collapsible, and wants to see that rather than the newest end.
+      const isOfMessages = entries.every(({ target }) => target !== scroller.current);
+      if (!(isOfMessages && scroll.moved())) scroll.settle();
+    });
+    resized.observe(scroller.current);
+    resized.observe(list);
+    return () => {
+      resized.disconnect();
+      unmount.abort();
+    };
+  }, []);
+  useLayoutEffect(() => {
+    void (message_id === undefined ? scroll.toNewest() : scroll.toMessage(message_id));
+  }, [message_id]);
+  useLayoutEffect(() => scroll.settle());
+  useLayoutEffect(() => highlight(scroller.current, '.query, .answer', words));
+  useLayoutEffect(loaded, [scroll.history.rows.length]);
+  const isStale = useLiveMessages(scroll, path.at(-1), fail);
+  useStableFocus(scroller.current);
+
+  const retry = () => {
+    setFailure(undefined);
+    // The message that the address names does not exist, but the conversation does.
+    if (failure?.error.status === 404) void scroll.toNewest();
+    else scroll.retry();
+  };
+  // Without the newest messages, the browser's own End would stop too early.
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'End' || !(scroll.history.hasNewer || scroll.history.isDisconnected)) return;
+    event.preventDefault();
+    void scroll.toNewest();
+  };
+  const mark = (isReached: boolean) => scroller.current?.toggleAttribute('data-reached', isReached);
+  const { history, from, to } = scroll;
+  const siblings = siblingsOf(
+    history.rows.map(({ message }) => message),
+    goTo,
+  );
+  const unseenText = scroll.unseen > 0 ? counted(scroll.unseen, 'new message') : '';
+  const isEmpty = history.isOpen && history.rows.length === 0;
+  return (
+    <div class="transcript">
+      <div
+        class="scroller"
+        ref={scroller}
+        tabIndex={0}
+        role="region"
+        aria-label="Transcript"
+        onScroll={() => scroll.moved()}
+        onKeyDown={onKeyDown}
+        onKeyUp={({ key, target }: KeyboardEvent) => key === 'Tab' && mark(target === scroller.current)}
+        onBlur={() => mark(false)}
+      >
+        <div class="above">
+          {scroll.isReading && failure === undefined && <p class="soft">Loading older messages…</p>}
+        </div>
+        <div role="feed" aria-busy={scroll.isReading} aria-label="Messages">
+          {history.rows.slice(from, to).map(({ message }, i) => (
+            <Item
+              key={message.id}
+              message={message}
+              day={dayAt(history, from + i)}
+              isFirst={from + i === 0 && !history.hasOlder}
+              before={history.rows[from + i - 1]?.message.id}
+              href={hrefOf(message.id)}
+              isCurrent={message.id === message_id}
+              siblings={siblings.get(message.id)}
+            />
+          ))}
+        </div>
+        <div />
+        {isEmpty && <p class="soft empty">No messages yet.</p>}
+      </div>
+      {failure && (
+        <div class="trouble">
+          {failure.isOfConversation ? (
+            <p class="note bad" role="alert">
+              This conversation does not exist or was deleted.
+            </p>
+          ) : (
+            <ErrorNote error={failure.error} retry={retry} />
+          )}
+        </div>
+      )}
+      {/* Below the messages, so that it covers none and does not move them. */}
+      <footer class="foot row soft small">
+        {total !== undefined && <span>{counted(total, 'message')}</span>}
+        <span class="stale" role="status">
+          {isStale && 'Not up to date: the service cannot be reached.'}
+        </span>
+        <span class="hidden-label" role="status">
+          {unseenText}
+        </span>
+        {(!scroll.isPinned || history.isDisconnected) && (
+          <button
+            type="button"
+            class={scroll.unseen > 0 ? 'primary at-end' : 'quiet at-end'}
+            onClick={() => scroll.toNewest()}
+          >
+            {unseenText || 'Newest'}
+            <Icon name="down" />
+          </button>
+        )}
+      </footer>
+    </div>
+  );
+}
+
+/** The day of a message, if it is another than that of the message before. */
+function dayAt({ rows, hasOlder }: History, i: number): number | undefined {
+  const [before, row] = [rows[i - 1], rows[i]];
+  if (row === undefined || (before === undefined && hasOlder)) return undefined;
+  const day = Math.floor(row.message.created_at / daySeconds);
+  return before !== undefined && Math.floor(before.message.created_at / daySeconds) === day ? undefined : day;
+}
+
+type ItemProps = MessageProps & { day: number | undefined; isFirst: boolean };
+
+/** Not drawn again as long as nothing about it has changed. */
+function Item({ message, day, isFirst, before, href, isCurrent, siblings }: ItemProps) {
+  return useMemo(
+    () => (
+      <div class="item">
+        {isFirst && <p class="soft beginning">The beginning of this conversation</p>}
+        {day !== undefined && <Day at={day * daySeconds} />}
+        <MessageView message={message} before={before} href={href} isCurrent={isCurrent} siblings={siblings} />
+      </div>
+    ),
+    [message, day, isFirst, before, href, isCurrent, siblings?.at, siblings?.ids.length],
+  );
+}
+
+function Day({ at }: { at: number }) {
+  // A record may have a time that no date can express.
+  return Number.isNaN(new Date(at * 1000).getTime()) ? null : (
+    <p class="day row soft small">{timeText(at, 'longDay')}</p>
+  );
+}

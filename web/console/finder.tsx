@@ -1,0 +1,187 @@
+import { useEffect, useId, useState } from 'preact/hooks';
+import { Icon, type IconName } from '../shared/controls.tsx';
+import { Marked, matchesIn, plain, wordsOf } from './components/marked-text.tsx';
+import { Dialog } from './components/ui.tsx';
+import { type CursorPage, useAll, useReading } from './hooks/requests.ts';
+import { useSettled } from './hooks/use-settled.ts';
+import { hrefOfHit, withoutRepeats } from './knowledge/level.tsx';
+import { pathOf, request } from './state/api.ts';
+import { hrefOf, hrefWith } from './state/route.ts';
+import type { App, Dataset, KnowledgeHit, SearchHit, User } from './state/types.ts';
+import { views } from './views.ts';
+
+type Entry = { icon: IconName; text: string; detail?: string; href: string };
+/** Entries of one kind. Those with a name are before those with a text. */
+type Group = { title: string; entries: readonly Entry[] };
+
+export type FinderProps = { close: () => void };
+
+/** So many entries of a kind are shown. */
+const shownOfKind = 4;
+
+/** Leads to views, apps, users, knowledge bases, documents, messages and ids, by what the user types. */
+export function View({ close }: FinderProps) {
+  const [typed, setTyped] = useState('');
+  const [chosen, setChosen] = useState(0);
+  const id = useId();
+  const q = typed.trim();
+  const settled = useSettled(q);
+  const { body: found = [] } = useReading(settled, (signal) => find(settled, signal));
+  const messages: Entry = {
+    icon: 'search',
+    text: `All messages with “${q}”`,
+    href: hrefWith(['conversations'], { q }),
+  };
+  const search = { title: 'Search', entries: q === '' ? [] : [messages] };
+  const all = [...useNamed(q), ...(settled === q ? found : []), search];
+  const groups = all.filter((group) => group.entries.length > 0);
+  const entries = groups.flatMap((group) => group.entries);
+  const at = Math.min(chosen, entries.length - 1);
+  const open = (entry: Entry | undefined) => {
+    if (entry === undefined) return;
+    close();
+    location.hash = entry.href;
+  };
+  useEffect(() => document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: 'nearest' }), [at]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.isComposing || !['ArrowDown', 'ArrowUp', 'Enter'].includes(event.key)) return;
+    event.preventDefault();
+    if (event.key === 'Enter') open(entries[at]);
+    else setChosen((at + (event.key === 'ArrowDown' ? 1 : entries.length - 1)) % entries.length);
+  };
+  return (
+    <Dialog title="Go to" close={close}>
+      <span class="search-box finder">
+        <Icon name="search" />
+        <input
+          type="text"
+          role="combobox"
+          autoFocus
+          autoComplete="off"
+          aria-label="Go to a view, user, app, document or ID"
+          placeholder="Go to a view, user, app, document or ID"
+          aria-expanded={true}
+          aria-controls={id}
+          aria-activedescendant={`${id}-${at}`}
+          value={typed}
+          onKeyDown={onKeyDown}
+          onInput={({ currentTarget }) => {
+            setTyped(currentTarget.value);
+            setChosen(0);
+          }}
+        />
+      </span>
+      <div id={id} class="found" role="listbox" aria-label="Places">
+        {groups.map(({ title, entries: ofKind }) => (
+          <div key={title} role="group" aria-label={title}>
+            {/* biome-ignore lint/a11y/useHeadingContent: the group has this name */}
+            <h3 class="soft small" aria-hidden="true">
+              {title}
+            </h3>
+            {ofKind.map((entry) => {
+              const n = entries.indexOf(entry);
+              return (
+                // biome-ignore lint/a11y: the focus stays in the field, whose keys choose an option
+                <div
+                  key={entry.href}
+                  id={`${id}-${n}`}
+                  class="entry place"
+                  role="option"
+                  aria-selected={n === at}
+                  onClick={() => open(entry)}
+                >
+                  <Icon name={entry.icon} />
+                  <span class="one-line">
+                    <Marked text={entry.text} ranges={rangesOf(entry.text, q)} />
+                  </span>
+                  <span class="soft small one-line">{entry.detail}</span>
+                </div>
+              );
+            })}
+          </div>
+        ))}
+      </div>
+      <p class="finder-keys soft small">
+        <span>
+          <kbd>↑</kbd>
+          <kbd>↓</kbd> Move
+        </span>
+        <span>
+          <kbd>Enter</kbd> Open
+        </span>
+        <span>
+          <kbd>Esc</kbd> Close
+        </span>
+      </p>
+    </Dialog>
+  );
+}
+
+/** The text from a few words before the match on: the entry has one line. */
+function fromWords(text: string, q: string): string {
+  const [first] = rangesOf(text, q);
+  const at = first?.[0] ?? 0;
+  return at > 24 ? `…${text.slice(at - 16, at).replace(/^\S*\s+/, '')}${text.slice(at)}` : text;
+}
+
+/** A name may contain the text anywhere; the words of other texts begin with it. */
+function rangesOf(text: string, q: string): readonly (readonly number[])[] {
+  const at = q === '' ? -1 : text.toLowerCase().indexOf(q.toLowerCase());
+  return at < 0 || /\s/.test(q) ? matchesIn(text, wordsOf(q)) : [[at, at + q.length]];
+}
+
+/** Views, apps and knowledge bases whose name or id contains the text. */
+function useNamed(q: string): Group[] {
+  const [apps, datasets] = [useAll<App>('/admin/apps').rows, useAll<Dataset>('/admin/datasets').rows];
+  const part = q.toLowerCase();
+  type Named = { id: string; name: string };
+  const group = (title: string, rows: readonly Named[], of: (id: string) => Omit<Entry, 'text'>): Group => ({
+    title,
+    entries: rows
+      .filter(({ id, name }) => name.toLowerCase().includes(part) || id === part)
+      .slice(0, q === '' ? rows.length : shownOfKind)
+      .map(({ id, name }) => ({ text: name || id, ...of(id) })),
+  });
+  const places = Object.entries(views).map(([id, { title }]) => ({ id, name: title }));
+  const named = [group('Views', places, (id) => ({ icon: views[id as 'start'].icon, href: hrefOf(id) }))];
+  if (q === '') return named;
+  return [
+    ...named,
+    group('Apps', apps, (app_id) => ({ icon: 'conversations', href: hrefWith(['conversations'], { app_id }) })),
+    group('Knowledge bases', datasets, (id) => ({ icon: 'knowledge', href: hrefOf('knowledge', id) })),
+  ];
+}
+
+/** Users, documents and messages that the service finds. A search that is turned off finds none. */
+async function find(q: string, signal: AbortSignal): Promise<Group[]> {
+  if (q === '') return [];
+  const rows = async <T,>(path: string, query: object) =>
+    request<CursorPage<T>>(pathOf(['admin', path], { q, limit: shownOfKind, ...query }), { signal }).then(
+      ({ body }) => body.data,
+      () => [],
+    );
+  const [users, passages, messages] = await Promise.all([
+    rows<User>('users', {}),
+    rows<KnowledgeHit>('search', { in: 'knowledge' }),
+    rows<SearchHit>('search', {}),
+  ]);
+  return [
+    {
+      title: 'Users',
+      entries: users.map(({ user }) => ({ icon: 'account', text: user, href: hrefOf('users', user) })),
+    },
+    {
+      title: 'Knowledge',
+      entries: withoutRepeats(passages).map((hit) => ({
+        ...{ icon: 'file', text: fromWords(plain(hit.snippet), q), detail: hit.document_name, href: hrefOfHit(hit, q) },
+      })),
+    },
+    {
+      title: 'Messages',
+      entries: messages.map(({ snippet, user, app_id, conversation_id, message_id }) => ({
+        ...{ icon: 'conversations', text: fromWords(plain(snippet), q) || message_id, detail: user ?? '' },
+        href: hrefWith(['conversations', app_id, conversation_id, message_id], { q }),
+      })),
+    },
+  ];
+}

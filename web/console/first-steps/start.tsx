@@ -1,0 +1,236 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { CodeBlock, languageChoice } from '../../shared/code-block.tsx';
+import { Field, Icon } from '../../shared/controls.tsx';
+import { storeSetting } from '../../shared/settings.tsx';
+import { ErrorNote, Page } from '../components/ui.tsx';
+import { type CursorPage, useAttempt, useReading } from '../hooks/requests.ts';
+import { curlOf } from '../keys/key-labels.ts';
+import { request } from '../state/api.ts';
+import { hrefOf, useMayWrite } from '../state/route.ts';
+import { firstStepsPlace } from '../state/scope.ts';
+import type { App, CreatedKey, Key } from '../state/types.ts';
+import { RecordsFile } from './records-file.tsx';
+
+/** Whether the user has opened the conversation since the page was loaded. */
+let hasOpened = false;
+
+/** Interval of requests that check whether a step is done. */
+const refreshMillis = 2_000;
+
+/** The first steps with an empty database. Each is ticked when the service has what it creates. */
+export function View() {
+  const { body: found, error, reload: refresh } = useReading('first steps', readFound, refreshMillis);
+  const [secrets, setSecrets] = useState<{ writer?: string; app?: string }>({});
+  const [ids] = useState(() => ({ conversation: crypto.randomUUID(), message: crypto.randomUUID() }));
+  const createKey = async (kind: 'writer' | 'app', app_id: string) => {
+    const body = { kind, app_id, name: `first ${kind} key` };
+    const created = await request<CreatedKey>('/admin/keys', { method: 'POST', body });
+    setSecrets((secrets) => ({ ...secrets, [kind]: created.body.secret }));
+    refresh();
+  };
+  const mayWrite = useMayWrite();
+  useEffect(() => {
+    if (found !== undefined) storeSetting(firstStepsPlace, stepsDone(found).includes(false) ? 'open' : null);
+  }, [found]);
+  if (found === undefined)
+    return (
+      <Page title="First steps">
+        <ErrorNote error={error} retry={refresh} />
+      </Page>
+    );
+  const { app, conversation } = found;
+  const open = () => {
+    hasOpened = true;
+  };
+  const isDone = stepsDone(found);
+  const next = mayWrite ? isDone.indexOf(false) : -1;
+  const step = (at: number) => ({ number: at + 1, isDone: isDone[at] === true, isNext: at === next });
+  return (
+    <Page title="First steps">
+      {!mayWrite && <p class="note">Your key is read-only: these steps need a key that can write.</p>}
+      <p class="soft lead">From an empty database to the first message. The steps are ticked as you do them.</p>
+      <ErrorNote error={error} retry={refresh} />
+      <div class="pair">
+        <ol class="plain card steps-to-do">
+          <Step {...step(0)} title={app ? `Create an app: ${app.name}` : 'Create an app'}>
+            {next === 0 && <NewApp created={refresh} />}
+          </Step>
+          <Step {...step(1)} title="Create a writer key">
+            {secrets.writer !== undefined ? (
+              <CodeBlock label="Secret, shown only here" text={secrets.writer} />
+            ) : (
+              next === 1 &&
+              app && (
+                <>
+                  <p class="soft">Your chat back end sends messages with it.</p>
+                  <Action label="Create a writer key" isPrimary run={() => createKey('writer', app.id)} />
+                </>
+              )
+            )}
+          </Step>
+          <Step {...step(2)} title="Send the first message">
+            {next === 2 && app && <Send secret={secrets.writer ?? '$WRITER_KEY'} records={firstRecords(app.id, ids)} />}
+          </Step>
+          <Step {...step(3)} title="Read it">
+            {conversation && (
+              <>
+                <div class="row">
+                  <a
+                    class="button primary"
+                    href={hrefOf('conversations', conversation.app_id, conversation.id)}
+                    onClick={open}
+                  >
+                    Open the conversation
+                  </a>
+                  {secrets.app === undefined && mayWrite && (
+                    <Action
+                      label="Create an app key to read it over HTTP"
+                      run={() => createKey('app', conversation.app_id)}
+                    />
+                  )}
+                </div>
+                {secrets.app !== undefined && (
+                  <CodeBlock
+                    label="Or in a terminal, with an app key"
+                    text={curlOf('app', secrets.app, location.origin, conversation.id)}
+                  />
+                )}
+              </>
+            )}
+          </Step>
+        </ol>
+        {mayWrite && <RecordsFile imported={refresh} />}
+      </div>
+    </Page>
+  );
+}
+
+type Found = Awaited<ReturnType<typeof readFound>>;
+
+const stepsDone = ({ app, hasWriter, conversation, hasReader }: Found): boolean[] => [
+  app !== undefined,
+  hasWriter,
+  conversation !== undefined,
+  conversation !== undefined && (hasOpened || hasReader),
+];
+
+async function readFound(signal: AbortSignal) {
+  const rows = async <T,>(path: string) => (await request<CursorPage<T>>(path, { signal })).body.data;
+  const [[app], keys, [conversation]] = await Promise.all([
+    rows<App>('/admin/apps?limit=1'),
+    rows<Key>('/admin/keys?limit=100'),
+    rows<{ id: string; app_id: string }>('/admin/conversations?limit=1'),
+  ]);
+  const hasWriter = keys.some(({ kind, revoked_at }) => kind === 'writer' && revoked_at === null);
+  const hasReader = keys.some(({ kind, last_used_at }) => kind === 'app' && last_used_at !== null);
+  return { app, hasWriter, conversation, hasReader };
+}
+
+type StepProps = { number: number; title: string; isDone: boolean; isNext: boolean; children?: ComponentChildren };
+
+/** Only its heading, if there is nothing to do or to copy. */
+const Step = ({ number, title, isDone, isNext, children }: StepProps) => (
+  <li class="stack" aria-current={isNext ? 'step' : undefined}>
+    <h2>
+      <span class={isDone ? 'tick-mark good' : 'tick-mark soft'}>
+        {isDone ? <Icon name="check" /> : <span aria-hidden={true}>{number}</span>}
+        <span class="hidden-label">{isDone ? 'done' : 'to do'}</span>{' '}
+      </span>
+      {title}
+    </h2>
+    {children}
+  </li>
+);
+
+/** The first request, in the language of the reader. */
+function Send({ secret, records }: { secret: string; records: string }) {
+  const [language, choose] = useState<Language>('curl');
+  const text = sendCommands(location.origin, secret, records)[language];
+  const label = language === 'curl' ? 'In a terminal' : `In ${language}`;
+  return (
+    <CodeBlock label={label} text={text}>
+      {languageChoice(languages, language, choose)}
+    </CodeBlock>
+  );
+}
+
+/** A button that sends a request, and shows its error. */
+function Action({ label, isPrimary, run }: { label: string; isPrimary?: boolean; run: () => Promise<void> }) {
+  const { error, isBusy, attempt } = useAttempt();
+  return (
+    <div class="stack">
+      <p>
+        <button type="button" class={isPrimary ? 'primary' : undefined} disabled={isBusy} onClick={() => attempt(run)}>
+          {label}
+        </button>
+      </p>
+      <ErrorNote error={error} />
+    </div>
+  );
+}
+
+function NewApp({ created }: { created: () => void }) {
+  const { error, attempt } = useAttempt();
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const name = String(new FormData(event.currentTarget as HTMLFormElement).get('name') ?? '').trim();
+    return attempt(() => request('/admin/apps', { method: 'POST', body: { name } }).then(created));
+  };
+  return (
+    <form class="stack" onSubmit={submit}>
+      <Field
+        label="Name of the app"
+        name="name"
+        required
+        pattern={'.*\\S.*'}
+        autoComplete="off"
+        placeholder="Help desk"
+      />
+      <ErrorNote error={error} />
+      <p>
+        <button type="submit" class="primary">
+          Create the app
+        </button>
+      </p>
+    </form>
+  );
+}
+
+/** A conversation with one message, as lines of records. */
+export function firstRecords(
+  app_id: string,
+  { conversation, message }: Record<'conversation' | 'message', string>,
+): string {
+  const records = [
+    { record: 'conversation', id: conversation, app_id, user: 'visitor-1' },
+    {
+      record: 'message',
+      id: message,
+      conversation_id: conversation,
+      query: 'Hello?',
+      answer: 'Hello! How can I help?',
+    },
+  ];
+  return records.map((record) => JSON.stringify(record)).join('\n');
+}
+
+export const languages = ['curl', 'Python', 'TypeScript'] as const;
+export type Language = (typeof languages)[number];
+
+/** Sends records. Secrets and ids have no characters that a shell or a program interprets. */
+export const sendCommands = (origin: string, secret: string, records: string): Record<Language, string> => ({
+  curl: `curl -sS '${origin}/admin/records' -H "Authorization: Bearer ${secret}" \\
+  -H 'Content-Type: application/x-ndjson' --data-binary '${records}'`,
+  Python: `from urllib.request import Request, urlopen
+
+records = '''${records}'''
+headers = {"Authorization": "Bearer ${secret}", "Content-Type": "application/x-ndjson"}
+print(urlopen(Request("${origin}/admin/records", records.encode(), headers)).read().decode())`,
+  TypeScript: `const response = await fetch('${origin}/admin/records', {
+  method: 'POST',
+  headers: { authorization: 'Bearer ${secret}', 'content-type': 'application/x-ndjson' },
+  body: \`${records}\`,
+});
+console.log(await response.text());`,
+});

@@ -1,0 +1,129 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { keyKinds } from '../../../server/src/contract/key-kinds.ts';
+import { FilterChips, FilterSearch } from '../components/filters.tsx';
+import { contains } from '../components/marked-text.tsx';
+import { type Column, DataTable } from '../components/table.tsx';
+import { capital, counted, ListEnd, Nothing, Page, Time } from '../components/ui.tsx';
+import { useAll } from '../hooks/requests.ts';
+import { hrefOf, useFilters, useMayWrite, type ViewProps } from '../state/route.ts';
+import type { Key } from '../state/types.ts';
+import { KeyMenu, KeyRevocation } from './key-actions.tsx';
+import { KeyCreation } from './key-creation.tsx';
+import { keyStates, newestFirst, stateOf, titleOf } from './key-labels.ts';
+import { KeyPage, Kind, Reach, State } from './key-page.tsx';
+
+/** All keys, or one of them. */
+export function View({ rest: [id], session }: ViewProps) {
+  const list = useAll<Key>('/admin/keys');
+  const { q = '', kind, state } = useFilters().filters;
+  /** The open dialog: for a new key, or to revoke a key. */
+  const [dialog, setDialog] = useState<'new' | Key>();
+  const [message, setMessage] = useState('');
+  /** The keys that were changed here, newest first. */
+  const [edited, setEdited] = useState<readonly Key[]>([]);
+  const keys = list.rows.map((row) => edited.find(({ id }) => id === row.id) ?? row);
+  const now = Date.now() / 1000;
+  const named = keys.filter((key) => contains(q, key.name, key.id)).toSorted(newestFirst);
+  const ofKind = (key: Key) => kind === undefined || key.kind === kind;
+  const inState = (key: Key) => state === undefined || stateOf(key, now) === state;
+  const shown = named.filter((key) => ofKind(key) && inState(key));
+  const size = shown.length === keys.length ? keys.length : `${shown.length} of ${counted(keys.length, 'key')}`;
+  const close = () => setDialog(undefined);
+  const changed = (key: Key, words: string) => {
+    setEdited([key, ...edited]);
+    // The session has ended with its key: the next response is 401.
+    if (key.id === session.key_id && key.revoked_at !== null) list.reload();
+    setMessage(`${titleOf(key)} ${words}.`);
+  };
+  const mayWrite = useMayWrite();
+  const act = (key: Key) =>
+    mayWrite && key.revoked_at === null && <KeyMenu of={key} changed={changed} revoke={setDialog} />;
+  const dialogs = [
+    <p class="hidden-label" role="status">
+      {message}
+    </p>,
+    dialog === 'new' && <KeyCreation close={close} created={list.reload} />,
+    typeof dialog === 'object' && (
+      <KeyRevocation
+        of={dialog}
+        isOwn={dialog.id === session.key_id}
+        isLastAdmin={isLastAdmin(dialog, keys, now)}
+        close={close}
+        revoked={(key) => changed(key, 'was revoked')}
+      />
+    ),
+  ];
+  if (id !== undefined)
+    return (
+      <>
+        <KeyPage id={id} key={id} of={keys.find((key) => key.id === id)} list={list} act={act} />
+        {dialogs}
+      </>
+    );
+  /** Chips for the values of a filter, with the number of keys that match each and the other filters. */
+  const chips = (label: string, values: readonly string[], keys: readonly Key[], of: (key: Key) => string) => (
+    <FilterChips
+      label={label}
+      name={label.toLowerCase()}
+      values={values.map((value) => [value, capital(value)] as const)}
+      countOf={list.rows.length === 0 ? undefined : (value) => keys.filter((key) => of(key) === value).length}
+    />
+  );
+  return (
+    <Page
+      title="Keys"
+      meta={<span role="status">{keys.length > 0 && size}</span>}
+      actions={
+        mayWrite && (
+          <button type="button" class="primary" onClick={() => setDialog('new')}>
+            New key
+          </button>
+        )
+      }
+    >
+      <div class="tools row">
+        <FilterSearch label="Search keys by name or ID" />
+        {chips('State', keyStates, named.filter(ofKind), (key) => stateOf(key, now))}
+        {chips('Kind', keyKinds, named.filter(inState), (key) => key.kind)}
+      </div>
+      <DataTable<Key> label="Keys" columns={columns(now, session.key_id, act)} rows={shown} rowKey={({ id }) => id} />
+      {shown.length === 0 && list.rows.length > 0 && <Nothing icon="search">No key matches these filters.</Nothing>}
+      <ListEnd list={list} nothing="There are no keys yet." />
+      {dialogs}
+    </Page>
+  );
+}
+
+function isLastAdmin(key: Key, rows: readonly Key[], now: number): boolean {
+  const admins = rows.filter((row) => row.kind === 'admin' && ['active', 'expires soon'].includes(stateOf(row, now)));
+  return admins.length === 1 && admins[0]?.id === key.id;
+}
+
+function columns(now: number, ownId: string, act: (key: Key) => ComponentChildren): Column<Key>[] {
+  return [
+    {
+      title: 'Key',
+      cell: (key) => (
+        <div class="one-line">
+          <a href={hrefOf('keys', key.id)} title={`key ${key.id}`}>
+            {titleOf(key)}
+          </a>
+          {key.id === ownId && (
+            <>
+              {' '}
+              <span class="badge">Your key</span>
+            </>
+          )}
+        </div>
+      ),
+    },
+    { title: 'Kind', cell: (key) => <Kind of={key} /> },
+    { title: 'Allows', cell: (key) => <Reach of={key} /> },
+    { title: 'State', cell: (key) => <State state={stateOf(key, now)} /> },
+    { title: 'Created', isExtra: true, cell: (key) => <Time at={key.created_at} form="day" /> },
+    { title: 'Ends', isExtra: true, cell: (key) => <Time at={key.revoked_at ?? key.expires_at} form="day" /> },
+    { title: 'Last used', cell: (key) => <Time at={key.last_used_at} none={'Never\u00a0used'} form="brief" /> },
+    { title: 'Actions', hidesTitle: true, cell: act },
+  ];
+}

@@ -1,0 +1,260 @@
+import { useCallback, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { countWords } from '../../../server/src/domain/records/count-words.ts';
+import { count, counted, ErrorNote, Time } from '../components/ui.tsx';
+import { useAttempt } from '../hooks/requests.ts';
+import type { ApiError } from '../state/api.ts';
+import {
+  type Draft,
+  discardDraft,
+  draftOf,
+  readChunk,
+  type StoredChunk,
+  saveChunk,
+  storeDraft,
+} from '../state/drafts.ts';
+import type { ChildChunk } from '../state/types.ts';
+import { problemOf, readFromField, shownInField, unitsMax } from './chunk-text.ts';
+import { Diff } from './diff-view.tsx';
+
+type EditorProps = {
+  path: string;
+  /** The text to start with: an earlier revision to restore. */
+  restored: string | undefined;
+  /** With the latest known version of the chunk, and a message about it. */
+  close: (chunk?: ChildChunk, message?: string) => void;
+};
+
+/** Edits a chunk in its place: edit, review, save. Escape goes one step back, Ctrl or Cmd with Enter one step forward. */
+export function ChunkEditor({ path, restored, close }: EditorProps) {
+  const { draft, step, error, isBusy, read, write, go, save } = useChunkEdit(path, restored, (chunk) =>
+    close(chunk, 'Saved.'),
+  );
+  const section = useRef<HTMLElement>(null);
+  const isLoaded = draft !== undefined;
+  // Before the step is painted, so that no key press is lost.
+  useLayoutEffect(() => {
+    if (isLoaded) (section.current?.querySelector('textarea') ?? section.current)?.focus();
+  }, [step.name, isLoaded]);
+
+  const cancel = () => {
+    const isChanged = draft !== undefined && draft.text !== draft.base.chunk.content;
+    if (isChanged && !confirm('Discard the unsaved text?')) return;
+    discardDraft(path);
+    close(draft?.base.chunk);
+  };
+  if (draft === undefined)
+    return (
+      <div class="stack">
+        {error === undefined ? (
+          <p class="soft" role="status">
+            Loading…
+          </p>
+        ) : (
+          <ErrorNote error={error} retry={read} />
+        )}
+        <div class="row">
+          <button type="button" onClick={cancel}>
+            Cancel
+          </button>
+        </div>
+      </div>
+    );
+
+  const { base, text } = draft;
+  const canContinue = !isBusy && text !== base.chunk.content && problemOf(text) === undefined;
+  const back = () => {
+    if (step.name === 'conflict') editOnTop(step.theirs);
+    else if (step.name === 'review') go('edit');
+    else cancel();
+  };
+  const forward = () => {
+    if (!canContinue || step.name === 'conflict') return;
+    if (step.name === 'edit') go('review');
+    // `save` shows its error.
+    else void save(base);
+  };
+  const editOnTop = (theirs: Draft['base']) => {
+    write({ base: theirs, text });
+    go('edit');
+  };
+  const discardMine = (theirs: Draft['base']) => {
+    discardDraft(path);
+    close(theirs.chunk, 'Your text was discarded.');
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const isForward = event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.repeat;
+    if ((!isForward && event.key !== 'Escape') || event.isComposing || isBusy) return;
+    event.preventDefault();
+    if (isForward) forward();
+    else back();
+  };
+  const choice = (label: string, onClick: () => void, look?: string, disabled = isBusy) => (
+    <button type="button" class={look} disabled={disabled} onClick={onClick}>
+      {label}
+    </button>
+  );
+  return (
+    <section class="editor stack" ref={section} tabIndex={-1} aria-label={titles[step.name]} onKeyDown={onKeyDown}>
+      {step.name === 'edit' && <TextField draft={draft} write={write} />}
+      {step.name === 'review' && (
+        <>
+          <h3>{titles.review}</h3>
+          <Diff before={base.chunk.content} after={text} label="Changes" />
+        </>
+      )}
+      {step.name === 'conflict' && <Conflict theirs={step.theirs.chunk} mine={text} />}
+      <ErrorNote error={error} />
+      <div class="row">
+        {step.name === 'edit' && (
+          <>
+            {choice('Review', forward, 'primary', !canContinue)}
+            {choice('Cancel', back)}
+          </>
+        )}
+        {step.name === 'review' && (
+          <>
+            {choice(isBusy ? 'Saving…' : 'Save', forward, 'primary', !canContinue)}
+            {choice('Edit again', back)}
+            {choice('Cancel', cancel, 'quiet')}
+          </>
+        )}
+        {step.name === 'conflict' && (
+          <>
+            {choice('Edit mine on top of theirs', () => editOnTop(step.theirs), 'primary')}
+            {choice('Discard mine', () => discardMine(step.theirs))}
+            {choice('Save mine over theirs', () => save(step.theirs), 'danger')}
+          </>
+        )}
+      </div>
+    </section>
+  );
+}
+
+const titles = { edit: 'Edit the text', review: 'Review the change', conflict: 'Conflict' };
+
+/** The text field, with the counts that the service uses. */
+function TextField({ draft: { base, text }, write }: { draft: Draft; write: (draft: Draft) => void }) {
+  const id = useId();
+  const words = useWordCount(text);
+  const left = unitsMax - text.length;
+  const problem = text === base.chunk.content ? undefined : problemOf(text);
+  return (
+    <>
+      <label>
+        Text
+        <textarea
+          rows={8}
+          class={isLong(text) ? 'long' : undefined}
+          value={shownInField(text)}
+          aria-describedby={id}
+          onInput={({ currentTarget }: { currentTarget: HTMLTextAreaElement }) =>
+            write({ base, text: readFromField(currentTarget.value, base.chunk.content) })
+          }
+        />
+      </label>
+      <div class="row soft" id={id}>
+        <span class="words">{counted(words, 'word')}</span>
+        <span class="left">{left < 0 ? `${count(-left)} characters too many` : `${count(left)} characters left`}</span>
+        <span class="keys at-end">Ctrl+Enter reviews, Escape cancels</span>
+      </div>
+      {problem !== undefined && (
+        <p class="note warn" role="alert">
+          {problem}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Too long to count its words at every key press. */
+const isLong = (text: string): boolean => text.length > 20_000;
+
+/** Counts at once; words of a long text when typing pauses. */
+function useWordCount(text: string): number {
+  const [words, setWords] = useState(() => countWords(text));
+  useEffect(() => {
+    if (!isLong(text)) return undefined;
+    const timer = setTimeout(() => setWords(countWords(text)), 200);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return isLong(text) ? words : countWords(text);
+}
+
+/** Another edit was saved since the text was read: both texts and their difference. Nothing was overwritten. */
+function Conflict({ theirs, mine }: { theirs: ChildChunk; mine: string }) {
+  return (
+    <>
+      <div class="note warn" role="alert">
+        <h3>This chunk was changed while you were editing</h3>
+        <p>
+          Another edit was saved <Time at={theirs.updated_at} />. Your text is not saved yet.
+        </p>
+      </div>
+      <div class="pair">
+        <Text title="The saved text" text={theirs.content} />
+        <Text title="Your text" text={mine} />
+      </div>
+      <Diff before={theirs.content} after={mine} label="From the saved text to yours" />
+    </>
+  );
+}
+
+function Text({ title, text }: { title: string; text: string }) {
+  return (
+    <div class="stack">
+      <h4>{title}</h4>
+      <div class="as-written boxed" role="group" tabIndex={0} aria-label={title}>
+        {text}
+      </div>
+    </div>
+  );
+}
+
+/** Editing, reviewing the change, or resolving a conflict with another edit. */
+type Step = { name: 'edit' | 'review' } | { name: 'conflict'; theirs: StoredChunk };
+
+/** An edit, from reading the chunk until it is saved. `restored`: a text to start with, which is reviewed first. */
+function useChunkEdit(path: string, restored: string | undefined, done: (chunk: ChildChunk) => void) {
+  // Undefined until the chunk has been read.
+  const [draft, setDraft] = useState(() => draftOf(path));
+  const [step, setStep] = useState<Step>({ name: 'edit' });
+  const { error, isBusy, attempt } = useAttempt();
+  const isClosed = useRef(false);
+
+  const write = useCallback(
+    (draft: Draft) => {
+      storeDraft(path, draft);
+      setDraft(draft);
+    },
+    [path],
+  );
+  const read = () =>
+    attempt(async () => {
+      const base = await readChunk(path);
+      // The editor is closed: a draft that is stored now would be invisible.
+      if (isClosed.current) return;
+      write({ base, text: restored ?? base.chunk.content });
+      if (restored !== undefined) setStep({ name: 'review' });
+    });
+  /** Saves the draft, unless the chunk has changed since `base`. */
+  const save = (base: StoredChunk) =>
+    attempt(async () => {
+      if (draft === undefined) return;
+      try {
+        const { chunk } = await saveChunk(path, draft.text, base);
+        discardDraft(path);
+        done(chunk);
+      } catch (error) {
+        if ((error as ApiError).status !== 412) throw error;
+        setStep({ name: 'conflict', theirs: await readChunk(path) });
+      }
+    });
+  // At once: other effects end after the next paint, when the chunk may have been read.
+  useLayoutEffect(() => {
+    if (draft === undefined) void read();
+    return () => {
+      isClosed.current = true;
+    };
+  }, []);
+  return { draft, step, error, isBusy, read, write, go: (name: 'edit' | 'review') => setStep({ name }), save };
+}

@@ -1,0 +1,133 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Fold, Icon } from '../../shared/controls.tsx';
+import { RecentActivity } from '../activity/activity.tsx';
+import { highlight, wordsOf } from '../components/marked-text.tsx';
+import { counted, Dots, ListEnd, Time } from '../components/ui.tsx';
+import { useList } from '../hooks/requests.ts';
+import { pathOf } from '../state/api.ts';
+import { hrefOf, useFilters, useMayWrite } from '../state/route.ts';
+import { useShortcut } from '../state/shortcuts.tsx';
+import type { DocumentShown, SegmentWithChunks } from '../state/types.ts';
+import { Level, useTrail } from './level.tsx';
+import { SegmentEntry } from './segment-entry.tsx';
+
+type Props = { dataset: string; document: string; segment?: string | undefined; chunk?: string | undefined };
+
+/** Segments before the one in the address, and one more: the list backwards starts with that one. */
+const earlierAtOnce = 6;
+
+/** A document: its segments with their chunks, from the segment in the address on, and some before it. */
+export function DocumentPage({ dataset, document: documentId, segment, chunk }: Props) {
+  const [saves, setSaves] = useState(0);
+  const { trail, name, shown } = useTrail(dataset, documentId, saves);
+  useChunkKeys();
+  const path = ['admin', 'datasets', dataset, 'documents', documentId, 'segments'];
+  const [start, setStart] = useState(segment);
+  const query = { include: 'child_chunks', start_id: start };
+  const later = useList<SegmentWithChunks>(pathOf(path, query));
+  const earlier = useList<SegmentWithChunks>(
+    start === undefined ? undefined : pathOf(path, { ...query, order: 'desc', limit: earlierAtOnce }),
+  );
+  const rows = [...earlier.rows.slice(1).reverse(), ...later.rows];
+
+  const isLoaded = later.rows.length > 0 && !earlier.isLoading;
+  const scrolledTo = useRef<string | undefined>(undefined);
+  const focused = useRef<string | undefined>(undefined);
+  const target = chunk ?? segment;
+  const element = () => document.getElementById(target ?? '') ?? document.getElementById(segment ?? '');
+  // Together with the rows: later, it would take the focus from what the user has begun.
+  useLayoutEffect(() => {
+    if (target === undefined || focused.current === target || element() === null) return;
+    focused.current = target;
+    element()?.focus({ preventScroll: true });
+  }, [target, later.rows]);
+  useEffect(() => {
+    if (!isLoaded || target === undefined || scrolledTo.current === target) return;
+    if (segment !== undefined && !rows.some(({ id }) => id === segment)) return setStart(segment);
+    scrolledTo.current = target;
+    element()?.scrollIntoView({ block: 'start' });
+  }, [target, isLoaded, later.rows]);
+
+  // Those that the search found here.
+  const words = wordsOf(useFilters().filters.words ?? '');
+  const list = useRef<HTMLOListElement>(null);
+  useLayoutEffect(() => highlight(list.current, '.as-written', words));
+
+  const changed = shown && (
+    <>
+      changed <Time at={shown.changed_at} none="at an unknown time" />
+    </>
+  );
+  const neighbour = (other: DocumentShown['next'] | undefined, rel: 'prev' | 'next', ...words: ComponentChildren[]) =>
+    other && (
+      <a href={hrefOf('knowledge', dataset, other.id)} rel={rel} title={other.name} class="button quiet">
+        {words}
+      </a>
+    );
+  return (
+    <Level
+      title={name}
+      dataset={dataset}
+      trail={trail}
+      meta={
+        shown && (
+          <Dots>
+            {counted(shown.segment_count, 'segment')}
+            {counted(shown.word_count, 'word')}
+            {changed}
+          </Dots>
+        )
+      }
+      actions={
+        <nav class="row" aria-label="Documents">
+          {neighbour(shown?.previous, 'prev', <Icon name="left" />, 'Previous')}
+          {neighbour(shown?.next, 'next', 'Next', <Icon name="right" />)}
+        </nav>
+      }
+    >
+      <Fold
+        key={saves}
+        title="Recent changes"
+        content={() => <RecentActivity filters={{ dataset_id: dataset, document_id: documentId }} />}
+      />
+      {earlier.hasMore && (
+        <button type="button" class="more" onClick={earlier.more}>
+          Show earlier segments
+        </button>
+      )}
+      <ol class="plain stack" ref={list}>
+        {rows.map((row) => (
+          <SegmentEntry
+            key={row.id}
+            place={[dataset, documentId, row.id]}
+            row={row}
+            isTarget={row.id === segment}
+            chunk={chunk}
+            saved={() => setSaves((count) => count + 1)}
+          />
+        ))}
+      </ol>
+      <ListEnd list={later} nothing="This document has no segments." />
+    </Level>
+  );
+}
+
+/** `e` edits the chunk that has the focus or is addressed; `j` and `k` move the focus. */
+function useChunkKeys(): void {
+  const find = () => {
+    const chunks = [...document.querySelectorAll<HTMLElement>('.chunk')];
+    const focused = chunks.findIndex((one) => one.contains(document.activeElement));
+    return { chunks, at: focused < 0 ? chunks.findIndex((one) => one.classList.contains('target')) : focused };
+  };
+  const move = (by: number) => {
+    const { chunks, at } = find();
+    chunks[Math.max(0, at + by)]?.focus();
+  };
+  useShortcut(useMayWrite() ? 'e' : undefined, 'Edit the chunk', () => {
+    const { chunks, at } = find();
+    chunks[at]?.querySelector<HTMLElement>('.actions button')?.click();
+  });
+  useShortcut('j', 'Next chunk', () => move(1));
+  useShortcut('k', 'Previous chunk', () => move(-1));
+}

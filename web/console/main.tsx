@@ -1,0 +1,102 @@
+import { render } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { applyTheme, readSetting, storeSetting } from '../shared/settings.tsx';
+import './common.ts';
+import { ErrorNote } from './components/ui.tsx';
+import { Shell } from './shell.tsx';
+import { SignIn } from './sign-in.tsx';
+import { type ApiError, request, whenSignedOut } from './state/api.ts';
+import { noSession, SessionContext } from './state/route.ts';
+import type { ConsoleSession } from './state/types.ts';
+
+/** Shows the console if there is a session, else the form to sign in. */
+function Console() {
+  const [token] = useState(takeToken);
+  const [session, showSession] = useState<ConsoleSession | null>(() => (token === undefined ? lastSession() : null));
+  const [failed, setFailed] = useState<{ message: string; error: ApiError; retry: () => void }>();
+  const [note, setNote] = useState<string>();
+  /** Requests that are under way while the user signs out get 401, which does not mean that the session ended by itself. */
+  const isLeaving = useRef(false);
+
+  const setSession = (session: ConsoleSession | null) => {
+    storeSetting(place, session && JSON.stringify(session));
+    showSession(session);
+  };
+  /** The views read at the same time, and report what else fails. */
+  const readSession = () =>
+    request<ConsoleSession>('/console/session').then(
+      ({ body }) => setSession(body),
+      (error: ApiError) => error.status === 401 && showSignIn(),
+    );
+  const showSignIn = () => {
+    setNote(
+      isLeaving.current
+        ? 'You are signed out.'
+        : 'You were signed out: the session has ended, or its key has expired or been revoked.',
+    );
+    setSession(null);
+  };
+  useEffect(() => {
+    whenSignedOut(showSignIn);
+    if (session !== null) void readSession();
+  }, []);
+
+  const enter = (session: ConsoleSession) => {
+    isLeaving.current = false;
+    setSession(session);
+  };
+  const signOut = () => {
+    isLeaving.current = true;
+    setFailed(undefined);
+    request('/console/session', { method: 'DELETE' }).then(showSignIn, (error: ApiError) => {
+      // The session had already ended.
+      if (error.status === 401) return showSignIn();
+      isLeaving.current = false;
+      setFailed({ message: 'You are still signed in.', error, retry: signOut });
+    });
+  };
+  if (failed !== undefined) {
+    const { message, error, retry } = failed;
+    return (
+      <main class="alone">
+        <div class="stack">
+          <p>{message}</p>
+          <ErrorNote error={error} retry={retry} />
+        </div>
+      </main>
+    );
+  }
+  if (session === null) return <SignIn enter={enter} note={note} token={token} />;
+  return (
+    <SessionContext.Provider value={session}>
+      <Shell session={session} signOut={signOut} />
+    </SessionContext.Provider>
+  );
+}
+
+/** The token of a sign-in link, `#sign-in=…`. It is removed from the address, and so from the history. */
+function takeToken(): string | undefined {
+  const [, token] = /^#sign-in=([\w-]+)$/.exec(location.hash) ?? [];
+  if (token !== undefined) history.replaceState(null, '', location.pathname);
+  return token;
+}
+
+/**
+ * Storage key for the session that there may be, with the name of its key: scripts cannot read its cookie. With it the views are
+ * shown at once; without it nothing is requested, which would be an error in the log of the browser at every first visit.
+ */
+const place = 'backscroll-signed-in';
+
+function lastSession(): ConsoleSession | null {
+  const stored = readSetting(place);
+  if (stored === null) return null;
+  try {
+    return { ...noSession, ...JSON.parse(stored ?? '{}') };
+  } catch {
+    return noSession;
+  }
+}
+
+applyTheme();
+document.body.replaceChildren();
+render(<Console />, document.body);

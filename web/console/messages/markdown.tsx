@@ -1,0 +1,58 @@
+import type { Tokens } from 'marked';
+import type { ComponentChild } from 'preact';
+import { elementsOf, type Look } from '../../shared/markdown-elements.tsx';
+import { tokensOf } from './markdown-lexer.ts';
+
+/**
+ * Markdown of a message: HTML in it is shown as text, and so is every definition of a link, so that no message hides
+ * anything. The text is right-to-left where its first letter is; code never is.
+ */
+export function Markdown({ text }: { text: string }) {
+  return (
+    <div class="markdown stack" dir="auto">
+      {elementsOf(tokensOf(text), look)}
+    </div>
+  );
+}
+
+const look: Look = {
+  // The page has its own first two levels; those of a message begin below them.
+  heading: ({ depth }, inner) => {
+    const Heading = `h${Math.min(depth + 2, 6) as 3 | 4 | 5 | 6}` as const;
+    return <Heading class={`level-${depth}`}>{inner}</Heading>;
+  },
+  code: ({ text, lang }) => {
+    const label = lang ? `Code: ${lang}` : 'Code';
+    return (
+      <pre dir="ltr" tabIndex={0} role="group" aria-label={label}>
+        <code>{text}</code>
+      </pre>
+    );
+  },
+  markup: (raw, isInline) => (isInline ? raw : <p class="as-written">{raw.trim()}</p>),
+  link,
+};
+
+/** The address, if following it runs no script: only web and mail. */
+export function safeAddress(href: string): string | undefined {
+  const url = URL.parse(href);
+  return url !== null && ['http:', 'https:', 'mailto:'].includes(url.protocol) ? url.href : undefined;
+}
+
+/** Pictures are links: loading one would tell its owner who reads this conversation. An address that is not safe is text. */
+function link({ type, href, title, raw }: Tokens.Link | Tokens.Image, inner: ComponentChild[]): ComponentChild {
+  const address = safeAddress(href);
+  if (address === undefined) return raw;
+  const attributes = {
+    href: address,
+    title: title ?? undefined,
+    target: '_blank',
+    rel: 'noopener noreferrer nofollow',
+  };
+  if (type === 'link') return <a {...attributes}>{inner}</a>;
+  return (
+    <a {...attributes} class="badge">
+      Picture: {inner.length > 0 ? inner : address}
+    </a>
+  );
+}

@@ -1,0 +1,72 @@
+import { CopyButton, Fold, Icon, IconButton } from '../../shared/controls.tsx';
+import type { ShownMessage } from '../conversations/transcript-history.ts';
+import { Truncated } from './message-parts.tsx';
+
+/** The parent of messages that were sent without one. They are no alternatives of each other. */
+export const noParent = '00000000-0000-0000-0000-000000000000';
+
+/** Copies of a message: its address, its answer, all of it as JSON. */
+export function MessageActions({ message, href }: { message: ShownMessage; href: string }) {
+  const { id, answer } = message;
+  const { feedback_content, ...fields } = message;
+  const json = () => JSON.stringify(fields, null, 2);
+  return (
+    <>
+      <span class="row tight message-actions">
+        <CopyButton text={`${location.origin}${location.pathname}${href}`} label="Copy link" icon="link" />
+        {answer !== '' && <CopyButton text={answer} label="Copy answer" icon="copy" />}
+      </span>
+      <Fold
+        class="collapsible small"
+        id={`${id} json`}
+        title={
+          <>
+            <Icon name="json" />
+            <span class="hidden-label">JSON</span>
+          </>
+        }
+        content={() => (
+          <>
+            <CopyButton text={json()} label="Copy JSON" />
+            <Truncated id={`${id} json`} text={json()} draw={code} />
+          </>
+        )}
+      />
+    </>
+  );
+}
+
+const code = (text: string) => (
+  <pre dir="ltr" tabIndex={0} role="group" aria-label="Message as JSON">
+    {text}
+  </pre>
+);
+
+/** The messages with the same parent: alternative questions, or answers that were made again. */
+export type Siblings = { at: number; ids: readonly string[]; goTo: (id: string) => void };
+
+/** The siblings of the loaded messages, by message. */
+export function siblingsOf(messages: readonly ShownMessage[], goTo: (id: string) => void): Map<string, Siblings> {
+  const byParent = Map.groupBy(messages, ({ parent_message_id }) => parent_message_id);
+  const groups = [...byParent]
+    .filter(([parent, children]) => parent !== null && parent !== noParent && children.length > 1)
+    .map(([, children]) => children.map(({ id }) => id));
+  return new Map(groups.flatMap((ids) => ids.map((id, at) => [id, { at, ids, goTo }])));
+}
+
+export function SiblingSteps({ siblings: { at, ids, goTo } }: { siblings: Siblings }) {
+  return (
+    <span class="row tight" title="messages with the same parent">
+      <StepButton id={ids[at - 1]} goTo={goTo} label="Previous sibling" icon="left" />
+      {at + 1} of {ids.length}
+      <StepButton id={ids[at + 1]} goTo={goTo} label="Next sibling" icon="right" />
+    </span>
+  );
+}
+
+type StepProps = { id: string | undefined; goTo: (id: string) => void; label: string; icon: 'left' | 'right' };
+
+/** A step to another message. */
+export const StepButton = ({ id = '', goTo, label, icon }: StepProps) => (
+  <IconButton icon={icon} label={label} disabled={id === ''} onClick={() => goTo(id)} />
+);

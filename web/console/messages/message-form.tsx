@@ -1,0 +1,71 @@
+import { Time } from '../components/ui.tsx';
+import type { FormDefinition, FormInput, HumanInputContent } from '../state/types.ts';
+import { Markdown } from './markdown.tsx';
+import { Truncated } from './message-parts.tsx';
+
+/** A form for the user of the app. The console shows it read-only. */
+export function Form({ id, content }: { id: string; content: HumanInputContent }) {
+  const { form_definition, form_submission_data, submitted } = content;
+  const title = form_submission_data?.node_title ?? form_definition?.node_title ?? 'Form';
+  const text = form_submission_data?.rendered_content ?? form_definition?.form_content ?? '';
+  const isExpired = !submitted && form_definition !== null && form_definition.expiration_time <= Date.now() / 1000;
+  const [state, look] = submitted ? ['Submitted', 'good'] : isExpired ? ['Expired', ''] : ['Waiting', 'warn'];
+  return (
+    <section class="card stack" aria-label={`Form: ${title}`}>
+      <p class="row">
+        {!beginsWith(text, title) && <strong>{title}</strong>}
+        <span class={`badge ${look}`}>{state}</span>
+      </p>
+      {text !== '' && <Truncated id={id} text={text} draw={formatted} />}
+      {form_submission_data !== null ? (
+        <p>
+          {soft('Answered with: ')}
+          <strong>{form_submission_data.action_text}</strong>
+        </p>
+      ) : (
+        form_definition !== null && <OpenForm form={form_definition} isExpired={isExpired} />
+      )}
+    </section>
+  );
+}
+
+const soft = (text: string) => <span class="soft">{text}</span>;
+const formatted = (text: string) => <Markdown text={text} />;
+
+/** Whether a text begins with the title, as a heading or in bold: the title is then not printed twice. */
+const beginsWith = (text: string, title: string): boolean =>
+  text.trimStart().split('\n', 1)[0]?.replaceAll(/[#*_]/g, '').trim() === title.trim();
+
+function OpenForm({ form, isExpired }: { form: FormDefinition; isExpired: boolean }) {
+  return (
+    <>
+      <dl class="values">
+        {form.inputs.map((input) => (
+          <>
+            <dt>{input.output_variable_name}</dt>
+            <dd class="as-written">{firstValue(input, form) || '–'}</dd>
+          </>
+        ))}
+      </dl>
+      <p>
+        {soft('Actions: ')}
+        {form.actions.map(({ title }) => title).join(' · ')}
+      </p>
+      <p class="soft">
+        {isExpired ? 'Expired: ' : 'Expires: '}
+        <Time at={form.expiration_time} />
+      </p>
+    </>
+  );
+}
+
+/** Initial value of the field. */
+function firstValue(input: FormInput, form: FormDefinition): string {
+  const resolved = form.resolved_default_values[input.output_variable_name] ?? defaultOf(input);
+  return typeof resolved === 'string' ? resolved : JSON.stringify(resolved);
+}
+
+function defaultOf({ default: given }: FormInput): string {
+  if (given === null) return '';
+  return given.type === 'constant' ? given.value : `{{${given.selector.join('.')}}}`;
+}

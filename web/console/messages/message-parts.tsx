@@ -1,0 +1,191 @@
+import type { ComponentChild } from 'preact';
+import { useState } from 'preact/hooks';
+import { Fold, Icon } from '../../shared/controls.tsx';
+import { prettyJson } from '../../shared/pretty-json.ts';
+import { count, counted } from '../components/ui.tsx';
+import { hrefOf } from '../state/route.ts';
+import { locale } from '../state/times.ts';
+import type { AgentThought, MessageFile, RetrieverResource } from '../state/types.ts';
+import { safeAddress } from './markdown.tsx';
+
+const sizes = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
+
+function sizeOf(bytes: number): string {
+  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), sizes.length - 1);
+  return `${(bytes / 1000 ** step).toLocaleString(locale, { maximumFractionDigits: step > 0 ? 1 : 0 })} ${sizes[step]}`;
+}
+
+/** Pictures are not loaded, because that would tell their owner who reads the conversation. They are links. */
+export function Files({ files }: { files: readonly MessageFile[] }) {
+  if (files.length === 0) return null;
+  return (
+    <ul class="files plain row tight" aria-label="Files">
+      {files.map(({ id, filename, type, mime_type, size, url, transfer_method }) => {
+        const href = url === null ? undefined : safeAddress(url);
+        const about = [mime_type ?? type, size !== null && sizeOf(size)].filter(Boolean).join(', ');
+        return (
+          <li key={id} class="row tight card small" title={transfer_method}>
+            <Icon name="file" />
+            {href === undefined ? (
+              <span>{filename}</span>
+            ) : (
+              <a href={href} target="_blank" rel="noopener noreferrer nofollow">
+                {filename}
+              </a>
+            )}
+            <span class="soft">{about}</span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+export function Citations({ resources }: { resources: readonly RetrieverResource[] }) {
+  if (resources.length === 0) return null;
+  return (
+    <div class="stack tight">
+      {inOrder(resources).map((resource) => (
+        <Citation key={resource.id} resource={resource} />
+      ))}
+    </div>
+  );
+}
+
+const inOrder = <T extends { position: number }>(rows: readonly T[]): T[] =>
+  rows.toSorted((one, other) => one.position - other.position);
+
+function Citation({ resource }: { resource: RetrieverResource }) {
+  const { dataset_name, document_name, score, content, summary, segment_position, word_count, hit_count } = resource;
+  const scoreText = score.toLocaleString(locale, { maximumFractionDigits: 3 });
+  const title = [
+    <strong>{document_name}</strong>,
+    <br />,
+    <span class="soft">
+      {dataset_name} · score {scoreText}
+    </span>,
+  ];
+  const quote = (
+    <Fold
+      class="collapsible small"
+      id={resource.id}
+      title={title}
+      content={() => (
+        <>
+          {summary && <p>{summary}</p>}
+          <blockquote class="as-written">{content}</blockquote>
+          <p class="soft">
+            segment {segment_position}, {counted(word_count, 'word')}, {counted(hit_count, 'hit')},{' '}
+            {resource.data_source_type}, ID <code>{resource.segment_id}</code>
+          </p>
+        </>
+      )}
+    />
+  );
+  const href = hrefOf('knowledge', resource.dataset_id, resource.document_id, resource.segment_id);
+  // The name says which of the links this is.
+  const label = `Open in Knowledge: ${document_name}, segment ${segment_position}`;
+  const link = { class: 'soft', href, title: 'Open in Knowledge', 'aria-label': label };
+  return (
+    <div class="citation row small">
+      {quote}
+      <a {...link}>Open</a>
+    </div>
+  );
+}
+
+/** The steps of an agent: its thoughts and tool calls. */
+export function Steps({ thoughts, id }: { thoughts: readonly AgentThought[]; id: string }) {
+  if (thoughts.length === 0) return null;
+  const tools = [...new Set(thoughts.flatMap(toolsOf))].join(', ');
+  const title = [counted(thoughts.length, 'step'), tools !== '' && <span class="soft"> {tools}</span>];
+  const steps = inOrder(thoughts).map((thought) => <Step key={thought.id} thought={thought} />);
+  return (
+    <Fold
+      class="collapsible small"
+      id={`${id} steps`}
+      title={title}
+      content={() => <ol class="steps stack">{steps}</ol>}
+    />
+  );
+}
+
+function Step({ thought }: { thought: AgentThought }) {
+  const tools = toolsOf(thought).join(', ');
+  return (
+    <li>
+      {thought.thought !== '' && <p class="as-written">{thought.thought}</p>}
+      {tools !== '' && (
+        <p>
+          <span class="soft">Tool: </span>
+          <strong>{tools}</strong>
+        </p>
+      )}
+      {thought.tool_input !== '' && thought.tool_input !== '{}' && <Raw title="Input" text={thought.tool_input} />}
+      {thought.observation !== '' && <Raw title="Observation" text={thought.observation} />}
+      {thought.files.length > 0 && <p class="soft">Files: {thought.files.join(', ')}</p>}
+    </li>
+  );
+}
+
+/** A tool's label, which may be given by language; else the tool's name. */
+function toolsOf({ tool, tool_labels }: AgentThought): string[] {
+  const names = tool.split(';').filter((name) => name.trim() !== '');
+  return names.map((name) => {
+    const label = tool_labels?.[name];
+    const labelText = typeof label === 'object' && label !== null ? (label as Record<string, unknown>).en_US : label;
+    return typeof labelText === 'string' && labelText !== '' ? labelText : name;
+  });
+}
+
+function Raw({ title, text }: { title: string; text: string }) {
+  return (
+    <figure>
+      <figcaption class="soft">{title}</figcaption>
+      <pre tabIndex={0} role="group" aria-label={title}>
+        {prettyJson(text)}
+      </pre>
+    </figure>
+  );
+}
+
+export function Values({ title, values, id }: { title: string; values: Record<string, unknown>; id: string }) {
+  const entries = Object.entries(values);
+  if (entries.length === 0) return null;
+  const names = <span class="soft"> {entries.map(([name]) => name).join(', ')}</span>;
+  const list = entries.map(([name, value]) => (
+    <>
+      <dt>{name}</dt>
+      <dd class="as-written">{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</dd>
+    </>
+  ));
+  return (
+    <Fold class="collapsible small" id={id} title={[title, names]} content={() => <dl class="values">{list}</dl>} />
+  );
+}
+
+/** A longer text is shown in full only on request: drawing megabytes would block the page. */
+const unitsMax = 40_000;
+
+/** The ids of texts that the user wants in full, so that they stay so when the transcript draws them again. */
+const fullIds = new Set<string>();
+
+/** A text; only its beginning if it is very long. */
+export function Truncated({ id, text, draw }: { id: string; text: string; draw: (text: string) => ComponentChild }) {
+  const [isFull, setFull] = useState(fullIds.has(id));
+  if (isFull || text.length <= unitsMax) return draw(text);
+  const showAll = () => {
+    fullIds.add(id);
+    setFull(true);
+  };
+  // Does not cut a surrogate pair.
+  const end = text.codePointAt(unitsMax - 1) === text.charCodeAt(unitsMax - 1) ? unitsMax : unitsMax - 1;
+  return (
+    <div>
+      {draw(text.slice(0, end))}
+      <button type="button" onClick={showAll}>
+        Show all {count(text.length)} characters
+      </button>
+    </div>
+  );
+}

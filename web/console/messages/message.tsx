@@ -1,0 +1,100 @@
+import { Icon } from '../../shared/controls.tsx';
+import { capital, count, money, Time } from '../components/ui.tsx';
+import type { ShownMessage } from '../conversations/transcript-history.ts';
+import { locale } from '../state/times.ts';
+import type { Message } from '../state/types.ts';
+import { Markdown } from './markdown.tsx';
+import { MessageActions, noParent, SiblingSteps, type Siblings } from './message-actions.tsx';
+import { MessageError } from './message-error.tsx';
+import { Form } from './message-form.tsx';
+import { Citations, Files, Steps, Truncated, Values } from './message-parts.tsx';
+
+export type MessageProps = {
+  message: ShownMessage;
+  /** The part of the message's address behind the page's. */
+  href: string;
+  /** The id of the message before it. */
+  before: string | undefined;
+  /** Whether the address names this message. */
+  isCurrent: boolean;
+  siblings: Siblings | undefined;
+};
+
+/** A query and its answer, with everything recorded about them. */
+export function MessageView({ message, before, href, isCurrent, siblings }: MessageProps) {
+  const { id, query, answer, created_at, inputs, status, error, feedback_content } = message;
+  const files = (owner: string) => message.message_files.filter(({ belongs_to }) => (belongs_to ?? 'user') === owner);
+  const [userFiles, assistantFiles] = [files('user'), files('assistant')];
+  const parent = message.parent_message_id === noParent ? null : message.parent_message_id;
+  const hasFailed = status === 'error' || error !== null;
+  const isEmpty = answer === '' && !hasFailed && assistantFiles.length + message.extra_contents.length === 0;
+  const names = { 'aria-label': `Message ${id}`, 'data-id': id };
+  return (
+    <article class="message stack" {...names} aria-current={isCurrent ? 'true' : undefined}>
+      <section class="query stack" aria-label="Query">
+        {query !== '' && <Truncated id={`${id} query`} text={query} draw={plain} />}
+        {query === '' && userFiles.length === 0 && <p class="soft">no query</p>}
+        <Files files={userFiles} />
+        <Values title="Inputs" values={inputs} id={`${id} inputs`} />
+      </section>
+      <section class="answer stack" aria-label="Answer">
+        <Steps thoughts={message.agent_thoughts} id={id} />
+        {answer !== '' && <Truncated id={`${id} answer`} text={answer} draw={formatted} />}
+        {message.extra_contents.map((content, i) => (
+          <Form key={i} id={`${id} form ${i}`} content={content} />
+        ))}
+        <Files files={assistantFiles} />
+        {isEmpty && <p class="soft">no answer</p>}
+        {hasFailed && <MessageError id={id} error={error} />}
+        <Citations resources={message.retriever_resources} />
+      </section>
+      <footer class="soft small row">
+        <Time at={created_at} form="clock" />
+        {message.feedback !== null && <Feedback rating={message.feedback.rating} />}
+        <Statistics message={message} />
+        {siblings && <SiblingSteps siblings={siblings} />}
+        {parent !== null && parent !== before && (
+          <span title={`parent message ${parent}`}>
+            reply to <code>{parent.slice(0, 8)}</code>
+          </span>
+        )}
+        <MessageActions message={message} href={href} />
+        {feedback_content && (
+          <blockquote class="feedback as-written" aria-label="Feedback">
+            {feedback_content}
+          </blockquote>
+        )}
+      </footer>
+    </article>
+  );
+}
+
+const plain = (text: string) => <p class="as-written">{text}</p>;
+const formatted = (text: string) => <Markdown text={text} />;
+
+function Feedback({ rating }: { rating: 'like' | 'dislike' }) {
+  const isLiked = rating === 'like';
+  const rated = isLiked ? 'liked' : 'disliked';
+  return (
+    <span class={`badge ${isLiked ? 'good' : 'warn'}`}>
+      <Icon name={rated} />
+      {capital(rated)}
+    </span>
+  );
+}
+
+function Statistics({ message }: { message: Message }) {
+  const { message_tokens, answer_tokens, total_tokens, total_price, currency, provider_response_latency } = message;
+  const latency = provider_response_latency.toLocaleString(locale, { maximumFractionDigits: 2 });
+  return (
+    <>
+      {total_tokens > 0 && (
+        <span title={`${count(message_tokens)} in, ${count(answer_tokens)} out`}>{count(total_tokens)} tokens</span>
+      )}
+      {total_price !== null && (
+        <span title={`${total_price} ${currency ?? ''}`.trim()}>{money(Number(total_price), currency ?? '')}</span>
+      )}
+      {provider_response_latency > 0 && <span title="latency of the model provider">{latency} s</span>}
+    </>
+  );
+}

@@ -1,0 +1,144 @@
+import { useState } from 'preact/hooks';
+import type { Column } from '../components/table.tsx';
+import { capital, count } from '../components/ui.tsx';
+import { useIsDark } from '../hooks/use-media.ts';
+import type { Model, WholeModelProvider } from '../state/types.ts';
+
+export const modelTypes: Record<string, string> = {
+  llm: 'Language model',
+  'text-embedding': 'Embedding',
+  rerank: 'Reranking',
+  tts: 'Text to speech',
+  speech2text: 'Speech to text',
+  moderation: 'Moderation',
+};
+
+const types = Object.keys(modelTypes);
+
+/** The models of a provider that match, by type. */
+export function modelsOf(provider: WholeModelProvider, matches: (model: Model) => boolean): Model[] {
+  const byType = (one: Model, other: Model) => types.indexOf(one.model_type) - types.indexOf(other.model_type);
+  return provider.models.filter(matches).toSorted(byType);
+}
+
+export const modelKeyOf = ({ model_type, model }: Model): string => `${model_type} ${model}`;
+
+export const columns: readonly Column<Model>[] = [
+  { title: 'Model', cell: (model) => <Name model={model} /> },
+  { title: 'Type', cell: ({ model_type }) => modelTypes[model_type] ?? model_type },
+  {
+    title: 'Context',
+    cell: ({ model_properties: { context_size } }) => formatted(context_size),
+    isNumber: true,
+    unit: 'tokens',
+  },
+  { title: 'Features', cell: (model) => <Tags tags={featuresOf(model)} /> },
+  {
+    title: 'More',
+    isExtra: true,
+    cell: (model) => (
+      <div class="soft one-line" title={propertiesOf(model)}>
+        {propertiesOf(model)}
+      </div>
+    ),
+  },
+];
+
+export function Provider({ provider: whole }: { provider: WholeModelProvider }) {
+  const { provider, label, icon_small, icon_small_dark, status, models } = whole;
+  const name = localized(label) ?? provider;
+  return (
+    <div class="row">
+      <ProviderIcon name={name} light={icon_small} dark={icon_small_dark} />
+      <h2>{name}</h2>
+      <span class="soft mono">{provider}</span>
+      {status !== 'active' && <Status status={status} />}
+      {models.length === 0 && <span class="soft">No models.</span>}
+    </div>
+  );
+}
+
+type IconProps = { name: string; light: unknown; dark: unknown };
+
+/** The icon of a provider for the current theme; its first letter if there is none, it is on another host or it cannot be loaded. */
+function ProviderIcon({ name, light, dark }: IconProps) {
+  const isDark = useIsDark();
+  const [failed, setFailed] = useState<string>();
+  const url = (isDark ? ownImage(localized(dark)) : undefined) ?? ownImage(localized(light));
+  // Hidden from screen readers: the name is beside it.
+  if (url === undefined || url === failed)
+    return (
+      <span class="provider-icon tick-mark soft" aria-hidden={true}>
+        {[...name][0]?.toUpperCase()}
+      </span>
+    );
+  return (
+    <img class="provider-icon tick-mark" src={url} alt="" referrerPolicy="no-referrer" onError={() => setFailed(url)} />
+  );
+}
+
+/** The state is named where something is to be looked at: most models are active. */
+function Name({ model: whole }: { model: Model }) {
+  const { model, label, status, deprecated, has_invalid_load_balancing_configs: isMisconfigured } = whole;
+  const name = localized(label) ?? model;
+  return (
+    <div class="row">
+      <strong>{name}</strong>
+      {name !== model && <span class="soft mono small">{model}</span>}
+      {status !== 'active' && <Status status={status} />}
+      {deprecated && <span class="badge warn">Deprecated</span>}
+      {isMisconfigured && <span class="badge bad">Load balancing misconfigured</span>}
+    </div>
+  );
+}
+
+/** The words of a record in plain English: `no-configure`, `tool-call`. */
+const words = (text: string): string => (text === 'no-configure' ? 'not configured' : text.replaceAll(/[-_]/g, ' '));
+
+const Status = ({ status }: { status: string }) => <span class="badge warn">{capital(words(status))}</span>;
+
+const Tags = ({ tags }: { tags: readonly string[] }) =>
+  tags.length > 0 && (
+    <div class="row tight">
+      {tags.map((tag) => (
+        <span key={tag} class="badge">
+          {words(tag)}
+        </span>
+      ))}
+    </div>
+  );
+
+/** The other properties in one line, and where the model comes from if its provider did not define it. */
+function propertiesOf({ model_properties: { context_size, ...others }, fetch_from }: Model): string {
+  const texts = Object.entries(others).map(([name, value]) =>
+    name === 'mode' ? formatted(value) : `${words(name)} ${formatted(value)}`,
+  );
+  return [...texts, fetch_from !== 'predefined-model' && words(fetch_from)].filter(Boolean).join(', ');
+}
+
+/** The record's features, which may be any JSON: usually a list of names. */
+function featuresOf({ features, load_balancing_enabled }: Model): string[] {
+  const listed = features === null || features === undefined ? [] : [features].flat();
+  const texts = listed.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
+  return [...new Set([...texts, ...(load_balancing_enabled ? ['load balanced'] : [])])];
+}
+
+function formatted(value: unknown): string {
+  if (value === undefined) return '';
+  if (typeof value === 'number') return count(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** A text that may be given by locale: American English, else the first that there is. */
+export function localized(texts: unknown): string | undefined {
+  if (typeof texts === 'string') return texts || undefined;
+  if (typeof texts !== 'object' || texts === null) return undefined;
+  const byLocale = texts as Record<string, unknown>;
+  return [byLocale.en_US, ...Object.values(byLocale)].find((text) => typeof text === 'string' && text !== '') as
+    | string
+    | undefined;
+}
+
+/** No other host is asked for an image: it would learn who looks at the console. */
+const ownImage = (text: string | undefined): string | undefined =>
+  text?.startsWith('data:image/') || (text && URL.parse(text)?.origin === location.origin) ? text : undefined;

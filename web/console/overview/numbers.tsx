@@ -1,0 +1,56 @@
+import { hrefWith } from '../state/address.ts';
+import { daysOf } from '../state/period.ts';
+import { dayText } from '../state/times.ts';
+import type { Overview } from '../state/types.ts';
+import { isAlike, measuresOf, totalsOf, valuesOf } from './measures.ts';
+
+type Props = {
+  overview: Overview;
+  app_id: string | undefined;
+  /** The measure that the plot shows, and the address that shows another. */
+  chosen: string;
+  hrefOfPlot: (id: string) => string;
+};
+
+/** Each chooses what the plot below shows, and its value leads to the list of the messages that it counts. */
+export function Numbers({ overview, app_id, chosen, hrefOfPlot }: Props) {
+  const measures = measuresOf(overview);
+  const names = daysOf(overview).map(dayText);
+  const drawn = (id: string) => {
+    const measure = measures.find((one) => one.id === id);
+    return measure && <Spark values={valuesOf(measure, overview.days, names)} />;
+  };
+  return (
+    <ul class="numbers plain tabular">
+      {totalsOf(overview, app_id).map(({ name, value, change, more, trend = '', plot, filters }) => (
+        <li key={name} class={`card ${trend}`}>
+          <a class="tile" href={hrefOfPlot(plot)} aria-current={isAlike(plot, chosen) ? 'true' : undefined}>
+            {name}
+          </a>
+          <b>
+            <a href={hrefWith(['conversations'], filters)} aria-label={`${value}: show the messages`}>
+              {value}
+            </a>
+          </b>
+          {change && <span class="change small">{change}</span>}
+          {more && <span class="small soft">{more}</span>}
+          {drawn(plot)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The days of a number as a line. Screen readers get them from the plot below. */
+function Spark({ values }: { values: readonly number[] }) {
+  const most = Math.max(...values) || 1;
+  const place = (value: number, n: number) =>
+    `${(100 * n) / Math.max(1, values.length - 1)} ${30 - (28 * value) / most}`;
+  const line = `M${values.map(place).join('L')}`;
+  return (
+    <svg class="spark" viewBox="0 0 100 31" preserveAspectRatio="none" aria-hidden="true">
+      <path class="area" d={`${line}V31H0Z`} />
+      <path d={line} vector-effect="non-scaling-stroke" />
+    </svg>
+  );
+}

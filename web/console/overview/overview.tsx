@@ -1,0 +1,143 @@
+import { IconButton } from '../../shared/controls.tsx';
+import { Chip, Chips } from '../components/filters.tsx';
+import { PeriodFields } from '../components/period-fields.tsx';
+import { ErrorNote, FirstSteps, Nothing, Page, Skeleton } from '../components/ui.tsx';
+import { useResponse } from '../hooks/requests.ts';
+import { pathOf } from '../state/api.ts';
+import { daysOf, type Period, periodOf } from '../state/period.ts';
+import { hrefWith, useFilters, type ViewProps } from '../state/route.ts';
+import { daySeconds, dayText, timeText } from '../state/times.ts';
+import type { Overview } from '../state/types.ts';
+import { Health } from './health.tsx';
+import { isAlike, type Measure, measuresOf, valuesOf } from './measures.ts';
+import { Numbers } from './numbers.tsx';
+import { Plot } from './plot.tsx';
+import { RecentProblems } from './recent-problems.tsx';
+import { Tables } from './tables.tsx';
+
+/** The start: what happened in a period, compared with the one before, and what needs a look. Another tab has the health. */
+export function View({ rest: [tab] }: ViewProps) {
+  return tab === 'health' ? (
+    <Page title="Overview" part="Health" actions={<Tabs tab={tab} />}>
+      <Health />
+    </Page>
+  ) : (
+    <Totals />
+  );
+}
+
+const Tabs = ({ tab }: { tab: string | undefined }) => {
+  const { filters } = useFilters();
+  const link = (label: string, ...rest: string[]) => {
+    const current = rest[0] === tab ? 'page' : undefined;
+    return (
+      <a class="entry" href={hrefWith(['overview', ...rest], filters)} aria-current={current}>
+        {label}
+      </a>
+    );
+  };
+  return (
+    <nav class="tabs row" aria-label="Parts of the overview">
+      {link('Usage')}
+      {link('Health', 'health')}
+    </nav>
+  );
+};
+
+function Totals() {
+  const { filters, setFilters, hrefOfFilters } = useFilters();
+  const hrefOfPlot = (plot: string) => hrefOfFilters({ plot });
+  const period = periodOf(filters);
+  const { from, to } = period;
+  const { app_id } = filters;
+  const path = pathOf(['admin', 'overview'], { app_id, from, to });
+  const { body: overview, error, reload } = useResponse<Overview>(path);
+  const measures = overview === undefined ? [] : measuresOf(overview);
+  const measure = measures.find(({ id }) => id === filters.plot) ?? measures[0];
+  return (
+    <Page
+      title="Overview"
+      look="overview"
+      actions={
+        <>
+          <Tabs tab={undefined} />
+          {overview && <span class="soft small">{comparedText(overview, period)}</span>}
+          {/* Any days, once the bar has chosen dates. */}
+          {period.days === undefined && <PeriodFields filters={filters} set={setFilters} />}
+          <IconButton icon="refresh" label="Refresh" onClick={reload} />
+        </>
+      }
+    >
+      <ErrorNote error={error} retry={reload} />
+      {overview === undefined || measure === undefined ? (
+        error === undefined && <Skeleton lines={9} />
+      ) : (
+        <>
+          <Numbers overview={overview} app_id={app_id} chosen={measure.id} hrefOfPlot={hrefOfPlot} />
+          {overview.totals.messages === 0 ? (
+            <Nothing icon="conversations">
+              <FirstSteps text="No messages in this period." />
+            </Nothing>
+          ) : (
+            <>
+              <DayPlot overview={overview} period={period} app_id={app_id} measure={measure} hrefOfPlot={hrefOfPlot} />
+              <RecentProblems period={period} app_id={app_id} />
+              <Tables overview={overview} app_id={app_id} />
+            </>
+          )}
+        </>
+      )}
+    </Page>
+  );
+}
+
+function comparedText({ before, totals }: Overview, { from, to }: Period): string {
+  const days = to - from === daySeconds ? 'day' : `${(to - from) / daySeconds} days`;
+  const isAlone = before.messages === 0 && totals.messages > 0;
+  return isAlone ? `No messages in the ${days} before` : `Compared with the ${days} before`;
+}
+
+type PlotProps = {
+  overview: Overview;
+  period: Period;
+  app_id: string | undefined;
+  measure: Measure;
+  hrefOfPlot: (id: string) => string;
+};
+
+/** One measure per day, chosen by the numbers above. A bar leads to the list of its messages. */
+function DayPlot({ overview, period, app_id, measure, hrefOfPlot }: PlotProps) {
+  const times = daysOf(period);
+  const names = times.map(dayText);
+  const values = valuesOf(measure, overview.days, names);
+  const { label, look, format, tick, isWhole } = measure;
+  const alike = measuresOf(overview).filter(({ id }) => isAlike(id, measure.id));
+  const chip = ({ id, label }: Measure) => (
+    <Chip key={id} label={label} isActive={id === measure.id} href={hrefOfPlot(id)} />
+  );
+  return (
+    <section class="stack" aria-labelledby="per-day">
+      <h2 id="per-day" class="hidden-label">
+        Per day
+      </h2>
+      {alike.length > 1 && <Chips label="Plot">{alike.map(chip)}</Chips>}
+      <Plot
+        title={`${label} per day`}
+        summary={`${format(measure.value(overview.totals))} in this period, at most ${format(Math.max(0, ...values))} a day; a bar leads to its messages`}
+        hidesSummary
+        kind="bars"
+        series={[{ name: label, look, values }]}
+        points={names}
+        times={times}
+        labels={times.map((time) => timeText(time, 'shortDay'))}
+        format={format}
+        tick={tick}
+        isWhole={isWhole}
+        hrefAt={(point) => {
+          const from = times[point] ?? period.from;
+          return hrefWith(['conversations'], { app_id, ...measure.filters, from, to: from + daySeconds });
+        }}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,82 @@
+import type { ComponentChildren } from 'preact';
+import type { Scale } from './scale.ts';
+import { type Series, stack } from './series.ts';
+
+/** The area of the bars and lines, in pixels. */
+export type Room = { left: number; top: number; width: number; height: number };
+
+/** Lines drawn over a colour, so that series differ also for readers who cannot distinguish the colours. */
+const hatches = ['', 'M0 6L6 0', 'M3 3h.01', 'M3 0v6'];
+const narrowPixels = 6;
+/** Few values among many points stay visible. */
+const leastPixels = 3;
+const dashes = ['', '7 4', '2 4', ''];
+
+/** The patterns of the looks in use, for `fill: url(#…)`. */
+export const Patterns = ({ id, looks }: { id: string; looks: readonly number[] }) => (
+  <defs>
+    {looks.map((look) => (
+      <pattern id={`${id}-${look}`} class={`look-${look}`} width={6} height={6} patternUnits="userSpaceOnUse">
+        <rect width={6} height={6} fill="currentColor" />
+        {hatches[look] && <path d={hatches[look]} class="hatch" />}
+      </pattern>
+    ))}
+  </defs>
+);
+
+/** Stacked bars, one path per series: a plot may have hundreds of bars. */
+export function bars(id: string, series: readonly Series[], scale: Scale, room: Room): ComponentChildren {
+  const points = series[0]?.values.length ?? 0;
+  const step = room.width / points;
+  const width = Math.max(leastPixels, Math.min(48, step - (step > 4 ? Math.min(4, step / 5) : 0)));
+  const end = room.left + room.width - width;
+  const y = (value: number) => room.top + room.height * (1 - scale.place(value));
+  return stack(series).map(({ look, spans }) => {
+    const boxes = spans.map(([foot, top], point) => {
+      if (top === foot) return '';
+      const x = Math.min(end, Math.max(room.left, room.left + point * step + (step - width) / 2));
+      // A small value is never invisible.
+      const height = Math.max(2, y(foot) - y(top));
+      return `M${round(x)} ${round(y(foot))}v${-round(height)}h${round(width)}v${round(height)}z`;
+    });
+    // A pattern distinguishes series; on narrow bars it looks ragged.
+    const fill = series.length === 1 || step < narrowPixels ? 'currentColor' : `url(#${id}-${look})`;
+    return <path d={boxes.join('')} class={`look-${look}`} fill={fill} />;
+  });
+}
+
+/** Lines with a gap where there is no value, and a dot for a value without neighbours. */
+export function lines(series: readonly Series[], scale: Scale, room: Room): ComponentChildren {
+  return series.map(({ look, values }) => {
+    const step = room.width / values.length;
+    let d = '';
+    let dots = '';
+    values.forEach((value, point) => {
+      if (value === null) return;
+      const [isFirst, isLast] = [-1, 1].map((away) => (values[point + away] ?? null) === null);
+      const x = round(room.left + (point + 0.5) * step);
+      const y = round(room.top + room.height * (1 - scale.place(value)));
+      d += isFirst ? `M${x} ${y}` : `L${x} ${y}`;
+      if (isFirst && isLast) dots += `M${x} ${y}h.01`;
+    });
+    return (
+      <>
+        <path d={d} class={`line look-${look}`} stroke-dasharray={dashes[look]} />
+        <path d={dots} class={`line dot look-${look}`} />
+      </>
+    );
+  });
+}
+
+/** The look of a series, beside its name. */
+export const Swatch = ({ id, look, isLine }: { id: string; look: number; isLine: boolean }) => (
+  <svg class={`swatch look-${look}`} width={22} height={12} aria-hidden="true">
+    {isLine ? (
+      <path d="M1 6h20" class={`line look-${look}`} stroke-dasharray={dashes[look]} />
+    ) : (
+      <rect width={22} height={12} rx={2} fill={`url(#${id}-${look})`} />
+    )}
+  </svg>
+);
+
+const round = (value: number): number => Math.round(value * 10) / 10;

@@ -1,0 +1,128 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Icon, Mark, SkipLink } from '../shared/controls.tsx';
+import { readSetting, ThemeChoice } from '../shared/settings.tsx';
+import { Menu } from './components/menu.tsx';
+import { ScopeBar } from './components/scope-bar.tsx';
+import type { FinderProps } from './finder.tsx';
+import { Lazy } from './lazy.tsx';
+import { request } from './state/api.ts';
+import { mayLeave } from './state/drafts.ts';
+import { hrefOf, hrefWith, readRoute, useFilters, useRoute, type ViewProps } from './state/route.ts';
+import { firstStepsPlace, rememberedScope, viewsWithApp } from './state/scope.ts';
+import { ShortcutHelp, showFinder, showShortcuts, useShortcut } from './state/shortcuts.tsx';
+import { zone } from './state/times.ts';
+import type { ConsoleSession } from './state/types.ts';
+import { ViewBoundary } from './view-boundary.tsx';
+import { isView, menu, startView, type ViewName, views } from './views.ts';
+
+export type ShellProps = { session: ConsoleSession; signOut: () => void };
+
+/** The frame around the views: the menu of the views, and that of the account. */
+export function Shell({ session, signOut }: ShellProps) {
+  const [first, ...rest] = useRoute();
+  // The links to the views have the scope that was chosen last.
+  useFilters();
+  const name = isView(first) ? first : startView;
+  const hasScope = viewsWithApp.includes(name) && (name === 'conversations' || rest.length === 0);
+  const main = useRef<HTMLElement>(null);
+  // Before the view reads the address.
+  useLayoutEffect(() => {
+    if (!isView(readRoute()[0])) location.replace(hrefOf(startView));
+  }, [first]);
+  useEffect(() => void showFirstSteps(), []);
+  const shown: ViewName[] = readSetting(firstStepsPlace) === 'open' ? [...menu, 'start'] : menu;
+  const link = (to: ViewName) => {
+    const { title, icon, load } = views[to];
+    // Its module is loaded by the time of the click.
+    const preload = () => void load().catch(() => undefined);
+    const current = to === name ? 'page' : undefined;
+    const href = hrefWith([to], rememberedScope(to));
+    const on = { onPointerEnter: preload, onFocus: preload };
+    return (
+      <a key={to} class="entry" href={href} aria-current={current} {...on}>
+        <Icon name={icon} />
+        {title}
+      </a>
+    );
+  };
+  return (
+    <div class="shell">
+      <SkipLink skip={() => main.current?.focus()} />
+      <header class="top row">
+        <a class="brand" href={hrefOf(startView)}>
+          <Mark />
+          Backscroll
+        </a>
+        <Menu class="views" label="Menu" icon="menu">
+          <nav aria-label="Views">{shown.map(link)}</nav>
+        </Menu>
+        <span class="at-end soft small" title={`All times are in ${zone}.`}>
+          {zone}
+        </span>
+        {hasScope && (
+          <div class="scope row">
+            <ScopeBar view={name} />
+          </div>
+        )}
+        <button type="button" class="quiet" title="Go to anything" onClick={showFinder}>
+          <Icon name="search" />
+          <span class="hidden-label">Go to</span>
+          <kbd>Ctrl K</kbd>
+        </button>
+        <Menu class="account" label="Account" icon="account">
+          <p class="soft">Signed in with the key</p>
+          <p title={`key ${session.key_id}`}>
+            <strong>{session.name || session.key_id}</strong>
+          </p>
+          <a class="entry" href={hrefOf('start')}>
+            First steps
+          </a>
+          <a class="entry" href="/docs">
+            API reference
+          </a>
+          <button type="button" class="quiet entry" onClick={showShortcuts}>
+            Keyboard shortcuts <kbd>?</kbd>
+          </button>
+          <ThemeChoice isLabelled />
+          <button type="button" onClick={() => mayLeave() && signOut()}>
+            Sign out
+          </button>
+        </Menu>
+      </header>
+      <ShortcutHelp />
+      <FinderKey />
+      {menu.map((to) => (
+        <ViewKey key={to} to={to} />
+      ))}
+      <main id="main" tabIndex={-1} ref={main}>
+        <ViewBoundary key={name} place={hrefOf(name, ...rest)}>
+          <Lazy<ViewProps> load={views[name].load} props={{ rest, session }} />
+        </ViewBoundary>
+      </main>
+    </div>
+  );
+}
+
+/** `g` and the letter of a view lead to it. */
+function ViewKey({ to }: { to: ViewName }) {
+  useShortcut(`g ${views[to].letter}`, views[to].title, () => {
+    location.hash = hrefWith([to], rememberedScope(to));
+  });
+  return null;
+}
+
+function FinderKey() {
+  const [isOpen, setOpen] = useState(false);
+  useShortcut('Ctrl+K', 'Go to anything', () => setOpen(true));
+  return isOpen ? <Lazy<FinderProps> load={loadFinder} props={{ close: () => setOpen(false) }} /> : null;
+}
+const loadFinder = () => import('./finder.tsx');
+
+/** Leads from the start to the first steps while there is no conversation. */
+async function showFirstSteps(): Promise<void> {
+  const isAtStart = () => hrefOf(...readRoute()) === hrefOf(startView);
+  if (!isAtStart()) return;
+  // The view reports an error.
+  const page = await request<{ data: unknown[] }>('/admin/conversations?limit=1').catch(() => undefined);
+  if (page?.body.data.length === 0 && isAtStart()) location.replace(hrefOf('start'));
+}

@@ -1,0 +1,115 @@
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { CodeBlock } from '../shared/code-block.tsx';
+import { IconButton, Mark } from '../shared/controls.tsx';
+import { ErrorNote, useTitle } from './components/ui.tsx';
+import { ApiError, request } from './state/api.ts';
+import type { ConsoleSession } from './state/types.ts';
+
+type Props = { enter: (session: ConsoleSession) => void; note: string | undefined; token: string | undefined };
+
+/** Exchanges an admin key, or the token of a sign-in link, for a session. The page does not store the key. */
+export function SignIn({ enter, note, token }: Props) {
+  useTitle('Sign in');
+  const [error, setError] = useState<ApiError>();
+  const [isBusy, setBusy] = useState(false);
+  const [isLink, setLink] = useState(token !== undefined && note === undefined);
+  const field = useRef<HTMLInputElement>(null);
+  // Needed when a session ends: the browser itself sets the focus only when it loads a page.
+  useLayoutEffect(() => field.current?.focus(), [isLink]);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    const key = isLink ? token : String(new FormData(form).get('key') ?? '').trim();
+    setBusy(true);
+    try {
+      const { body } = await request<ConsoleSession>('/console/session', { method: 'POST', body: { key } });
+      form.reset();
+      enter(body);
+    } catch (error) {
+      setError(explain(error as ApiError, isLink));
+      if ((error as ApiError).status === 401) setLink(false);
+      setBusy(false);
+    }
+  };
+  return (
+    <main class="alone">
+      <div class="sign-in stack">
+        <header class="stack">
+          <Mark />
+          <h1>Backscroll</h1>
+          <p class="soft">Conversations, knowledge bases and models of your AI apps, on your own server.</p>
+        </header>
+        {note !== undefined && (
+          <p class="note" role="status">
+            {note}
+          </p>
+        )}
+        <form class="card stack" onSubmit={submit}>
+          {isLink ? <p>This link signs you in once, without a key.</p> : <KeyField field={field} />}
+          <ErrorNote error={error} />
+          <button type="submit" class="primary" disabled={isBusy}>
+            {isBusy ? 'Signing in…' : 'Sign in'}
+          </button>
+        </form>
+        {!isLink && <LostKey />}
+      </div>
+    </main>
+  );
+}
+
+/** Password managers store the key under the name of the service. */
+function KeyField({ field }: { field: { current: HTMLInputElement | null } }) {
+  const [isShown, setShown] = useState(false);
+  const label = isShown ? 'Hide the key' : 'Show the key';
+  return (
+    <>
+      <input
+        class="hidden-label"
+        value="backscroll"
+        autoComplete="username"
+        readOnly
+        tabIndex={-1}
+        aria-hidden={true}
+      />
+      <div class="stack tight">
+        <label for="admin-key">Admin key</label>
+        <div class="secret-field">
+          <input
+            id="admin-key"
+            ref={field}
+            name="key"
+            {...(isShown ? { type: 'text' } : { type: 'password' })}
+            required
+            autoComplete="current-password"
+            autoCapitalize="off"
+            spellcheck={false}
+          />
+          <IconButton icon="eye" label={label} aria-pressed={isShown} onClick={() => setShown(!isShown)} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+const LostKey = () => (
+  <details class="soft">
+    <summary>No key, or lost it?</summary>
+    <div class="stack">
+      <p>Create one where the service runs:</p>
+      <CodeBlock label="In its folder" text={'npx backscroll keys create --kind admin --name "my console"'} />
+      <CodeBlock
+        label="In its container"
+        text={'docker exec NAME node server/bin/backscroll.js keys create --kind admin --name "my console"'}
+      />
+    </div>
+  </details>
+);
+
+/** The service does not report why it rejects a key; these are the possible reasons. */
+function explain(error: ApiError, isLink: boolean): ApiError {
+  if (error.status !== 401) return error;
+  const message = isLink
+    ? 'This link was used already, or it is older than ten minutes. Sign in with an admin key.'
+    : 'This key does not allow signing in: it is not an admin key, or it has expired or been revoked.';
+  return new ApiError(error.status, error.code, message, null);
+}

@@ -1,0 +1,194 @@
+import { useState } from 'preact/hooks';
+import { limits } from '../../../server/src/contract/limits.ts';
+import { Icon } from '../../shared/controls.tsx';
+import { download } from '../components/download.tsx';
+import { FilterSearch } from '../components/filters.tsx';
+import { capital, cost, listed, whole } from '../components/format-number.ts';
+import { Menu } from '../components/menu.tsx';
+import { type Column, DataTable } from '../components/table.tsx';
+import { ErrorNote, Facts, FirstSteps, ListEnd, Page, Section, Time } from '../components/ui.tsx';
+import { type CursorPage, useAttempt, useList, useReading } from '../hooks/requests.ts';
+import { useSettled } from '../hooks/use-settled.ts';
+import { pathOf, request } from '../state/api.ts';
+import { hrefOf, hrefWith, useFilters, useMayWrite, type ViewProps } from '../state/route.ts';
+import type { ConversationSummary, User } from '../state/types.ts';
+import { Erasure } from './erasure.tsx';
+
+/** All users of the apps, or one of them. */
+export const View = ({ rest: [user] }: ViewProps) =>
+  user === undefined ? <Users /> : <UserPage key={user} user={user} />;
+
+const orderDefault = '-last_at';
+
+function Users() {
+  const { filters, setFilters } = useFilters();
+  const { app_id, q = '', sort = orderDefault } = filters;
+  const list = useList<User>(pathOf(['admin', 'users'], { app_id, q: useSettled(q.trim()), sort, limit: 50 }));
+  const isSearch = q !== '' || app_id !== undefined;
+  return (
+    <Page title="Users" meta={listed(list)}>
+      <FilterSearch label="Search users by part of their name" />
+      <DataTable<User>
+        label="Users"
+        columns={columnsOf(app_id)}
+        rows={list.rows}
+        rowKey={({ user }) => user}
+        order={sort}
+        setOrder={(sort) => setFilters({ sort: sort === orderDefault ? '' : sort }, 'replace')}
+      />
+      <ListEnd
+        list={list}
+        icon="users"
+        nothing={isSearch ? 'No user matches.' : <FirstSteps text="No user has a conversation yet." />}
+      />
+    </Page>
+  );
+}
+
+const columnsOf = (app_id: string | undefined): Column<User>[] => {
+  const number = (order: 'conversations' | 'messages' | 'disliked' | 'failed', filters = {}): Column<User> => ({
+    ...{ title: capital(order), order, problem: order === 'disliked' || order === 'failed' ? order : undefined },
+    count: (row) => row[order],
+    href: ({ user }) => hrefWith(['conversations'], { app_id, user, ...filters }),
+  });
+  const time = (title: string, order: 'first_at' | 'last_at'): Column<User> => ({
+    ...{ title, order, isNumber: true, isExtra: order === 'first_at' },
+    cell: (row) => <Time at={row[order]} form="brief" />,
+  });
+  return [
+    {
+      title: 'User',
+      order: 'user',
+      cell: ({ user }) => (
+        <a class="one-line" href={hrefOf('users', user)}>
+          {user}
+        </a>
+      ),
+    },
+    number('conversations'),
+    number('messages'),
+    number('disliked', { rating: 'dislike' }),
+    number('failed', { status: 'error' }),
+    {
+      title: 'Cost',
+      order: 'total_price',
+      isNumber: true,
+      cell: ({ total_price, currency }) => cost(total_price, currency),
+    },
+    time('First active', 'first_at'),
+    time('Last active', 'last_at'),
+  ];
+};
+
+/** What a user said in all apps: totals, conversations, a copy of all of it, and its erasure. */
+function UserPage({ user }: { user: string }) {
+  const canErase = useMayWrite();
+  const { body, error, reload } = useReading(user, (signal) => readUser(user, signal));
+  const list = useList<ConversationSummary>(pathOf(['admin', 'conversations'], { user, limit: 50 }));
+  const [isErasing, setErasing] = useState(false);
+  const reloadAll = () => {
+    reload();
+    list.reload();
+  };
+  return (
+    <Page
+      title={user}
+      trail={[{ name: 'Users', href: hrefOf('users') }]}
+      actions={body && <Actions user={user} canErase={canErase} erase={() => setErasing(true)} />}
+    >
+      <ErrorNote error={error} retry={reload} />
+      {body && <Totals of={body} />}
+      <Section title="Conversations" meta={listed(list)}>
+        <DataTable<ConversationSummary>
+          label="Conversations"
+          columns={conversationColumns(user)}
+          rows={list.rows}
+          rowKey={({ id }) => id}
+        />
+        <ListEnd list={list} icon="conversations" nothing="This user has no conversations." />
+      </Section>
+      {isErasing && body && <Erasure of={body} close={() => setErasing(false)} erased={reloadAll} />}
+    </Page>
+  );
+}
+
+/** The list of users searches by a part of the name: this user is among those whose name contains it. */
+async function readUser(user: string, signal: AbortSignal): Promise<User | null> {
+  const q = user.slice(0, limits.searchUnitsMax);
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const path = pathOf(['admin', 'users'], { q, sort: 'user', limit: limits.listRowsMax, cursor });
+    const { body }: { body: CursorPage<User> } = await request(path, { signal });
+    const found = body.data.find((row) => row.user === user);
+    if (found !== undefined) return found;
+    cursor = body.next_cursor;
+  }
+  return null;
+}
+
+/** One export is at hand; what is rare or destructive is in the menu. */
+function Actions({ user, canErase, erase }: { user: string; canErase: boolean; erase: () => void }) {
+  const { error, isBusy, attempt } = useAttempt();
+  const save = (path: string, end: string) => () =>
+    attempt(() => download(pathOf(['admin', path], { user }), user + end));
+  return (
+    <div class="row" role="group" aria-label="All data of this user">
+      <button type="button" disabled={isBusy} onClick={save('records', '.ndjson')}>
+        <Icon name="download" />
+        Export records
+      </button>
+      <Menu class="actions-menu" label="More actions" icon="more">
+        <button type="button" class="quiet entry" disabled={isBusy} onClick={save('messages.csv', '.csv')}>
+          Export CSV
+        </button>
+        {canErase && (
+          <button type="button" class="quiet danger entry" onClick={erase}>
+            Erase…
+          </button>
+        )}
+      </Menu>
+      <ErrorNote error={error} />
+    </div>
+  );
+}
+
+function Totals({ of: row }: { of: User }) {
+  const number = (n: number, filters: object, look = '') =>
+    n === 0 ? (
+      <span class="soft">0</span>
+    ) : (
+      <a class={look} href={hrefWith(['conversations'], { user: row.user, ...filters })}>
+        {whole(n)}
+      </a>
+    );
+  return (
+    <Facts
+      facts={[
+        ['Conversations', number(row.conversations, {})],
+        ['Messages', number(row.messages, {})],
+        ['Disliked', number(row.disliked, { rating: 'dislike' }, 'problem disliked')],
+        ['Failed', number(row.failed, { status: 'error' }, 'problem failed')],
+        ['Cost', cost(row.total_price, row.currency)],
+        ['Apps', whole(row.app_ids.length)],
+        ['First active', <Time at={row.first_at} form="day" />],
+        ['Last active', <Time at={row.last_at} form="day" />],
+      ]}
+    />
+  );
+}
+
+const conversationColumns = (user: string): Column<ConversationSummary>[] => [
+  {
+    title: 'Conversation',
+    cell: ({ id, app_id, name }) => (
+      <a class="one-line" href={hrefWith(['conversations', app_id, id], { user })}>
+        {name || id}
+      </a>
+    ),
+  },
+  { title: 'App', cell: ({ app_name }) => app_name },
+  { title: 'Messages', count: ({ message_count }) => message_count },
+  { title: 'Disliked', count: ({ disliked_count }) => disliked_count, problem: 'disliked' },
+  { title: 'Failed', count: ({ failed_count }) => failed_count, problem: 'failed' },
+  { title: 'Cost', isNumber: true, cell: ({ price, currency }) => cost(price, currency) },
+  { title: 'Last message', isNumber: true, cell: ({ last_message_at: at }) => <Time at={at} form="brief" /> },
+];

@@ -1,0 +1,156 @@
+import { useState } from 'preact/hooks';
+import { CodeBlock } from '../shared/code-block.tsx';
+import { Fold } from '../shared/controls.tsx';
+import { type Document, exampleOf, nameIn, type Operation, type ResponseDescription } from './document.ts';
+import { pathText, prose } from './prose.tsx';
+import { Entry, Notes, SchemaView } from './schema-view.tsx';
+import { type Shared, SnippetView } from './snippets/snippet-view.tsx';
+import { exampleRequest } from './snippets/snippets.ts';
+import { TryIt } from './try-it.tsx';
+
+type Props = { document: Document; operation: Operation; shared: Shared };
+
+/** One operation: its parameters and responses on one side, how to call it on the other. */
+export function OperationView({ document, operation, shared }: Props) {
+  const { operationId, method, path, summary, description, parameters, body, responses } = operation;
+  const [filled, fill] = useState(() => exampleRequest(operation));
+  const example = exampleOf(operation);
+  const descriptions = Object.entries(responses);
+  return (
+    <article id={operationId} class="operation" aria-labelledby={`${operationId}-title`}>
+      <div class="description stack">
+        <h1 id={`${operationId}-title`}>{summary}</h1>
+        <p class="call row">
+          <Method method={method} />
+          <code>{pathText(path)}</code>
+        </p>
+        <RequiredKey operation={operation} />
+        {description !== undefined && <p>{prose(description)}</p>}
+        {Object.entries(titles).map(([place, title]) => (
+          <Parameters
+            key={place}
+            document={document}
+            title={title}
+            all={parameters.filter((one) => one.in === place)}
+          />
+        ))}
+        {body !== undefined && (
+          <section class="stack tight">
+            <h2>
+              Body <span class="type">{body.type}</span>
+            </h2>
+            {body.schema.properties === undefined && body.schema.$ref === undefined ? (
+              <Notes schema={body.schema} />
+            ) : (
+              <SchemaView document={document} schema={body.schema} isRequest />
+            )}
+          </section>
+        )}
+        <h2>Responses</h2>
+        {descriptions
+          .filter(([status]) => status < '400')
+          .map(([status, response]) => (
+            <Success key={status} document={document} status={status} response={response} />
+          ))}
+        <ErrorResponses errors={descriptions.filter(([status]) => status >= '400')} />
+      </div>
+      <div class="shown stack">
+        <SnippetView operation={operation} filled={filled} shared={shared} />
+        <details>
+          <summary>Try it</summary>
+          <TryIt operation={operation} filled={filled} fill={fill} shared={shared} />
+        </details>
+        {example !== undefined && (
+          <CodeBlock
+            label={`Example response ${example.status}`}
+            text={JSON.stringify(example.example, null, 2)}
+            isJson
+          />
+        )}
+      </div>
+    </article>
+  );
+}
+
+const titles = { path: 'In the path', query: 'In the query', header: 'Headers' };
+
+export function Method({ method }: { method: string }) {
+  return <span class={`method ${method.toLowerCase()}`}>{method}</span>;
+}
+
+function RequiredKey({ operation: { kinds, allowsSession } }: { operation: Operation }) {
+  if (kinds.length === 0)
+    return <p class="soft">{allowsSession ? 'Requires a console session.' : 'Requires no key.'}</p>;
+  return (
+    <p class="soft">
+      Requires a <a href="#about-keys">key</a> of kind{' '}
+      {kinds.map((kind, at) => (
+        <>
+          {at > 0 && ' or '}
+          <span key={kind} class="badge">
+            {kind}
+          </span>
+        </>
+      ))}
+      {allowsSession && ' or a console session'}
+    </p>
+  );
+}
+
+type ParameterProps = { document: Document; title: string; all: Operation['parameters'] };
+
+/** Parameters look like the fields of a body. */
+function Parameters({ document, title, all }: ParameterProps) {
+  if (all.length === 0) return null;
+  const properties = Object.fromEntries(all.map(({ name, schema, description }) => [name, { ...schema, description }]));
+  const required = all.filter((one) => one.required).map(({ name }) => name);
+  return (
+    <section class="stack tight">
+      <h2>{title}</h2>
+      <SchemaView document={document} schema={{ properties, required }} isRequest />
+    </section>
+  );
+}
+
+type SuccessProps = { document: Document; status: string; response: ResponseDescription };
+
+function Success({ document, status, response }: SuccessProps) {
+  const [content] = Object.entries(response.content ?? {});
+  const headers = Object.entries(response.headers ?? {});
+  return (
+    <section class="stack tight">
+      <p class="field row">
+        <span class="badge good">{status}</span>
+        {content !== undefined && <span class="type">{content[0]}</span>}
+        <span>{prose(response.description)}</span>
+      </p>
+      {content?.[0] === 'application/json' && <SchemaView document={document} schema={content[1].schema} />}
+      {headers.length > 0 && (
+        <Fold
+          title="Headers if a rate limit applies"
+          content={() => (
+            <ul class="fields plain">
+              {headers.map(([name, { $ref }]) => (
+                <Entry key={name} name={name} notes={document.components.headers[nameIn($ref)] ?? {}} />
+              ))}
+            </ul>
+          )}
+        />
+      )}
+    </section>
+  );
+}
+
+function ErrorResponses({ errors }: { errors: [string, ResponseDescription][] }) {
+  if (errors.length === 0) return null;
+  return (
+    <dl class="values">
+      {errors.map(([status, { description }]) => (
+        <>
+          <dt class="badge bad">{status}</dt>
+          <dd>{prose(description)}</dd>
+        </>
+      ))}
+    </dl>
+  );
+}

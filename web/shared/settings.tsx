@@ -1,0 +1,52 @@
+import { useState } from 'preact/hooks';
+import { Select } from './controls.tsx';
+
+/* Settings that stay in the browser. It may deny storage: they then last until the page is closed. */
+
+/** A stored setting: null if there is none, undefined if the browser denies storage. */
+export function readSetting(name: string): string | null | undefined {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return undefined;
+  }
+}
+
+export function storeSetting(name: string, text: string | null): void {
+  try {
+    if (text === null) localStorage.removeItem(name);
+    else localStorage.setItem(name, text);
+  } catch {}
+}
+
+export const themes = ['system', 'light', 'dark'];
+const themeName = 'backscroll-theme';
+
+export function storedTheme(): string {
+  const stored = readSetting(themeName);
+  return themes.find((theme) => theme === stored) ?? 'system';
+}
+export const storeTheme = (theme: string): void => storeSetting(themeName, theme);
+
+export function applyTheme(theme = storedTheme()): void {
+  if (theme === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+export function ThemeChoice({ isLabelled = false }) {
+  const [theme, setTheme] = useState(storedTheme);
+  const choose = (chosen: string) => {
+    applyTheme(chosen);
+    setTheme(chosen);
+    storeTheme(chosen);
+  };
+  return (
+    <Select
+      class="theme-choice"
+      label={<span class={isLabelled ? undefined : 'hidden-label'}>Theme</span>}
+      value={theme}
+      options={themes.map((one) => [one, `${one[0]?.toUpperCase()}${one.slice(1)}`] as const)}
+      change={choose}
+    />
+  );
+}
