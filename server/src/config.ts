@@ -1,54 +1,24 @@
+import { readFileSync } from 'node:fs';
 import { limits } from './contract/limits.ts';
 import { pageOrders } from './contract/message.ts';
 import { parsePostgresUrl } from './database-url.ts';
-
-/** One setting. In `help`, values and routes are in backticks, as Markdown has them. */
-type Setting<T> = {
-  /** The default as text, as in the environment; undefined if there is none. */
-  fallback: string | undefined;
-  /** Completes the error message: `PORT=abc: must be …`. */
-  allowed: string;
-  help: string;
-  /** Undefined for a value that is not allowed. */
-  parse: (text: string) => T | undefined;
-  /** More than `allowed` about a value that is not allowed. */
-  problem?: (text: string) => string | undefined;
-  /** For a value that can contain a secret: the part that an error message may show. */
-  withoutSecret?: (text: string) => string;
-};
-
-const integer = (fallback: number, min: number, max: number, help: string): Setting<number> => ({
-  fallback: `${fallback}`,
-  allowed: `a whole number from ${min} to ${max}`,
-  help,
-  parse: (text) => parseInteger(text, min, max),
-});
-
-function parseInteger(text: string, min: number, max: number): number | undefined {
-  return /^\d{1,10}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined;
-}
-
-const choice = <const T extends string>(fallback: NoInfer<T>, values: readonly T[], help: string): Setting<T> => ({
-  fallback,
-  allowed: `one of ${values.join(', ')}`,
-  help: `${help}: ${listed(values)}`,
-  parse: (text) => values.find((value) => value === text),
-});
-
-const onOff = (fallback: 'on' | 'off', help: string): Setting<boolean> => ({
-  fallback,
-  allowed: 'on or off',
-  help,
-  parse: (text) => (text === 'on' ? true : text === 'off' ? false : undefined),
-});
-
-const secret = (help: string): Setting<string | undefined> => ({
-  fallback: undefined,
-  allowed: 'visible ASCII without spaces',
-  help,
-  parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
-  withoutSecret: () => '…',
-});
+import {
+  choice,
+  fromFile,
+  integer,
+  isDatabaseUrl,
+  isStore,
+  isUpstreamUrl,
+  onOff,
+  originOf,
+  parseInteger,
+  postgresProblem,
+  type Setting,
+  secret,
+  storeForms,
+  withoutPassword,
+  withoutUser,
+} from './setting-kinds.ts';
 
 /**
  * Every setting, by its name in lower case. The configuration, `backscroll --help`, the table in README.md and
@@ -130,10 +100,10 @@ export const settings = {
   } satisfies Setting<number | undefined>,
   backup_url: {
     fallback: undefined,
-    allowed: 'file:///FOLDER or the path of a folder',
-    help: 'the store of backups of the embedded database for `backup` and `restore`: a folder',
+    allowed: storeForms,
+    help: 'the store of backups of the embedded database for `backup` and `restore`: a folder, or `s3://BUCKET/PREFIX`',
     parse: (text) => (isStore(text) ? text : undefined),
-    withoutSecret: (text) => text.replace(/\/\/[^/]*@/, '//…@').replace(/[?#].*/s, '?…'),
+    withoutSecret: withoutUser,
   } satisfies Setting<string | undefined>,
   backup_keep: {
     fallback: '14',
@@ -145,6 +115,22 @@ export const settings = {
       return days === 'd' ? { days: Number(count) } : { backups: Number(count) };
     },
   } satisfies Setting<{ days: number } | { backups: number }>,
+  aws_endpoint_url_s3: fromFile({
+    fallback: undefined,
+    allowed: 'http://HOST:PORT or https://…, without user, query and fragment',
+    help: 'for `s3://`: the address of the service, if it is not AWS; the bucket is then part of the path',
+    parse: (text) => (isUpstreamUrl(text) ? text : undefined),
+    withoutSecret: withoutUser,
+  } satisfies Setting<string | undefined>),
+  aws_region: fromFile({
+    fallback: 'us-east-1',
+    allowed: 'the name of a region',
+    help: 'for `s3://`: the region of the bucket',
+    parse: (text) => (/^[\w-]+$/.test(text) ? text : undefined),
+  } satisfies Setting<string>),
+  aws_access_key_id: fromFile(secret('for `s3://`: the id of the key')),
+  aws_secret_access_key: fromFile(secret('for `s3://`: the key')),
+  aws_session_token: fromFile(secret('for `s3://`: the token of a temporary key')),
   dify_database_url: {
     fallback: undefined,
     allowed: 'postgres://USER:PASSWORD@HOST:PORT/DATABASE',
@@ -164,22 +150,16 @@ export const settings = {
     allowed: 'http://HOST:PORT/PATH or https://…, without user, query and fragment',
     help: 'the server that gets requests for which Backscroll has no operation, for example `http://dify-api:5001/v1`',
     parse: (text) => (isUpstreamUrl(text) ? text : undefined),
-    withoutSecret: (text) => text.replace(/\/\/[^/]*@/, '//…@').replace(/[?#].*/s, '?…'),
+    withoutSecret: withoutUser,
   } satisfies Setting<string | undefined>,
   public_url: {
     fallback: undefined,
     allowed: 'http://HOST:PORT or https://…, without user, path, query and fragment',
     help: 'the public address of this installation, for links to the console; pages of this origin may send requests to `/mcp`',
     parse: originOf,
-    withoutSecret: (text) => text.replace(/\/\/[^/]*@/, '//…@').replace(/[?#].*/s, '?…'),
+    withoutSecret: withoutUser,
   } satisfies Setting<string | undefined>,
-  metrics_token: {
-    fallback: undefined,
-    allowed: 'visible ASCII without spaces',
-    help: 'a bearer token that allows only `/metrics`; an admin key allows it too',
-    parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
-    withoutSecret: () => '…',
-  } satisfies Setting<string | undefined>,
+  metrics_token: secret('a bearer token that allows only `/metrics`; an admin key allows it too'),
 };
 
 type Settings = typeof settings;
@@ -198,7 +178,7 @@ export class BadSetting extends Error {}
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const values = Object.entries<Setting<unknown>>(settings).map(([key, setting]) => {
     const name = key.toUpperCase();
-    const text = environment[name] || setting.fallback;
+    const text = environment[name] || (setting.hasFile && readValue(name, environment)) || setting.fallback;
     const value = text === undefined ? undefined : setting.parse(text);
     if (text !== undefined && value === undefined) {
       const problem = setting.problem?.(text) ?? `must be ${setting.allowed}`;
@@ -210,6 +190,17 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   // The pages of a Dify installation have that order, and a client must not see two.
   const isOrdered = !difyOwnsData(config) || Boolean(environment.PAGE_ORDER);
   return Object.freeze(isOrdered ? config : { ...config, page_order: 'oldest_first' });
+}
+
+/** The content of the file that NAME_FILE names, as secrets are mounted into containers. */
+function readValue(name: string, environment: Readonly<Record<string, string | undefined>>): string | undefined {
+  const path = environment[`${name}_FILE`];
+  if (!path) return undefined;
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    throw new BadSetting(`${name}_FILE=${path}: ${(error as Error).message}`);
+  }
 }
 
 /** Whether the upstream is a Dify installation whose data is served here. */
@@ -225,44 +216,4 @@ export function settingsHelp(): string {
       return `  ${key.toUpperCase().padEnd(width)}  ${help.replaceAll('`', '')} (default: ${fallback ?? 'none'})`;
     })
     .join('\n');
-}
-
-function isDatabaseUrl(text: string): boolean {
-  if (text.startsWith('sqlite:')) return !/^sqlite:(\/\/)?(:memory:)?$/.test(text);
-  return postgresProblem(text) === undefined && typeof parsePostgresUrl(text) !== 'string';
-}
-
-function isUpstreamUrl(text: string): boolean {
-  const url = /^https?:\/\/[^\s?#@]+$/i.test(text) ? URL.parse(text) : null;
-  return url !== null && url.username === '' && url.password === '';
-}
-
-function isStore(text: string): boolean {
-  if (text.startsWith('file://')) return /^file:\/\/\/[^?#]*$/.test(text);
-  return !/^[\w+.-]+:\/\//.test(text);
-}
-
-/** `https://host`, without a slash at its end. */
-function originOf(text: string): string | undefined {
-  const url = /^https?:\/\/[^\s/?#@]+\/?$/i.test(text) ? URL.parse(text) : null;
-  return url?.origin;
-}
-
-/** Undefined also for a text that does not begin like the address of a PostgreSQL server. */
-function postgresProblem(text: string): string | undefined {
-  const address = /^postgres(ql)?:\/\//.test(text) ? parsePostgresUrl(text) : undefined;
-  return typeof address === 'string' ? address : undefined;
-}
-
-function withoutPassword(text: string): string {
-  const address = parsePostgresUrl(text);
-  if (typeof address !== 'string') return address.location;
-  const [, protocol = '', hosts = '', path = ''] = /^(\w+:)\/\/(?:[^/?#]*@)?([^/?#@]*)([^?#]*)/.exec(text) ?? [];
-  return protocol === '' ? text.replace(/:.*/s, ':…') : `${protocol}//${hosts}${path}`;
-}
-
-/** `a`, `b` or `c` */
-function listed(values: readonly string[]): string {
-  const quoted = values.map((value) => `\`${value}\``);
-  return `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
 }

@@ -13,4 +13,4 @@ export interface Destination {
 }
 
 /** Whether what `backup` gets is a store of backups by its form. A path may also be one because it is a folder. */
-export const isStoreUrl = (text: string): boolean => /^file:\/\/|\/$/.test(text);
+export const isStoreUrl = (text: string): boolean => /^(?:file|s3):\/\/|\/$/.test(text);

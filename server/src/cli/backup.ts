@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import { createBackup } from '../backup/create-backup.ts';
 import { type Destination, isStoreUrl } from '../backup/destination.ts';
 import { sendErasures } from '../backup/erasures.ts';
-import { FolderDestination } from '../backup/folder.ts';
 import { findBackups, readManifest, timeOfId } from '../backup/manifest.ts';
+import { openDestination } from '../backup/open-destination.ts';
 import type { Config } from '../config.ts';
 import { productVersion } from '../contract/product.ts';
 import { underLease } from '../domain/lease.ts';
@@ -38,7 +38,7 @@ export const backupCommand: Command = {
 Copies a consistent snapshot of the embedded database. The service may be running.
 
 FILE appears when the copy is complete and on disk; an older backup with that name stays until then.
-STORE has many backups: a folder, which exists or ends in /. Without it, that of BACKUP_URL. The copy is compressed, stored and read back. Then backups are removed that BACKUP_KEEP does not keep.
+STORE has many backups: a folder, which exists or ends in /, or s3://BUCKET/PREFIX. Without it, that of BACKUP_URL. The copy is compressed, stored and read back. Then backups are removed that BACKUP_KEEP does not keep.
 list prints the backups of a store: time, size, messages, version of the program.
 
 To restore from a store, see backscroll restore --help. To restore FILE: stop the service, delete the files next to the
@@ -51,7 +51,7 @@ database that end in -wal and -shm, replace the database with FILE, and start th
     const database = databaseOf(config);
     requireEmbedded(database, 'backup');
     if (given === undefined) throw new Usage(isList ? 'backup list needs a STORE' : 'backup needs a FILE or a STORE');
-    if (isList) return list(new FolderDestination(given));
+    if (isList) return list(await openDestination(given, config));
     requireDatabase(database);
     const started = performance.now();
     const isStore = given === config.backup_url || isStoreUrl(given) || (await isFolder(given));
@@ -97,7 +97,7 @@ async function toStore(url: string, config: Config, database: Database): Promise
   const kind: BackupKind = url === config.backup_url ? 'store' : 'backup';
   const store = await openUnmigrated(database);
   try {
-    const destination = new FolderDestination(url);
+    const destination = await openDestination(url, config);
     const work = () => backUp(destination, config, database, kind === 'store' ? store : undefined);
     const onWait = () => void process.stderr.write('another backup is running: this one waits\n');
     const lease = store && { store, name: 'backup', clock: Date.now, onWait };

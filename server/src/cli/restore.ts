@@ -3,8 +3,8 @@ import { link, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Destination } from '../backup/destination.ts';
 import { readErasures } from '../backup/erasures.ts';
-import { FolderDestination } from '../backup/folder.ts';
 import { type Manifest, readManifest } from '../backup/manifest.ts';
+import { openDestination } from '../backup/open-destination.ts';
 import { findBackup, readBackup } from '../backup/read-backup.ts';
 import type { Config } from '../config.ts';
 import { offEpoch } from '../domain/changes/changes.ts';
@@ -58,7 +58,7 @@ Options:
     requireEmbedded(database, 'restore');
     requireNoFile(database.files);
     const old = oldFile === undefined ? undefined : await readOld(oldFile, config);
-    const destination = new FolderDestination(url);
+    const destination = await openDestination(url, config);
     const id = await findBackup(destination, before);
     const manifest = await readManifest(destination, id);
     database.requireSchema(manifest.schema);
