@@ -5,6 +5,7 @@ import { recordKinds } from '../contract/record.ts';
 import { exportCsv, exportRecords } from '../domain/export/export-records.ts';
 import { commandLine } from '../domain/import/check-references.ts';
 import { importRecords } from '../domain/import/import-records.ts';
+import { isoTime } from '../domain/iso-time.ts';
 import { parseKinds } from '../domain/records/parse-kinds.ts';
 import type { RecordSource } from '../domain/records/read-lines.ts';
 import { isRestricted, restrictedKinds, selectionOf } from '../domain/store/selection.ts';
@@ -51,13 +52,17 @@ ${difyHelp}`,
     );
     const progress = process.stderr.isTTY ? showProgress() : undefined;
     const started = performance.now();
-    const { records } = await withStore(config, 'create', (store) =>
+    const { records, erased } = await withStore(config, 'create', (store) =>
       importRecords(store, commandLine, sources, epochSeconds(), {
         validate: validateInThreads,
         progress: progress?.report,
       }),
     ).finally(() => progress?.end());
     print(`imported ${records} ${records === 1 ? 'record' : 'records'} in ${seconds(performance.now() - started)} s`);
+    if (erased)
+      print(
+        `${erased.records} of them were erased here before, the last one on ${isoTime(erased.last_at)}; they are stored again`,
+      );
     return 0;
   },
 };

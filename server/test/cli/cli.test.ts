@@ -854,6 +854,24 @@ describe('purge', parallel, () => {
     assert.ok(/files/.test(stderr) || left.length === 0, `${stderr} left in ${JSON.stringify(left)}`);
   });
 
+  it('is named by an import of what was erased, with its time', async (t) => {
+    const { records, one } = makeTwoTenants();
+    const lines = ndjson([...records, message(one.ids.conversation, 1)]);
+    const cwd = await newDatabase(t, [...records, message(one.ids.conversation, 2)]);
+    const [purged, imported] = await runMany(
+      [{ args: ['purge', '--conversation', one.ids.conversation, '--yes'] }, { args: ['import', 'old.ndjson'] }],
+      { cwd: await writeFile(join(cwd, 'old.ndjson'), lines).then(() => cwd) },
+    );
+    assert.equal(purged?.code, 0);
+    const day = new Date().toISOString().slice(0, 4);
+    assert.match(
+      imported?.stdout ?? '',
+      new RegExp(
+        `^imported \\d+ records in .*\\n2 of them were erased here before, the last one on ${day}-.*Z; they are stored again\\n$`,
+      ),
+    );
+  });
+
   it('asks for confirmation and accepts only yes', async (t) => {
     const { ids, ann, first } = makeUsers();
     const cwd = await newDatabase(t, first);

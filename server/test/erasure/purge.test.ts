@@ -7,6 +7,7 @@ import {
   itOnOneEngine,
   makeTwoTenants,
   message,
+  ndjson,
   onEveryEngine,
   type Service,
   startService,
@@ -58,6 +59,29 @@ onEveryEngine('POST /admin/purge', (engine) => {
     );
     assert.deepEqual(entry.records.map(({ id }: { id: string }) => id).sort(), own.map(({ id }) => id).sort());
     assert.ok(!text.includes('eve'));
+  });
+
+  it('200: an import of an old export says how much of it was erased, and when; an append does not', async () => {
+    const [own, kept] = [conversation('gil'), conversation('gil!')];
+    const [ownMessage, keptMessage] = [message(own.id, 5), message(kept.id, 5)];
+    const old = [own, kept, ownMessage, message(own.id, 6), keptMessage, message(kept.id, 6)];
+    await service.load(old);
+    const send = async (lines: readonly object[], key: string) => {
+      const headers = { 'content-type': 'application/x-ndjson' };
+      return (await service.request('POST', '/admin/records', { key, headers, body: ndjson(lines) })).body;
+    };
+    assert.deepEqual(await send(old, admin), { records: 6 });
+    const erasedAt = Math.floor(Date.now() / 1000);
+    service.advanceClock(-60);
+    await post({ conversation_id: own.id });
+    service.advanceClock(60);
+    const path = `/admin/apps/${one.ids.app}/conversations/${kept.id}/messages/${keptMessage.id}`;
+    assert.equal((await service.request('DELETE', path, { key: admin })).status, 204);
+    assert.deepEqual(await send([own, ownMessage], one.keys.writer), { records: 2 });
+    const { records, erased } = await send(old, admin);
+    assert.equal(records, 6);
+    assert.equal(erased.records, 4);
+    assert.ok(erased.last_at >= erasedAt && erased.last_at <= Date.now() / 1000);
   });
 
   it('200: the totals of a user are those of the conversations that are left, counted or not', async () => {

@@ -25,11 +25,17 @@ export class Tombstones {
     return this.#times.has(`${id} `);
   }
 
-  has({ record, id, conversation_id, created_at }: UnstoredRecord): boolean {
-    if (record === 'conversation') return this.hasConversation(id);
-    if (record !== 'message') return false;
-    const erasedAt = this.#times.get(`${conversation_id} `) ?? Number.NEGATIVE_INFINITY;
-    return this.#times.has(`${conversation_id} ${id}`) || Number(created_at) <= erasedAt;
+  has(record: UnstoredRecord): boolean {
+    return this.timeOf(record) !== undefined;
+  }
+
+  /** When the record was erased; undefined if it was not. */
+  timeOf({ record, id, conversation_id, created_at }: UnstoredRecord): number | undefined {
+    if (record === 'conversation') return this.#times.get(`${id} `);
+    if (record !== 'message') return undefined;
+    const erasedAt = this.#times.get(`${conversation_id} `);
+    const isOlder = erasedAt !== undefined && Number(created_at) <= erasedAt;
+    return isOlder ? erasedAt : this.#times.get(`${conversation_id} ${id}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { ExportQuery, MessageExportQuery } from '../../contract/admin.ts';
-import { integer, shape } from '../../contract/primitives.ts';
+import { epochSeconds, integer, shape } from '../../contract/primitives.ts';
 import { recordKinds } from '../../contract/record.ts';
 import { Type } from '../../contract/type.ts';
 import { exportCsv, exportRecords } from '../../domain/export/export-records.ts';
@@ -16,7 +16,15 @@ const ndjson = 'application/x-ndjson';
 const url = '/admin/records';
 const about = { tags: ['Records'] };
 const Imported = shape(
-  { records: integer('Number of imported records.') },
+  {
+    records: integer('Number of imported records.'),
+    erased: Type.Optional(
+      shape(
+        { records: integer('Number of these records.'), last_at: epochSeconds('When the last of them was erased.') },
+        { description: 'With an admin key, if some of the records were erased here before. They are stored again.' },
+      ),
+    ),
+  },
   { description: 'All records were imported.' },
 );
 
@@ -50,9 +58,10 @@ const importRoute: Routes = (app, { store, bearer, clock, metrics, validateLines
       if (caller.kind === 'writer') await owned?.requireOwnApp(caller.app.id);
       const now = Math.floor(clock() / 1000);
       const sources = [{ bytes: streamBody(raw) }];
-      const { records, messages } = await importRecords(store, caller, sources, now, { validate: validateLines });
+      const options = { validate: validateLines };
+      const { records, messages, erased } = await importRecords(store, caller, sources, now, options);
       metrics.countMessages(messages);
-      return { records };
+      return { records, ...(erased && { erased }) };
     },
   });
 };
