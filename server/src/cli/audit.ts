@@ -1,7 +1,7 @@
 import type { ActivityListed } from '../contract/audit.ts';
 import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
-import { nameEntries } from '../domain/activity/list-activity.ts';
+import { nameEntries, requestedAuthor } from '../domain/activity/list-activity.ts';
 import type { AuditEntry, AuditQuery } from '../domain/store/audit.ts';
 import type { Store } from '../domain/store/store.ts';
 import {
@@ -20,7 +20,7 @@ import {
 const shownIds = 3;
 
 export const auditCommand: Command = {
-  help: `Usage: backscroll audit [--limit N] [--since TIME] [--key ID] [--id ID] [--json]
+  help: `Usage: backscroll audit [--limit N] [--since TIME] [--key ID | --person ID] [--id ID] [--json]
 
 Shows the audit log, newest first: edits, imports, created and revoked keys, erasures. Keys and records that still exist
 are shown with their current names.
@@ -29,6 +29,7 @@ Options:
   --limit N     maximum number of entries (default: 100)
   --since TIME  maximum age: a number and s, m, h, d or w, such as 7d
   --key ID      only writes with this key
+  --person ID   only writes by this person, who signed in by name
   --id ID       only writes to the record with this id, or to messages of the conversation with this id
   --json        one JSON object per line, with all ids of the entry
 
@@ -42,16 +43,24 @@ texts or secrets. Entries are deleted after AUDIT_DAYS days.`,
         limit: { type: 'string' },
         since: { type: 'string' },
         key: { type: 'string' },
+        person: { type: 'string' },
         id: { type: 'string' },
         json: { type: 'boolean' },
       },
       { max: 0 },
     );
-    const options = values as { limit?: string; since?: string; key?: string; id?: string; json?: boolean };
+    const options = values as {
+      limit?: string;
+      since?: string;
+      key?: string;
+      person?: string;
+      id?: string;
+      json?: boolean;
+    };
     const query = {
       limit: limitOf(options.limit ?? '100'),
       from: options.since === undefined ? undefined : Math.max(0, epochSeconds() - secondsOf('--since', options.since)),
-      key_id: options.key && canonicalId(options.key),
+      key_id: requestedAuthor(options.key, options.person),
       record_id: options.id && canonicalId(options.id),
     };
     await withStore(config, 'existing', async (store) => {
@@ -86,24 +95,34 @@ async function* entries(store: Store, { limit, ...query }: AuditQuery): AsyncGen
   }
 }
 
-/** Without fields that only erasures, or calls of agents, have. */
+/** Without fields that only erasures, calls of agents, or people have. */
 function jsonOf([
   { ids },
-  { id: _, records, app_id, app_name, messages, cleaned_at, tool, ...named },
+  { id: _, records, app_id, app_name, messages, cleaned_at, tool, person_id, person_name, ...named },
 ]: NamedEntry): object {
   const ofErasure = app_id === null ? {} : { app_id, app_name, messages, cleaned_at };
-  return { ...named, ...ofErasure, ...(tool !== null && { tool }), ids, names: records.map(({ name }) => name) };
+  const ofPerson = person_id === null ? {} : { person_id, person_name };
+  return {
+    ...named,
+    ...ofPerson,
+    ...ofErasure,
+    ...(tool !== null && { tool }),
+    ids,
+    names: records.map(({ name }) => name),
+  };
 }
 
 function entryRow([, entry]: NamedEntry): string[] {
-  const { at, key_id, key_name, action, record, count, records, app_id, app_name, messages, tool } = entry;
+  const { at, action, record, count, records, app_id, app_name, messages, tool } = entry;
   const shown = records.slice(0, shownIds).map(({ id, name }) => visible(name === null ? id : `${name} (${id})`));
   const more = count - shown.length;
   const rest = shown.length > 0 && more > 0 ? ` and ${more} more` : '';
   const list = shown.length === 0 ? '' : `: ${shown.join(' ')}`;
-  const key = key_id === null ? 'command line' : key_name ? `${key_name} (${key_id})` : key_id;
+  const id = entry.key_id ?? entry.person_id;
+  const name = entry.key_name ?? entry.person_name;
+  const author = id === null ? 'command line' : name ? `${name} (${id})` : id;
   const inApp = app_id === null ? '' : ` of ${visible(app_name ?? app_id)}`;
   const withMessages = messages === null || record === 'message' ? '' : ` with ${messages} message`;
-  const by = visible(tool === null ? key : `${key} with ${tool}`);
+  const by = visible(tool === null ? author : `${author} with ${tool}`);
   return [timeOf(at), by, action, `${count} ${record}${withMessages}${inApp}${list}${rest}`];
 }

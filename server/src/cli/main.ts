@@ -11,6 +11,7 @@ const commands: Record<string, () => Promise<Command>> = {
   backup: async () => (await import('./backup.ts')).backupCommand,
   restore: async () => (await import('./restore.ts')).restoreCommand,
   keys: async () => (await import('./keys.ts')).keysCommand,
+  people: async () => (await import('./people.ts')).peopleCommand,
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
   changes: async () => (await import('./changes.ts')).changesCommand,
   reindex: async () => (await import('./changes.ts')).reindexCommand,
@@ -30,6 +31,7 @@ Commands:
   backup     copy the embedded database while the service runs
   restore    restore the embedded database from a store of backups
   keys       create, update, list and revoke API keys
+  people     list, sign out, block and unblock people who signed in by name
   migrate    bring the database schema up to date
   changes    print changed records, and follow changes
   reindex    rebuild the search index

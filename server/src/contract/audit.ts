@@ -25,8 +25,10 @@ export const ActivityListed = shape(
   {
     id: text('Entry ID. IDs sort by time.'),
     at: epochSeconds('Time.'),
-    key_id: nullable(id('Key of the request; null for the command line.')),
+    key_id: nullable(id('Key of the request; null for the command line or a person.')),
     key_name: nullable(text('Name of that key now; null for the command line, or if the key does not exist.')),
+    person_id: nullable(id('Person of the request, who signed in by name; else null.')),
+    person_name: nullable(text('Name of that person now.')),
     action: choice(auditActions, 'Action.'),
     record,
     count: integer('Number of records.'),
@@ -52,6 +54,7 @@ const time = (description: string) =>
 export const ActivityQuery = Type.Object({
   ...listParameters,
   key_id: optional.text('Only requests with this key.'),
+  person_id: optional.text('Only requests of this person.'),
   action: optional.choice(auditActions, 'Only this action.'),
   record: Type.Optional(record),
   record_id: optional.text('Only entries with an id that contains this text.', { maxLength: limits.searchUnitsMax }),

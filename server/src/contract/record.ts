@@ -5,6 +5,7 @@ import { Tag } from './knowledge.ts';
 import { limits } from './limits.ts';
 import { Message } from './message.ts';
 import { ModelProvider } from './model.ts';
+import { personFields } from './people/people.ts';
 import { roles } from './people/roles.ts';
 import {
   choice,
@@ -128,6 +129,7 @@ export const records = {
     ),
     role: nullable(choice(roles, 'What the key may do. Only for kind admin. Default: admin.')),
   }),
+  person: record('person', personFields),
   conversation: record('conversation', {
     id: uuid('Conversation ID.'),
     app_id: id('App of the conversation.'),
@@ -232,7 +234,8 @@ export const records = {
     revision: Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Number of the revision.' }),
     content: text('Replaced text.'),
     replaced_at: epochSeconds('Time of the replacement.'),
-    key_id: nullable(id('Key that replaced it; null for an import.')),
+    key_id: nullable(id('Key that replaced it; null for an import or a person.')),
+    person_id: nullable(id('Person who replaced it; null for an import or a key.')),
   }),
   model_provider: record('model_provider', {
     workspace_id: id('Workspace.'),

@@ -3,7 +3,7 @@ import type { Role } from '../contract/people/roles.ts';
 
 export type App = { id: string; mode: string };
 
-/** `read_only`: it allows no writes. */
+/** `key_id`: the author, see `author.ts`: of kind admin it may be a person. `read_only`: it allows no writes. */
 type Callers = {
   [K in KeyKind]: { kind: K; key_id: string; read_only: boolean } & ReachOf<(typeof keyKindTable)[K]['requires']> &
     (K extends 'feed' ? { app_id: string | null } : unknown) &

@@ -20,6 +20,7 @@ import { adminErasureRoutes } from './admin/erasure.ts';
 import { adminKeyRoutes } from './admin/keys.ts';
 import { adminKnowledgeRoutes } from './admin/knowledge.ts';
 import { adminOverviewRoutes } from './admin/overview.ts';
+import { adminPeopleRoutes } from './admin/people.ts';
 import { adminSearchRoutes } from './admin/search.ts';
 import { sessionRoutes } from './admin/session.ts';
 import { adminTrafficRoutes } from './admin/traffic.ts';
@@ -119,6 +120,7 @@ const routes: readonly Routes[] = [
   adminKnowledgeRoutes,
   adminActivityRoutes,
   adminKeyRoutes,
+  adminPeopleRoutes,
   adminTrafficRoutes,
   sessionRoutes,
   adminConversationRoutes,

@@ -10,6 +10,7 @@ import { deleteMessage, eraseConversations, keepTombstones, setRetentionDays } f
 import { applyRecords } from './import/apply-records.ts';
 import { addDoubts, endDoubts } from './import/doubts.ts';
 import { changeImportSource, takeLease } from './import/import-sources.ts';
+import { changePerson } from './keys/person-writes.ts';
 import { createKey, noteKeyUse, revokeKey, updateKey } from './keys/writes.ts';
 import { createChildChunk, deleteChildChunk, findUnchanged, updateChildChunk } from './knowledge/chunk-writes.ts';
 import { changeConversation, rateMessage } from './messages/writes.ts';
@@ -27,6 +28,7 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   createKey,
   revokeKey,
   updateKey,
+  changePerson,
   noteKeyUse,
   addKeyErrors,
   trimKeyErrors,

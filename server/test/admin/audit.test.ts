@@ -42,6 +42,7 @@ onEveryEngine('activity in the console API', (engine) => {
     assert.deepEqual(entry, {
       ...{ key_id: one.keyIds.knowledge, key_name: 'knowledge', action: 'update', record: 'child_chunk', count: 1 },
       records: [{ id: chunk, name: 'document, segment 1, chunk 1', path: [dataset, document, segment, chunk] }],
+      ...{ person_id: null, person_name: null },
       ...{ app_id: null, app_name: null, messages: null, cleaned_at: null, tool: null },
     });
   });

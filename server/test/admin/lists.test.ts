@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
+import { personId } from '../../src/domain/author.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { itOnOneEngine, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { provider } from '../support/isolation-fixture.ts';
@@ -73,12 +74,14 @@ onEveryEngine('lists of the console API', (engine) => {
   }));
   const segments = segmentRows.map((row) => ({ ...row, child_chunk_count: row === segment ? chunks.length : 0 }));
   const editorKey = { id: randomUUID(), name: 'editor' };
+  const ann = { issuer: 'https://id.example', subject: 'ann' };
+  const noPerson = { person_id: null, person_name: null };
   const revisions = Array.from({ length: 12 }, (_, at) => ({
     ...{ revision: at + 1, content: `text ${at}`, replaced_at: 100 + at },
     ...[
-      { key_id: editorKey.id, key_name: editorKey.name },
-      { key_id: null, key_name: null },
-      { key_id: randomUUID(), key_name: null },
+      { key_id: editorKey.id, key_name: editorKey.name, ...noPerson },
+      { key_id: null, key_name: null, person_id: personId(ann), person_name: 'Ann' },
+      { key_id: randomUUID(), key_name: null, ...noPerson },
     ][at % 3],
   }));
   const chunk = chunks[0] ?? assert.fail();
@@ -86,10 +89,17 @@ onEveryEngine('lists of the console API', (engine) => {
   const keys = [1, 5, 5, 5, 3].map((created_at, at) => ({
     ...{ id: at === 0 ? editorKey.id : randomUUID(), kind: 'knowledge', name: at === 0 ? editorKey.name : 'k' },
     ...{ workspace_id: home.id, app_id: null, dataset_ids: at === 4 ? [dataset.id] : null, created_at },
-    ...{ expires_at: null, revoked_at: at === 3 ? 9 : null, read_only: false, last_used_at: null },
+    ...{ expires_at: null, revoked_at: at === 3 ? 9 : null, read_only: false, role: null, last_used_at: null },
   }));
   const adminKey = { id: randomUUID(), kind: 'admin', name: 'admin', created_at: 2 };
-  const listedAdminKey = { ...adminKey, workspace_id: null, app_id: null, dataset_ids: null, read_only: false };
+  const listedAdminKey = {
+    ...adminKey,
+    workspace_id: null,
+    app_id: null,
+    dataset_ids: null,
+    read_only: false,
+    role: 'admin',
+  };
   const listedKeys = [...keys, { ...listedAdminKey, expires_at: null, revoked_at: null, last_used_at: null }];
   const otherPath = { dataset: randomUUID(), document: randomUUID(), segment: randomUUID() };
 
@@ -137,7 +147,7 @@ onEveryEngine('lists of the console API', (engine) => {
   before(async () => {
     service = await startService(engine);
     /** Fields that lists add to the records. */
-    const added = ['workspace_name', 'key_name', 'last_used_at'];
+    const added = ['workspace_name', 'key_name', 'person_name', 'last_used_at'];
     const totals = ['child_chunk_count', 'document_count', 'segment_count', 'changed_at'];
     const record = (kind: string, rows: readonly object[], more: object = {}) =>
       rows.map((row) => {
@@ -156,6 +166,7 @@ onEveryEngine('lists of the console API', (engine) => {
       ...providers,
       ...keys.map((key) => ({ ...record('api_key', [key])[0], secret: makeSecret('knowledge') })),
       { record: 'api_key', ...adminKey, secret: admin },
+      { record: 'person', ...ann, name: 'Ann', role: 'viewer' },
       {
         record: 'dataset',
         id: otherPath.dataset,

@@ -612,6 +612,14 @@ describe('errors and keys of every operation', () => {
     ...['messages/{message_id}/suggested', 'info', 'parameters', 'meta', 'site'].map(
       (path): [string, string, string[], number[]] => [`/v1/${path}`, 'get', ['app'], [400, 401, 429, 500, 501, 503]],
     ),
+    ['/admin/people', 'get', ['admin', 'consoleSession'], [400, 401, 403, 429, 500, 501, 503]],
+    [
+      '/admin/people/{person_id}',
+      'patch',
+      ['admin', 'consoleSession'],
+      [400, 401, 403, 404, 408, 413, 415, 429, 500, 501, 503],
+    ],
+    ['/admin/people/{person_id}/sessions', 'delete', ['admin', 'consoleSession'], [401, 403, 404, 429, 500, 501, 503]],
     ['/admin/keys/{key_id}', 'delete', ['admin', 'consoleSession'], [401, 404, 429, 500, 501, 503]],
     ['/console/session', 'get', ['consoleSession'], [401, 429, 500, 501, 503]],
     ['/console/session', 'post', [], [400, 401, 408, 413, 415, 429, 500, 501, 503]],

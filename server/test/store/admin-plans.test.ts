@@ -44,6 +44,7 @@ const fill = [
   `INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at)
    SELECT 'd1', 'c1', i, 'text', 1 FROM numbers`,
   `INSERT INTO api_keys (id, kind, name, digest, created_at) SELECT 'k' || i, 'admin', 'n', 'x' || i, i FROM numbers`,
+  `INSERT INTO persons (id, issuer, subject, name, role) SELECT 'p' || i, 'i', 's' || i, 'n', 'viewer' FROM numbers`,
   `INSERT INTO audit_entries (id, scope, at, key_id, action, record, count, ids, document_id)
    SELECT 'e' || i, CASE WHEN i % 500 = 0 THEN 'd1' ELSE 'e' || i END, i, CASE WHEN i % 500 = 0 THEN 'k1' ELSE 'k2' END,
      CASE WHEN i % 500 = 0 THEN 'update' ELSE 'import' END, 'child_chunk', 1, '["c1"]',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { personId } from '../../src/domain/author.ts';
 import {
   makeTwoTenants,
   messageDefaults,
@@ -14,6 +15,11 @@ import { firstOrAll } from '../support/long.ts';
 // The tables of service-api.md and contract.md as data.
 
 type Json = Record<string, unknown>;
+
+function newPerson(): Json {
+  const person = { issuer: 'https://id.example', subject: randomUUID() };
+  return { id: personId(person), ...person };
+}
 type Path = (string | number)[];
 
 /** The default of a time field: the time of the import. */
@@ -188,6 +194,15 @@ const topLevel: Record<string, Shape> = {
     read_only: or(boolean, false),
     role: orNull(oneOf('viewer', 'editor', 'admin')),
   },
+  person: {
+    id: { type: 'string', nullUntested: true },
+    issuer: string,
+    subject: string,
+    name: string,
+    email: orNull(string),
+    role: oneOf('viewer', 'editor', 'admin'),
+    blocked: or(boolean, false),
+  },
   conversation: {
     id: uuid,
     app_id: string,
@@ -299,6 +314,7 @@ const topLevel: Record<string, Shape> = {
     content: string,
     replaced_at: integer,
     key_id: { type: 'string', nullable: true },
+    person_id: { type: 'string', nullable: true },
   },
   model_provider: {
     workspace_id: string,
@@ -344,6 +360,7 @@ function completeRecords() {
       read_only: true,
       role: null,
     },
+    person: { record: 'person', ...newPerson(), name: 'Ann', email: 'ann@example.com', role: 'editor', blocked: true },
     conversation: {
       record: 'conversation',
       id: randomUUID(),
@@ -539,6 +556,7 @@ function completeRecords() {
       content: 'Earlier',
       replaced_at: 1_600_000_000,
       key_id: keyIds.knowledge,
+      person_id: null,
     },
     model_provider: {
       record: 'model_provider',
@@ -657,6 +675,7 @@ onOneEngine('fields of records', (engine) => {
     const copy = structuredClone(record(kind));
     if ('id' in copy) copy.id = randomUUID();
     if (kind === 'api_key') copy.digest = createHash('sha256').update(randomUUID()).digest('hex');
+    if (kind === 'person') Object.assign(copy, newPerson());
     if (kind === 'model_provider') copy.provider = `acme/${randomUUID()}`;
     return copy;
   }
@@ -668,7 +687,7 @@ onOneEngine('fields of records', (engine) => {
   after(() => service.close());
 
   it('tests every kind and every field of the complete records', () => {
-    assert.equal(Object.keys(topLevel).length, 11);
+    assert.equal(Object.keys(topLevel).length, 12);
     for (const [kind, shape] of Object.entries(topLevel)) {
       const named = Object.keys(record(kind)).filter((name) => name !== 'record' && name !== 'total_tokens');
       assert.deepEqual(named.sort(), Object.keys(shape).sort(), kind);
@@ -705,7 +724,8 @@ onOneEngine('fields of records', (engine) => {
         it(`${name}: rejects wrong types by name`, async () => {
           for (const value of wrongValues(field)) await assertRejected(withValue(record(kind), [name], value), name);
         });
-        if (field.default === undefined && !(kind === 'api_key' && name === 'id') && name !== 'key_id') {
+        const isOptional = field.nullable === true || field.nullUntested === true;
+        if (field.default === undefined && (!isOptional || name === 'digest')) {
           it(`${name}: is required`, async () => {
             if (name === 'digest') {
               const { message } = (await post(withValue(record(kind), [name], absent))).body;

@@ -111,6 +111,7 @@ onEveryEngine('records', (engine) => {
         content: 'a',
         replaced_at: 1,
         key_id: null,
+        person_id: null,
       };
       const count = (await exportRecords()).length;
       await assertAccepted(post(provider, revision));

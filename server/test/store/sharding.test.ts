@@ -563,6 +563,7 @@ describe('the Citus calls', () => {
     `SELECT create_reference_table('workspaces')`,
     `SELECT create_reference_table('apps')`,
     `SELECT create_reference_table('api_keys')`,
+    `SELECT create_reference_table('persons')`,
     `SELECT create_reference_table('datasets')`,
     `SELECT create_reference_table('model_providers')`,
     `SELECT create_reference_table('model_entries')`,

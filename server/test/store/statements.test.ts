@@ -699,7 +699,7 @@ describe('query plans on PostgreSQL', () => {
         ['cached page with first_id', pageStatement(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
         ['models', sql.findModelEntries, ['w1', 'llm'], 10],
         ['chunk', findChunkPath, chunk, 4],
-        ['edit', editChunk, [...path, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]', 'n1', '[]', null], 14],
+        ['edit', editChunk, [...path, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]', 'n1', '[]', null, 'k1', null], 14],
       ];
       for (const [name, text, values, rows] of cases) {
         const plan = await explainAs(mode, text, values);
@@ -715,7 +715,7 @@ describe('query plans on PostgreSQL', () => {
     const path = ['d1', 'w1', 'o1', 's1', 'h1'];
     const plan = await explainAs('force_generic_plan', editChunk, [
       ...path,
-      ...['new', 1, 2, 'v2', 'k1', null, 'e1', '[]', 'n1', '[]', null],
+      ...['new', 1, 2, 'v2', 'k1', null, 'e1', '[]', 'n1', '[]', null, 'k1', null],
     ]);
     const writes = stepsOf(plan).filter((step) => step['Node Type'] === 'ModifyTable');
     const tables = ['audit_entries', 'change_outbox', 'child_chunk_revisions', 'child_chunks'];

@@ -1,4 +1,5 @@
 import type { KeyKind } from '../../src/contract/key-kinds.ts';
+import { personId } from '../../src/domain/author.ts';
 import type { ExampleParameters } from '../../src/http/openapi/examples.ts';
 
 /** A request on the starter records that shows what an operation does. */
@@ -43,6 +44,10 @@ const newRecords = [
     answer: 'Yes, orders until noon leave the same day.',
   },
 ];
+
+/** A person who signed in by name. */
+export const examplePerson = { issuer: 'https://id.example.com', subject: '3f0c2c1e' };
+const person_id = personId(examplePerson);
 
 /** The id of an entry of the audit log. */
 const exampleEntry = '0mwiui8110000-psHyRXUXstGH2aAZXChufg';
@@ -142,6 +147,9 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   },
   updateKey: { key: 'admin', parameters: { key_id: exampleKeys.app }, body: { read_only: true } },
   revokeKey: { key: 'admin', parameters: { key_id: exampleKeys.writer } },
+  listPeople: { key: 'admin' },
+  updatePerson: { key: 'admin', parameters: { person_id }, body: { blocked: true } },
+  endPersonSessions: { key: 'admin', parameters: { person_id } },
   createChildChunk: {
     key: 'knowledge',
     parameters: segment,

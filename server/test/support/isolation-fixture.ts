@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type KeyKind, keyKinds } from '../../src/contract/key-kinds.ts';
+import { personId } from '../../src/domain/author.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { makeTenant, message, type TestResponse } from './harness.ts';
 
 export const kinds = keyKinds;
+
+const identity = { issuer: 'https://id.example', subject: 'ann' };
+export const personOfFixture = personId(identity);
 
 /** The parts of a response by which a caller could distinguish it from another one. */
 export function visibleParts({ status, headers, text }: TestResponse): object {
@@ -101,6 +105,7 @@ export function makeIsolationFixture() {
     { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
     { record: 'api_key', kind: 'admin', name: 'reader', secret: readOnlyAdmin, read_only: true },
     ...Object.entries(byRole).map(([role, secret]) => ({ record: 'api_key', kind: 'admin', name: role, role, secret })),
+    { record: 'person', ...identity, name: 'Ann', role: 'viewer' },
     provider(workspace_id, 'of one'),
     provider(other.ids.workspace, 'of other'),
   ];

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { KeyKind } from '../../src/contract/key-kinds.ts';
 import { type ChunkIds, chunkPath, message, ndjson, type RequestOptions } from './harness.ts';
-import { type IsolationFixture, makeDataset } from './isolation-fixture.ts';
+import { type IsolationFixture, makeDataset, personOfFixture } from './isolation-fixture.ts';
 import { openapiFile } from './openapi-check.ts';
 
 /**
@@ -320,6 +320,17 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
       body: { read_only: false },
     }),
     'DELETE /admin/keys/{key_id}': adminOnly({ method: 'DELETE', path: `/admin/keys/${revokedKeyId}` }),
+    'GET /admin/people': adminOnly(get('/admin/people')),
+    'PATCH /admin/people/{person_id}': {
+      ...adminOnly({ method: 'PATCH', path: `/admin/people/${personOfFixture}`, body: { blocked: false } }),
+      invalid: {
+        'PATCH a person without a content type': () => ({ method: 'PATCH', path: '/admin/people/x', body: '{' }),
+      },
+    },
+    'DELETE /admin/people/{person_id}/sessions': adminOnly({
+      method: 'DELETE',
+      path: `/admin/people/${personOfFixture}/sessions`,
+    }),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}': adminOnly(get(ofApp)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/messages': adminOnly(get(`${ofApp}/messages`)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/locate': adminOnly(get(`${ofApp}/locate`)),

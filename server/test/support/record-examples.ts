@@ -4,7 +4,7 @@ import { keyKinds, storedReachFields } from '../../src/contract/key-kinds.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import type { Example, ExampleParameters, Examples } from '../../src/http/openapi/examples.ts';
 import { starterRecords } from './cli-helpers.ts';
-import { type ExampleRequest, exampleKeys, exampleRequests } from './example-requests.ts';
+import { type ExampleRequest, exampleKeys, examplePerson, exampleRequests } from './example-requests.ts';
 import { type Service, startService } from './harness.ts';
 
 type Operation = { operationId: string; requestBody?: { content: object } };
@@ -33,7 +33,8 @@ export async function startStarter(): Promise<Starter> {
     name: `starter ${kind}`,
     secret: secrets[kind],
   }));
-  await service.load([...records, ...keys]);
+  const person = { record: 'person', ...examplePerson, name: 'Ann', email: 'ann@example.com', role: 'editor' };
+  await service.load([...records, ...keys, person]);
   await service.index();
   return { service, secrets };
 }

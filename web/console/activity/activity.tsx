@@ -162,10 +162,10 @@ function ActivityTable({ rows }: { rows: readonly Activity[] }) {
 type Run = Activity & { since: number; parts: readonly [Activity, ...Activity[]] };
 
 function runsOf(rows: readonly Activity[]): Run[] {
-  const byRun = Map.groupBy(rows, ({ id, at, key_id, action, record }) => {
+  const byRun = Map.groupBy(rows, ({ id, at, key_id, person_id, action, record }) => {
     if (action !== 'import') return id;
     const isAppend = record === 'message' || record === 'conversation';
-    return `${Math.floor(at / 3_600)} ${key_id} ${isAppend ? record : ''}`;
+    return `${Math.floor(at / 3_600)} ${key_id ?? person_id} ${isAppend ? record : ''}`;
   });
   return [...byRun.values()].map((run) => {
     const kinds = [...Map.groupBy(run, ({ record }) => record).values()].map((entries) => ({
@@ -185,10 +185,13 @@ function runsOf(rows: readonly Activity[]): Run[] {
 const classOf = (action: Activity['action']): string =>
   ['delete', 'revoke', 'purge', 'retain'].includes(action) ? 'badge warn' : 'badge';
 
-type ByProps = { entry: Pick<Activity, 'key_id' | 'key_name'>; isText?: boolean; none?: string };
+type Author = Pick<Activity, 'key_id' | 'key_name'> & Partial<Pick<Activity, 'person_id' | 'person_name'>>;
+type ByProps = { entry: Author; isText?: boolean; none?: string };
 
-/** The key, as a link to it, except in a `summary`, which is a control itself. */
-export function By({ entry: { key_id, key_name }, isText, none = 'command line' }: ByProps) {
+/** The person, or the key as a link to it, except in a `summary`, which is a control itself. */
+export function By({ entry, isText, none = 'command line' }: ByProps) {
+  const { key_id, key_name, person_id, person_name } = entry;
+  if (person_id) return <span title={`person ${person_id}`}>{person_name || person_id.slice(0, 8)}</span>;
   if (key_id === null) return none;
   const name = key_name || `key ${key_id.slice(0, 8)}`;
   const title = `key ${key_id}`;
@@ -262,6 +265,7 @@ const kinds: Readonly<Record<Activity['record'], string>> = {
   child_chunk: 'chunk',
   child_chunk_revision: 'chunk revision',
   api_key: 'key',
+  person: 'person',
   app: 'app',
   workspace: 'workspace',
   model_provider: 'model provider',
@@ -274,7 +278,7 @@ const countedKind = ({ count, record, messages }: Activity): string => {
 
 /** The address of a record that exists; undefined if no view shows it. */
 function hrefOfRecord(kind: Activity['record'], path: readonly string[] | null): string | undefined {
-  if (path === null || kind === 'workspace') return undefined;
+  if (path === null || kind === 'workspace' || kind === 'person') return undefined;
   if (kind === 'api_key') return hrefOf('keys', ...path);
   // A provider has no address of its own: its workspace is shown.
   if (kind === 'model_provider') return hrefOf('models', ...path.slice(0, 1));

@@ -91,8 +91,10 @@ export const RevisionListed = shape(
     revision: integer('Number of the revision.'),
     content: text('Replaced text.'),
     replaced_at: epochSeconds('Time of the replacement.'),
-    key_id: nullable(id('Key that replaced it; null for an import.')),
+    key_id: nullable(id('Key that replaced it; null for an import or a person.')),
     key_name: nullable(text('Name of that key; null without a key.')),
+    person_id: nullable(id('Person who replaced it; null for an import or a key.')),
+    person_name: nullable(text('Name of that person; null without a person.')),
   },
   { title: 'ChildChunkRevision' },
 );

@@ -12,6 +12,7 @@ import { canonicalId } from '../../contract/primitives.ts';
 import { describeProblem, findBadValue, type Problem, plainProblem } from '../../contract/problem.ts';
 import { now as nowDefault, type RecordKind, recordKinds, records } from '../../contract/record.ts';
 import { compile, type Validator } from '../../contract/validator.ts';
+import { personId, personPrefix } from '../author.ts';
 import { BadRecord, type Line } from '../errors.ts';
 import { digestOf } from '../secret.ts';
 import { deriveName } from './conversation-name.ts';
@@ -82,6 +83,7 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
     if (problem !== undefined) reject('field' in problem ? problem.field : 'kind', describeReachProblem(kind, problem));
     if (fields.read_only && !readOnlyKinds.includes(kind))
       reject('read_only', `read_only is not allowed for kind ${kind}`);
+    if (fields.id?.startsWith(personPrefix)) reject('id', `id must not begin with ${personPrefix}`);
     if (fields.role !== null && kind !== 'admin') reject('role', `role is not allowed for kind ${kind}`);
     return {
       ...fields,
@@ -90,6 +92,12 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
       dataset_ids: fields.dataset_ids?.map(canonicalId) ?? null,
       digest: requireDigest(kind, secret, fields.digest, reject),
     };
+  },
+
+  person: (fields, { reject }) => {
+    const id = personId(fields);
+    if (fields.id !== null && fields.id !== id) reject('id', 'id is not that of issuer and subject');
+    return { ...fields, id };
   },
 
   app: (fields, { input }) => ({

@@ -19,6 +19,7 @@ type Special = {
     /** The input has no id: if a key with this digest exists when the record is written, that key is updated. */
     is_unnamed: boolean;
   };
+  person: Omit<Fields<'person'>, 'id'> & { id: string };
   app: Fields<'app'> & Omitted;
   conversation: Fields<'conversation'> & Omitted;
   /**

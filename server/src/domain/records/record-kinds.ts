@@ -24,6 +24,7 @@ export const kindRules = {
   workspace: { identity: ['id'], parent: null, scope: null },
   app: { identity: ['id'], parent: ofWorkspace, scope: null },
   api_key: { identity: ['id'], parent: ofWorkspace, scope: 'app_id' },
+  person: { identity: ['id'], parent: null, scope: null },
   conversation: { identity: ['id'], parent: { kind: 'app', field: 'app_id' }, scope: null },
   message: {
     identity: ['conversation_id', 'id'],

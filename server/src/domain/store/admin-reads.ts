@@ -7,6 +7,7 @@ import type {
   RevisionListed,
   SegmentListed,
 } from '../../contract/console/knowledge.ts';
+import type { PersonListed } from '../../contract/people/people.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import type { RecordName } from './audit.ts';
 import type { KnowledgePath, MissingPart } from './child-chunks.ts';
@@ -67,6 +68,10 @@ export interface AdminReads {
   /** Newest first. */
   listKeys(range: ListRange): Promise<ListRows<ListedKey>>;
   findKey(id: string): Promise<ListedKey | undefined>;
+
+  /** By name. `now` is in seconds, for the number of sessions. */
+  listPeople(range: ListRange, now: number): Promise<ListRows<PersonListed>>;
+  findPerson(id: string, now: number): Promise<PersonListed | undefined>;
 
   /** The names of the records of one kind that exist and are not deleted, by their ids in the audit log. */
   findNames(kind: RecordKind, ids: readonly string[]): Promise<ReadonlyMap<string, RecordName>>;

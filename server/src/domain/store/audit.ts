@@ -7,7 +7,7 @@ export type AuditEntry = {
   /** Ids sort by time. */
   id: string;
   at: number;
-  /** Null for the command line. */
+  /** The author, see `domain/author.ts`. Null for the command line. */
   key_id: string | null;
   action: AuditAction;
   record: RecordKind;

@@ -9,7 +9,7 @@ import type { AppliedChanges, IndexChange, IndexState } from './search-reads.ts'
 
 /**
  * What the domain can write: the input of each command, and its result. The result is there when the command is on disk. Every
- * command that changes records adds an audit entry in its own transaction. `by` is the id of a key, or null.
+ * command that changes records adds an audit entry in its own transaction. `by` is an author, see `domain/author.ts`, or null.
  */
 export type Commands = {
   /** Checks the edit against the stored chunk and writes it, atomically. */
@@ -36,8 +36,11 @@ export type Commands = {
   revokeKey: [{ id: string; by: string | null; now: number }, exists: boolean];
   /** False if no such key exists. */
   updateKey: [{ id: string; change: KeyChange; by: string | null; now: number }, exists: boolean];
-  /** When keys were last used, in seconds. */
+  /** When keys were last used and people last seen, in seconds. */
   noteKeyUse: [uses: readonly (readonly [id: string, at: number])[], undefined];
+
+  /** Blocks a person or not, or only ends the sessions, if `blocked` is undefined. False if the person does not exist. */
+  changePerson: [{ id: string; blocked: boolean | undefined; by: string | null; now: number }, exists: boolean];
 
   openSession: [session: Session, undefined];
   /** Replaces a session that has not expired by another one of its key. Nothing happens if there is none. */

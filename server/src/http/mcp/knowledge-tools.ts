@@ -134,7 +134,7 @@ function scopeOf(caller: AgentCaller): KnowledgeScope | undefined {
 }
 
 const newestRevisions = `The newest ${limits.toolChunkRowsMax} replaced texts, newest first.`;
-const { key_id: __, key_name: ___, ...ofRevision } = RevisionListed.properties;
+const { revision, content, replaced_at } = RevisionListed.properties;
 const version = text('Version of the text, for `version` of update_chunk. It changes with every edit.');
 
 const getChunk = defineTool({
@@ -146,7 +146,11 @@ const getChunk = defineTool({
   kinds: ['knowledge', 'admin'],
   operation: 'getChildChunkAsAdmin',
   input: ChildChunkPath.properties,
-  output: { ...ChildChunkResponse.properties, version, revisions: list(shape(ofRevision), newestRevisions) },
+  output: {
+    ...ChildChunkResponse.properties,
+    version,
+    revisions: list(shape({ revision, content, replaced_at }), newestRevisions),
+  },
   adminOutput: {
     revisions: list(RevisionListed, newestRevisions),
     cited_by: nullable(
@@ -162,8 +166,8 @@ const getChunk = defineTool({
     const { chunk, version } = await findChildChunk(store, await knowledgeCaller(call, path.dataset_id), path);
     const { data: revisions } = await listRevisions(store, path, { limit: limits.toolChunkRowsMax });
     if (caller.kind !== 'admin') {
-      // Names of keys are for admins.
-      const shown = revisions.map(({ key_id: _, key_name: __, ...revision }) => revision);
+      // Names of keys and people are for admins.
+      const shown = revisions.map(({ revision, content, replaced_at }) => ({ revision, content, replaced_at }));
       return { data: chunk, version, revisions: shown };
     }
     const query = { segment_id: path.segment_id, limit: limits.toolChunkRowsMax };

@@ -1,4 +1,5 @@
 import type { ListedKey } from '../../contract/admin.ts';
+import type { PersonListed } from '../../contract/people/people.ts';
 import { type AdminReads, type ListRange, sortText } from '../../domain/store/admin-reads.ts';
 import type { ReadEngine, Value } from '../base/engine.ts';
 import type { Statement } from '../base/statement.ts';
@@ -56,9 +57,16 @@ export function adminReads(engine: ReadEngine): AdminReads {
       return { rows: rows.map(parseKey), has_more };
     },
     findKey: async (id) => (await engine.read(sql.findKey, id)).map(parseKey)[0],
+    listPeople: async (range, now) => {
+      const { rows, has_more } = await list<sql.PersonRow>(sql.lists.people, range, now);
+      return { rows: rows.map(parsePerson), has_more };
+    },
+    findPerson: async (id, now) => (await engine.read(sql.findPerson, now, id)).map(parsePerson)[0],
     findNames: (kind, ids) => findNames(engine, kind, ids),
   };
 }
+
+const parsePerson = ({ blocked, ...row }: sql.PersonRow): PersonListed => ({ ...row, blocked: blocked === 1 });
 
 /** Parses `dataset_ids`, which is stored as JSON, and `read_only`, which is 0 or 1. */
 export function parseKey<R extends Pick<sql.KeyRow, 'dataset_ids' | 'read_only'>>({

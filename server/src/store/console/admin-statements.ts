@@ -1,6 +1,7 @@
 import type { AppListed, ListedKey, WorkspaceListed } from '../../contract/admin.ts';
 import type { DatasetListed, SegmentListed } from '../../contract/console/knowledge.ts';
 import { limits } from '../../contract/limits.ts';
+import type { PersonListed } from '../../contract/people/people.ts';
 import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
 import type { KnowledgePath } from '../../domain/store/child-chunks.ts';
 import type { Dialect, ReadEngine, Value } from '../base/engine.ts';
@@ -85,6 +86,13 @@ const keys = {
 export const selectKeys = select(keys);
 /** Lists are JSON texts, flags are numbers: see `parseKey`. */
 export type KeyRow = Omit<ListedKey, 'dataset_ids' | 'read_only'> & { dataset_ids: string | null; read_only: number };
+const people = {
+  columns: `p.id, p.role, p.blocked, p.last_seen_at, (
+    SELECT COUNT(*) FROM console_sessions s WHERE s.person_id = p.id AND s.expires_at > ?
+  ) AS sessions`,
+  texts: { issuer: 'p.issuer', subject: 'p.subject', name: 'p.name', email: 'p.email', role_source: 'p.role_source' },
+  from: 'persons p',
+};
 const apps = {
   columns: 'a.id, a.workspace_id, a.mode',
   texts: { workspace_name: 'w.name', name: 'a.name' },
@@ -156,13 +164,14 @@ export const lists = {
     by: ['position', 'id'],
   },
   revisions: {
-    columns: 'r.revision, r.replaced_at, r.key_id',
-    texts: { content: 'r.content', key_name: 'k.name' },
-    from: 'child_chunk_revisions r LEFT JOIN api_keys k ON k.id = r.key_id',
+    columns: 'r.revision, r.replaced_at, r.key_id, r.person_id',
+    texts: { content: 'r.content', key_name: 'k.name', person_name: 'p.name' },
+    from: 'child_chunk_revisions r LEFT JOIN api_keys k ON k.id = r.key_id LEFT JOIN persons p ON p.id = r.person_id',
     where: ['r.dataset_id = ?', 'r.child_chunk_id = ?'],
     by: ['r.revision'],
     descending: true,
   },
+  people: { ...people, by: [sorted('p.name'), 'p.id'] },
   keys: { ...keys, by: ['created_at', 'id'], descending: true },
 } satisfies Record<string, List>;
 
@@ -170,6 +179,10 @@ export const listDatasets = (dialect: Dialect): List => ({ ...datasets(dialect),
 
 export const findWorkspace: Statement<WorkspaceListed> = `${select(workspaces)} WHERE id = ?`;
 export const findApp: Statement<AppListed> = `${select(apps)} WHERE a.id = ?`;
+/** `blocked` is 0 or 1. */
+export type PersonRow = Omit<PersonListed, 'blocked'> & { blocked: number };
+/** Parameters: now, id. */
+export const findPerson: Statement<PersonRow> = `${select(people)} WHERE p.id = ?`;
 export const findKey: Statement<KeyRow> = `${selectKeys} WHERE id = ?`;
 export const findDataset = (dialect: Dialect): Statement<DatasetRow> => `${select(datasets(dialect))} WHERE d.id = ?`;
 export const findDocument: Statement<DocumentRow> = `${select(documents)} WHERE dataset_id = ? AND id = ?`;

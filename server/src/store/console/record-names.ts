@@ -26,6 +26,7 @@ const statements = {
   workspace: [ofTable('workspaces'), 'id'],
   app: [ofTable('apps'), 'id'],
   api_key: [ofTable('api_keys'), 'id'],
+  person: [ofTable('persons'), 'id'],
   dataset: [ofTable('datasets'), 'id'],
   document: [`SELECT id, ${sorted('name')} AS name, dataset_id AS first FROM documents WHERE`, 'id'],
   segment: [

@@ -61,11 +61,11 @@ export function importSources(engine: Engine): ImportSources {
       );
     },
     findEdited: async (child_chunk_ids) => {
-      const statement: Statement<{ id: string; revision: number; key_id: string | null }> = `
-        SELECT child_chunk_id AS id, revision, key_id FROM child_chunk_revisions
+      const statement: Statement<{ id: string; revision: number; author: string | null }> = `
+        SELECT child_chunk_id AS id, revision, COALESCE(key_id, person_id) AS author FROM child_chunk_revisions
         WHERE ${isIn('child_chunk_id')} ORDER BY child_chunk_id, revision`;
       const newest = new Map((await readList(statement, child_chunk_ids)).map((row) => [row.id, row]));
-      return new Set([...newest].filter(([, { key_id }]) => key_id !== null).map(([id]) => id));
+      return new Set([...newest].filter(([, { author }]) => author !== null).map(([id]) => id));
     },
     countMessages: async (conversation_ids) => {
       const inConversations = isIn('conversation_id');

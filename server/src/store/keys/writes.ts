@@ -1,9 +1,11 @@
+import { splitAuthor } from '../../domain/author.ts';
 import type { AuditEntry } from '../../domain/store/audit.ts';
 import { newEntryId } from '../accounting/entry-id.ts';
 import type { WriteInput } from '../base/engine.ts';
 import { begin, execute, type RowStatements, type Write, writeRows } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
 import { upsertOf } from '../tables/upserts.ts';
+import { setLastSeen } from './person-writes.ts';
 
 /** What is null stays as it is. Parameters: read_only, role, id. */
 const setAccess = 'UPDATE api_keys SET read_only = COALESCE(?, read_only), role = COALESCE(?, role) WHERE id = ?';
@@ -46,9 +48,14 @@ export function* updateKey({ id, change, by, now }: WriteInput<'updateKey'>): Wr
 /** In the order of ids, so that two instances never deadlock. */
 export function* noteKeyUse(uses: WriteInput<'noteKeyUse'>): Write<undefined> {
   const sorted = uses.toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const authors = sorted.map(([author, at]) => ({ ...splitAuthor(author), at }));
   yield* writeRows(
     setLastUse,
-    sorted.map(([id, at]) => [at, id]),
+    authors.flatMap(({ key_id, at }) => (key_id === null ? [] : [[at, key_id]])),
+  );
+  yield* writeRows(
+    setLastSeen,
+    authors.flatMap(({ person_id, at }) => (person_id === null ? [] : [[at, person_id]])),
   );
   return undefined;
 }

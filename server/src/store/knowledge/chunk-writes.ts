@@ -1,4 +1,5 @@
 import type { ChildChunk } from '../../contract/child-chunk.ts';
+import { splitAuthor } from '../../domain/author.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { decideCreation, decideDeletion, decideEdit } from '../../domain/knowledge/update-child-chunk.ts';
 import { countWords } from '../../domain/records/count-words.ts';
@@ -32,10 +33,10 @@ const lockChunk = 'UPDATE child_chunks SET version = version WHERE dataset_id = 
 export const findLastRevision: Statement<{ revision: number | null }> = `
   SELECT MAX(revision) AS revision FROM child_chunk_revisions WHERE dataset_id = ? AND child_chunk_id = ?`;
 
-/** Parameters: dataset_id, child_chunk_id, revision, content, replaced_at, key_id. */
+/** Parameters: dataset_id, child_chunk_id, revision, content, replaced_at, key_id, person_id. */
 const insertRevision = `
-  INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
-  VALUES (?, ?, ?, ?, ?, ?)`;
+  INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id, person_id)
+  VALUES (?, ?, ?, ?, ?, ?, ?)`;
 
 /** Chunks that are added concurrently get different positions. Parameters: dataset_id, id, document_id. */
 const lockSegment = 'UPDATE segments SET status = status WHERE dataset_id = ? AND id = ? AND document_id = ?';
@@ -54,7 +55,7 @@ const deleteChunk = `
   UPDATE child_chunks SET deleted = 1, version = ? WHERE dataset_id = ? AND id = ? AND version = ? AND deleted = 0`;
 
 export function* updateChildChunk(edit: ChildChunkEdit): Write<ChildChunkOutcome> {
-  const { dataset_id, child_chunk_id, content, now, key_id, version } = edit;
+  const { dataset_id, child_chunk_id, content, now, version } = edit;
   const word_count = countWords(content);
   let updated_at = now;
   const decided = yield* changeChunk(
@@ -77,7 +78,7 @@ export function* updateChildChunk(edit: ChildChunkEdit): Write<ChildChunkOutcome
   if ('outcome' in decided) return decided.outcome;
   const { chunk } = decided.written;
   const path = [dataset_id, child_chunk_id] as const;
-  if (chunk.content !== content) yield* addRevision(path, chunk.content, now, key_id);
+  if (chunk.content !== content) yield* addRevision(path, chunk.content, edit);
   yield* chunkChanged('update', edit);
   return { chunk: { ...chunk, content, word_count, type: 'customized', updated_at }, version };
 }
@@ -88,10 +89,12 @@ export function* updateChildChunk(edit: ChildChunkEdit): Write<ChildChunkOutcome
  */
 function* addRevision(
   path: readonly [dataset_id: string, child_chunk_id: string],
-  ...values: [content: string, replaced_at: number, key_id: string]
+  content: string,
+  { now, key_id: author }: ChildChunkEdit,
 ): Write<void> {
   const last = yield* first(findLastRevision, ...path);
-  yield* execute(insertRevision, ...path, (last?.revision ?? 0) + 1, ...values);
+  const { key_id, person_id } = splitAuthor(author);
+  yield* execute(insertRevision, ...path, (last?.revision ?? 0) + 1, content, now, key_id, person_id);
 }
 
 export function* createChildChunk(newChunk: NewChildChunk): Write<ChildChunkOutcome> {

@@ -38,6 +38,18 @@ const configuration: readonly string[] = [
      read_only BIGINT NOT NULL DEFAULT 0,
      role TEXT
    )`,
+  // `role_source`: the value at the identity provider that gave the role at the last sign-in.
+  `CREATE TABLE persons (
+     id TEXT NOT NULL PRIMARY KEY,
+     issuer TEXT NOT NULL,
+     subject TEXT NOT NULL,
+     name TEXT NOT NULL,
+     email TEXT,
+     role TEXT NOT NULL,
+     role_source TEXT,
+     blocked BIGINT NOT NULL DEFAULT 0,
+     last_seen_at BIGINT
+   )`,
   `CREATE TABLE model_providers (
      workspace_id TEXT NOT NULL,
      provider TEXT NOT NULL,
@@ -54,8 +66,10 @@ const configuration: readonly string[] = [
    )`,
   `CREATE TABLE console_sessions (
      digest TEXT NOT NULL PRIMARY KEY,
-     key_id TEXT NOT NULL,
-     key_digest TEXT NOT NULL,
+     key_id TEXT,
+     key_digest TEXT,
+     person_id TEXT,
+     sid TEXT,
      created_at BIGINT NOT NULL,
      expires_at BIGINT NOT NULL
    )`,
@@ -249,6 +263,7 @@ const knowledge: readonly string[] = [
      content TEXT NOT NULL,
      replaced_at BIGINT NOT NULL,
      key_id TEXT,
+     person_id TEXT,
      PRIMARY KEY (dataset_id, child_chunk_id, revision)
    )`,
 ];

@@ -20,7 +20,7 @@ export const moveRevision = `
   UPDATE child_chunk_revisions SET revision = 1 + (
     SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = ? AND r.child_chunk_id = ?
   )
-  WHERE dataset_id = ? AND child_chunk_id = ? AND revision = ? AND key_id IS NULL AND replaced_at = ? AND content <> ?`;
+  WHERE dataset_id = ? AND child_chunk_id = ? AND revision = ? AND key_id IS NULL AND person_id IS NULL AND replaced_at = ? AND content <> ?`;
 
 export function moveRevisionValues(record: Prepared<'child_chunk_revision'>): Value[] {
   const { dataset_id, child_chunk_id, revision, imported_at, content } = record;

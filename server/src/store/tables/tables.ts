@@ -77,6 +77,7 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
     ],
   },
   api_key: { name: 'api_keys', key: ['id'] },
+  person: { name: 'persons', key: ['id'] },
   model_provider: { name: 'model_providers', order: ['workspace_id', 'position'] },
   document: {
     name: 'documents',

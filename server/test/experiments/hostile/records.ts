@@ -20,6 +20,14 @@ const samples: Record<RecordKind, (tenant: HostileTenant, marker: string) => Fie
     secret: makeSecret('app'),
     expires_at: 4_000_000_000,
   }),
+  person: (_, name) => ({
+    record: 'person',
+    issuer: 'https://id.example',
+    subject: randomUUID(),
+    name,
+    email: 'ann@example.com',
+    role: 'viewer',
+  }),
   conversation: ({ ids }, user) => ({ record: 'conversation', id: randomUUID(), app_id: ids.app, user, created_at: 5 }),
   message: ({ ids }, query) => ({
     record: 'message',

@@ -1,3 +1,4 @@
+import { splitAuthor } from '../../../domain/author.ts';
 import { decideEdit } from '../../../domain/knowledge/update-child-chunk.ts';
 import { countWords } from '../../../domain/records/count-words.ts';
 import type { ChildChunkEdit, ChildChunkOutcome } from '../../../domain/store/child-chunks.ts';
@@ -15,6 +16,7 @@ export function* updateAtOnce(edit: ChildChunkEdit, context: WriteContext): Writ
   const path = [dataset_id, workspace_id, document_id, segment_id, child_chunk_id];
   const tags = precondition === undefined || precondition === 'any' ? null : precondition;
   const { content, now, version, key_id } = edit;
+  const author = splitAuthor(key_id);
   const word_count = countWords(content);
   const entry = chunkEntry('update', edit);
   if (yield* announceEntry(entry.id, dataset_id)) return yield* findEdited(edit);
@@ -26,6 +28,8 @@ export function* updateAtOnce(edit: ChildChunkEdit, context: WriteContext): Writ
     context.writesOutbox ? outbox_id : '',
     outbox,
     edit.tool ?? null,
+    author.key_id,
+    author.person_id,
   );
   const stored = chunkOf(rows);
   const updated_at = rows[0]?.changed_at ?? null;

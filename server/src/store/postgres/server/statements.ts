@@ -95,8 +95,9 @@ const editedPath = pathSql({ workspace: '$2', dataset: '$1', document: '$3', seg
  * Decides an edit and writes it, in one statement. `changed` updates the chunk only if it still has the version that `place`
  * has read. `revision` stores the old text and `entry` adds to the audit log only if `changed` has updated the chunk. If
  * nothing was updated although the edit should have been written, another edit came first.
- * Parameters: dataset, workspace, document, segment, chunk; content, word_count, now, version, key_id, tags or null;
- * id and ids of the audit entry; id and text of the outbox entry, without an id there is none; tool of the audit entry.
+ * Parameters: dataset, workspace, document, segment, chunk; content, word_count, now, version, author, tags or null;
+ * id and ids of the audit entry; id and text of the outbox entry, without an id there is none; tool of the audit entry;
+ * key_id and person_id of the revision.
  */
 export const editChunk: Statement<ChunkPathRow & { changed_at: number | null }> = `
   WITH place AS (
@@ -112,10 +113,10 @@ export const editChunk: Statement<ChunkPathRow & { changed_at: number | null }> 
       AND ($11::text[] IS NULL OR place.version = ANY($11::text[]))
     RETURNING child_chunks.updated_at
   ), revision AS (
-    INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
+    INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id, person_id)
     SELECT $1, place.found_chunk, 1 + COALESCE((
         SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = $1 AND r.child_chunk_id = $5
-      ), 0), place.content, $8, $10
+      ), 0), place.content, $8, $17, $18
     FROM place, changed
     WHERE place.content <> $6
   ), entry AS (

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { personId } from '../../src/domain/author.ts';
+import { makeTwoTenants, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+const issuer = 'https://id.example';
+const idOf = (subject: string) => personId({ issuer, subject });
+const person = (subject: string, more: object = {}) => {
+  return { record: 'person', issuer, subject, name: `Person ${subject}`, role: 'viewer', ...more };
+};
+
+onEveryEngine('people', (engine) => {
+  const { admin, records } = makeTwoTenants();
+  let service: Service;
+  let adminId: string;
+  before(async () => {
+    service = await startService(engine);
+    await service.load([...records, person('b'), person('a', { email: 'a@example.com', role: 'editor' })]);
+    adminId = (await service.store.listKeys()).find(({ kind }) => kind === 'admin')?.id ?? '';
+  });
+  after(() => service?.close());
+
+  const get = (path: string) => service.request('GET', path, { key: admin });
+  const newest = async () => (await get('/admin/activity?limit=1')).body.data[0];
+
+  it('200: lists them by name, in pages', async () => {
+    const first = await get('/admin/people?limit=1');
+    assert.equal(first.status, 200, first.text);
+    assert.deepEqual(first.body.data, [
+      {
+        id: idOf('a'),
+        issuer,
+        subject: 'a',
+        name: 'Person a',
+        email: 'a@example.com',
+        role: 'editor',
+        role_source: null,
+        blocked: false,
+        last_seen_at: null,
+        sessions: 0,
+      },
+    ]);
+    const second = await get(`/admin/people?limit=1&cursor=${first.body.next_cursor}`);
+    assert.deepEqual([second.body.data[0].id, second.body.has_more], [idOf('b'), false]);
+  });
+
+  it('200: an admin blocks a person and allows one again, and the audit log names both', async () => {
+    for (const blocked of [true, false]) {
+      const changed = await service.request('PATCH', `/admin/people/${idOf('b').toUpperCase()}`, {
+        key: admin,
+        body: { blocked },
+      });
+      assert.deepEqual([changed.status, changed.body.blocked], [200, blocked], changed.text);
+      const entry = await newest();
+      assert.partialDeepStrictEqual(entry, { key_id: adminId, key_name: 'admin', action: 'update', record: 'person' });
+      assert.deepEqual(entry.records, [{ id: idOf('b'), name: 'Person b', path: [idOf('b')] }]);
+    }
+    assert.equal((await service.request('DELETE', `/admin/people/${idOf('b')}/sessions`, { key: admin })).status, 200);
+    assert.equal((await newest()).action, 'revoke');
+  });
+
+  it('404: a person who does not exist', async () => {
+    const body = { blocked: true };
+    assert.equal((await service.request('PATCH', `/admin/people/${adminId}`, { key: admin, body })).status, 404);
+    assert.equal((await service.request('DELETE', '/admin/people/x/sessions', { key: admin })).status, 404);
+  });
+
+  it('a whole export contains them, a filtered one and the change feed do not', async () => {
+    const kindsIn = async (path: string) =>
+      new Set([...(await get(path)).text.matchAll(/"record":"(\w+)"/g)].map(([, kind]) => kind));
+    assert.ok((await kindsIn('/admin/records')).has('person'));
+    assert.ok(!(await kindsIn('/admin/records?user=ann')).has('person'));
+    assert.ok(!(await kindsIn('/admin/changes')).has('person'));
+    assert.equal((await get('/admin/records?user=ann&kinds=person')).status, 400);
+  });
+
+  it('400: an id of another person, and a key that looks like a person', async () => {
+    const post = async (record: object) =>
+      (
+        await service.request('POST', '/admin/records', {
+          key: admin,
+          headers: { 'content-type': 'application/x-ndjson' },
+          body: JSON.stringify(record),
+        })
+      ).body;
+    assert.match(
+      (await post(person('c', { id: idOf('a') }))).message,
+      /^line 1: person: id is not that of issuer and s/,
+    );
+    const key = { record: 'api_key', kind: 'admin', name: 'x', secret: 'admin-x', id: `person:${idOf('a')}` };
+    assert.match((await post(key)).message, /^line 1: api_key: id must not begin with person:/);
+  });
+});
