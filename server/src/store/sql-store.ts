@@ -20,7 +20,7 @@ import type {
 } from '../domain/store/store.ts';
 import * as audit from './accounting/audit.ts';
 import { SqlMonitoring } from './accounting/monitoring.ts';
-import type { Engine, OpenScan } from './base/engine.ts';
+import type { Engine, Scan } from './base/engine.ts';
 import { type SlotMemory, Slots } from './base/large-responses.ts';
 import { SqlChangeReads } from './changes/reads.ts';
 import { activityReads } from './console/activity-reads.ts';
@@ -65,6 +65,7 @@ export class SqlStore implements Store {
   readonly #engine: Engine;
   readonly #keys: KeyCache;
   readonly #slots: Slots;
+  readonly #scan: Scan;
 
   constructor(engine: Engine, keyChanges: Int32Array<SharedArrayBuffer>, slotMemory: SlotMemory) {
     this.#engine = engine;
@@ -73,24 +74,25 @@ export class SqlStore implements Store {
     this.imports = importSources(engine);
     this.doubts = doubts(engine);
     this.monitoring = new SqlMonitoring(engine);
-    const scans = new Slots(limits.scansMax);
-    const open = engine.openScan?.bind(engine);
-    const openScan: OpenScan | undefined = open && ((signal = unaborted) => scans.open(() => open(signal), signal));
+    const slots = new Slots(limits.scansMax);
+    const { scans } = engine;
+    this.#scan = async (work, signal = unaborted) =>
+      scans === undefined ? work(engine.read.bind(engine)) : slots.run(() => work(scans.reader(signal)), signal);
     // A page of a list of the console may read large rows.
     const lists = { dialect: engine.dialect, read: engine.background?.reader() ?? engine.read.bind(engine) };
     this.admin = adminReads(lists);
     this.erasure = new SqlErasure(engine, lists.read);
-    this.activity = activityReads(lists, openScan);
+    this.activity = activityReads(lists, this.#scan);
     this.users = userReads(lists);
     this.knowledge = new SqlKnowledgeReads(
       (statement, ...values) => engine.read(statement, ...values),
       engine.dialect,
-      openScan,
+      this.#scan,
     );
     this.#slots = new Slots(limits.largePagesMax, engine.openPagesMax, slotMemory);
     this.exports = new SqlExports(engine, this.#slots);
     this.changes = new SqlChangeReads(engine, this.#slots, () => Math.floor(Date.now() / 1000));
-    this.search = new SqlSearchStore(engine, scans);
+    this.search = new SqlSearchStore(engine, slots);
     this.apps = new SqlAppStore(engine, this.#slots);
   }
 
@@ -139,9 +141,8 @@ export class SqlStore implements Store {
   }
 
   async openKnowledge(signal: AbortSignal): Promise<KnowledgeSnapshot> {
-    const { read, scan, close } = await this.#slots.open(() => this.#engine.openSnapshot(), signal);
-    const openScan = scan && (async () => ({ read, scan, close: () => undefined }));
-    return { reads: new SqlKnowledgeReads(read, this.#engine.dialect, openScan), close };
+    const { read, close } = await this.#slots.open(() => this.#engine.openSnapshot(), signal);
+    return { reads: new SqlKnowledgeReads(read, this.#engine.dialect, this.#scan), close };
   }
 
   async findModelEntries(workspace_id: string, model_type: ModelType): Promise<string[]> {

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import type { KnowledgeLocation } from '../../src/domain/store/child-chunks.ts';
 import type { OffsetQuery } from '../../src/domain/store/knowledge-reads.ts';
-import type { Dialect, ScanSnapshot } from '../../src/store/base/engine.ts';
+import type { Dialect, Reader, Scan } from '../../src/store/base/engine.ts';
 import { findLastChunk } from '../../src/store/knowledge/chunk-writes.ts';
 import { SqlKnowledgeReads } from '../../src/store/knowledge/reads.ts';
 import { dialect as postgres } from '../../src/store/postgres/server/statements.ts';
@@ -45,13 +45,19 @@ const { document_id: __, ...inDataset } = inDocument;
 const limit = 20;
 type Case = { text: string; values: unknown[]; index: string; table: string };
 
+const noScan = () => assert.fail('it has no filter');
+
 /** The statement of each list, at both ends and in the middle, with the index that it must use. */
 async function casesOf(dialect: Dialect): Promise<Record<string, Case>> {
   let statement: [string, ...unknown[]] = [''];
-  const reads = new SqlKnowledgeReads(async (...given) => {
-    statement = given;
-    return [];
-  }, dialect);
+  const reads = new SqlKnowledgeReads(
+    async (...given) => {
+      statement = given;
+      return [];
+    },
+    dialect,
+    noScan,
+  );
   const cases: Record<string, Case> = {};
   const lists: [string, number, string, string, (query: OffsetQuery, at: KnowledgeLocation) => Promise<unknown>][] = [
     [
@@ -125,46 +131,36 @@ describe('query plans of the lists of knowledge bases on SQLite', () => {
     }
   });
 
-  it('a list with a keyword visits its rows in the order of an index, and then reads the page by its ids', async (t) => {
+  it('a list with a keyword reads the rows of its scope by an index, and the page by its ids', async (t) => {
     const scans: [string, ...unknown[]][] = [];
-    const pages: [string, ...unknown[]][] = [];
-    const snapshot: ScanSnapshot = {
-      read: async (...given) => {
-        pages.push(given);
+    const scan: Scan = (work) =>
+      work(async (...given) => {
+        scans.push(given);
         return [];
-      },
-      scan: async (_, ...given) => void scans.push(given),
-      close: () => undefined,
-    };
-    const reads = new SqlKnowledgeReads(snapshot.read, dialect, async () => snapshot);
+      });
+    const findPath: Reader = async () => [{ found_document: 'o1', found_segment: 's1' }] as never[];
+    const reads = new SqlKnowledgeReads(findPath, dialect, scan);
     const query = { page: 1, limit, keyword: 'kettle' };
     await reads.listDatasets({ workspace_id: 'w1', dataset_ids: null }, { ...query, tag_ids: ['t'] });
     await reads.listDocuments(inDataset, query);
     await reads.listDocuments(inDataset, { ...query, status: 'available' });
     await reads.listSegments(inDocument, { ...query, status: ['completed'] });
     await reads.listChildChunks(location, query);
-    assert.deepEqual([scans.length, pages.length], [5, 5]);
+    assert.equal(scans.length, 5);
     for (const [text, ...values] of scans) {
-      const plan = planOf(db, text).join('\n');
-      assert.match(plan, /SEARCH \w+ USING INDEX \w+_by_(?:time|status|position) /);
-      assert.doesNotMatch(plan, /TEMP B-TREE/);
-      const start = performance.now();
-      let visited = 0;
-      for (const _ of db.prepare(text).iterate(...(values as string[]))) visited += 1;
-      assert.ok(visited >= Math.floor(all / 24), `${visited} rows: ${text} ${values}`);
-      t.diagnostic(`${visited} rows: ${(performance.now() - start).toFixed(1)} ms:${text.slice(0, 100)}`);
-    }
-    for (const [text] of pages) {
       const plan = planOf(db, text);
       const table = /FROM \(SELECT id FROM (\w+)/.exec(text)?.[1];
-      const steps = plan.filter((step) => step.includes(` ${table} `));
-      assert.ok(steps.length >= 2, plan.join('\n'));
-      for (const step of steps)
-        assert.match(
-          step,
-          /SEARCH \w+ USING (?:PRIMARY KEY|COVERING INDEX \w+_by_id) \((?:dataset_id=\? AND )?id=\?/,
-          plan.join('\n'),
-        );
+      const shown = plan.join('\n');
+      // For the page, in its order. They are counted by it, too, or by the key of the dataset.
+      const inOrder = new RegExp(`^SEARCH ${table} USING INDEX ${table}_by_(?:time|status|position) `);
+      const counted = new RegExp(`^SEARCH ${table} USING (?:INDEX|PRIMARY KEY) `);
+      assert.ok(plan.filter((step) => inOrder.test(step)).length >= 1, shown);
+      assert.equal(plan.filter((step) => counted.test(step)).length, 2, shown);
+      assert.match(shown, /SEARCH x USING (?:PRIMARY KEY|COVERING INDEX \w+_by_id) \((?:dataset_id=\? AND )?id=\?/);
+      assert.ok(plan.filter((step) => /TEMP B-TREE/.test(step)).length <= 1, shown);
+      const start = performance.now();
+      db.prepare(text).all(...(values as string[]));
+      t.diagnostic(`${table}: ${(performance.now() - start).toFixed(1)} ms`);
     }
   });
 });

@@ -9,12 +9,12 @@ import {
   findApp,
   findDocument,
   findKey,
-  findPath,
   findSegment,
   listPage,
   lists,
 } from '../../src/store/console/admin-statements.ts';
 import { deleteSession, findSession, insertSession } from '../../src/store/console/session-statements.ts';
+import { findPath } from '../../src/store/knowledge/path.ts';
 import { dialect as postgres } from '../../src/store/postgres/server/statements.ts';
 import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
 import {

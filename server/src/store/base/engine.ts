@@ -26,18 +26,10 @@ export type ImportSourceChange = { source: string } & (
   | { kind: string; removed: readonly string[] }
 );
 
-/** Visits the rows of one statement. Other requests run meanwhile. */
-export type Scanner = <R extends object = Row>(
-  visit: (row: R) => void,
-  statement: Statement<R>,
-  ...values: Value[]
-) => Promise<void>;
-
 /** Reads from one snapshot on a separate connection. It must be closed. */
-export type Snapshot = { read: Reader; scan?: Scanner; close(): void };
-export type ScanSnapshot = Snapshot & { scan: Scanner };
-/** A scan ends with an error when `signal` aborts. */
-export type OpenScan = (signal?: AbortSignal) => Promise<ScanSnapshot>;
+export type Snapshot = { read: Reader; close(): void };
+/** Runs statements that read very many rows. One that has not begun when `signal` aborts never does. */
+export type Scan = <T>(work: (read: Reader) => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 /** One kind of record of an export: its rows in the order of their keys, each written as one line. */
 export type ExportStep = SizedTable & { kind: RecordKind; line: (row: Row) => string };
@@ -116,6 +108,8 @@ export interface Engine {
   read: Reader;
   /** For reads that may take long, on an engine whose statements hold up the other requests of this thread. */
   background?: Background;
+  /** The same for statements that read very many rows: they never delay a search. */
+  scans?: Background;
   /** See `Store`. */
   dataVersion(): number | undefined;
   findPage(position: PagePosition, shape: PageShape, cached: CachedVersion | undefined): Promise<FoundPage | undefined>;
@@ -123,8 +117,6 @@ export interface Engine {
   openPage(position: PagePosition, shape: PageShape): Promise<OpenPage | undefined>;
   /** A snapshot for reading a large response. It has a separate connection until it is closed. */
   openSnapshot(): Promise<Snapshot>;
-  /** For statements that read many rows, on an engine whose statements hold up the other requests of this thread. */
-  openScan?: OpenScan;
   /** Maximum number of pages and snapshots that are open at the same time. */
   readonly openPagesMax: number;
   /** Connections of this engine that are in use, and requests that wait for one. */

@@ -1,13 +1,13 @@
 import type { ConversationListed } from '../../contract/console/activity.ts';
 import { derivedName } from '../../domain/records/conversation-name.ts';
 import type { ActivityReads } from '../../domain/store/activity-reads.ts';
-import type { OpenScan, ReadEngine } from '../base/engine.ts';
+import type { ReadEngine, Scan } from '../base/engine.ts';
 import * as sql from './activity-statements.ts';
-import { querySums, scanSums } from './period-sums.ts';
+import { readSums } from './period-sums.ts';
 import { readSummaries } from './summaries.ts';
 
-/** Reads conversations and usage of apps, on either engine. `openScan`: for an engine that reads on this thread. */
-export function activityReads(engine: ReadEngine, openScan: OpenScan | undefined): ActivityReads {
+/** Reads conversations and usage of apps, on either engine. */
+export function activityReads(engine: ReadEngine, scan: Scan): ActivityReads {
   const findConversation: ActivityReads['findConversation'] = async (app_id, id) =>
     (await engine.read(sql.findListedConversation, id, app_id, id)).map(conversationOf)[0];
   return {
@@ -30,10 +30,7 @@ export function activityReads(engine: ReadEngine, openScan: OpenScan | undefined
       const { isIn, list } = engine.dialect;
       return engine.read(sql.feedback(isIn('m.id')), conversation_id, app_id, list(message_ids));
     },
-    sumPeriod: async (selection, before, signal) =>
-      openScan === undefined
-        ? querySums(engine, selection, before)
-        : scanSums(await openScan(signal), engine.dialect, selection, before),
+    sumPeriod: (selection, before, signal) => scan((read) => readSums(read, selection, before), signal),
   };
 }
 

@@ -3,7 +3,7 @@ import type { PersonListed } from '../../contract/people/people.ts';
 import { type AdminReads, type ListRange, sortText } from '../../domain/store/admin-reads.ts';
 import type { ReadEngine, Value } from '../base/engine.ts';
 import type { Statement } from '../base/statement.ts';
-import { foundRow } from '../knowledge/path.ts';
+import { findPath, foundRow } from '../knowledge/path.ts';
 import * as sql from './admin-statements.ts';
 import { addDatasetTotals, addDocumentTotals } from './knowledge-totals.ts';
 import { findNames } from './record-names.ts';
@@ -27,7 +27,7 @@ export function adminReads(engine: ReadEngine): AdminReads {
       });
       return { rows, has_more: found.has_more };
     },
-    findPath: async (path) => foundRow(await find(...sql.findPath(path))),
+    findPath: async (path) => foundRow(await find(...findPath(path))),
     listDatasets: async (range) => {
       const { rows, has_more } = await list<sql.DatasetRow>(sql.listDatasets(engine.dialect), range);
       return { rows: await addDatasetTotals(engine, rows), has_more };

@@ -3,11 +3,9 @@ import type { DatasetListed, SegmentListed } from '../../contract/console/knowle
 import { limits } from '../../contract/limits.ts';
 import type { PersonListed } from '../../contract/people/people.ts';
 import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
-import type { KnowledgePath } from '../../domain/store/child-chunks.ts';
 import type { Dialect, ReadEngine, Value } from '../base/engine.ts';
 import { sorted } from '../base/selection.ts';
 import type { Bound, Row, Statement } from '../base/statement.ts';
-import { type PathRow, pathStatement } from '../knowledge/path.ts';
 
 /** The SQL of the console's reads, in the subset that both engines understand. */
 
@@ -188,10 +186,3 @@ export const findDataset = (dialect: Dialect): Statement<DatasetRow> => `${selec
 export const findDocument: Statement<DocumentRow> = `${select(documents)} WHERE dataset_id = ? AND id = ?`;
 /** Parameters: the dataset twice, the document, the segment. */
 export const findSegment: Statement<SegmentListed> = `${select(segments)} WHERE s.dataset_id = ? AND s.document_id = ? AND s.id = ?`;
-
-/** The workspace of a path, and which of its parts exist. */
-export function findPath(path: KnowledgePath): Bound<PathRow & { workspace_id: string }> {
-  const { columns, from, where, fromValues, whereValues } = pathStatement(path);
-  const text = `SELECT ${['d.workspace_id', ...columns].join(', ')} FROM ${from} WHERE ${where}`;
-  return [text, ...fromValues, ...whereValues];
-}

@@ -2,7 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import type { AppSum, DaySelection, DaySum, ModelSum, UserSum } from '../../domain/store/activity-reads.ts';
 import { sumColumns, type UsageSums } from '../accounting/usage-statements.ts';
 import type { Value } from '../base/engine.ts';
-import type { Bound, Statement } from '../base/statement.ts';
+import type { Bound } from '../base/statement.ts';
 
 /** The SQL of the overview, in the subset that both engines understand. Each statement reads one range of days. */
 
@@ -44,9 +44,8 @@ export function sumModels(selection: DaySelection): Bound<ModelSum> {
 }
 
 /** SQLite reads the tables of a CROSS JOIN in this order (https://sqlite.org/optoverview.html#crossjoin). */
-const withConversation = `FROM conversation_days u CROSS JOIN conversations c
-    WHERE c.conversation_id = u.conversation_id AND u.messages > 0`;
-const withUser = `${withConversation} AND c."user" IS NOT NULL`;
+const withUser = `FROM conversation_days u CROSS JOIN conversations c
+    WHERE c.conversation_id = u.conversation_id AND u.messages > 0 AND c."user" IS NOT NULL`;
 
 export function countUsers(selection: DaySelection): Bound<{ users: number }> {
   const [condition, ...values] = within(selection);
@@ -69,17 +68,3 @@ export function topUsers(selection: DaySelection): Bound<TopUser> {
     GROUP BY c."user" ORDER BY SUM(u.messages) DESC, c."user" LIMIT ${limits.overviewUsersMax}`;
   return [text, ...values];
 }
-
-export type UsageOfConversation = ModelSum & { day: number; app_id: string; user: string | null };
-
-/** For an engine that reads many rows by a scan: one row for each conversation, day, model and currency. */
-export function scanUsage(selection: DaySelection): Bound<UsageOfConversation> {
-  const [condition, ...values] = within(selection);
-  const columns = sumColumns.map((column) => `u.${column}`).join(', ');
-  const keys = 'u.day, u.app_id, u.model_provider, u.model, u.currency';
-  return [`SELECT c."user", ${keys}, ${columns} ${withConversation} AND ${condition}`, ...values];
-}
-
-/** `isListed` compares the id with the parameter. */
-export const appNames = (isListed: string): Statement<{ id: string; name: string }> =>
-  `SELECT id, name FROM apps WHERE ${isListed}`;

@@ -1,6 +1,6 @@
 import type { ChildChunk } from '../../contract/child-chunk.ts';
 import type { ChunkLocation, FoundChunk, KnowledgePath, MissingPart } from '../../domain/store/child-chunks.ts';
-import type { Statement } from '../base/statement.ts';
+import type { Bound, Statement } from '../base/statement.ts';
 
 /** The parameter of each part of a path, as it is written in the statement. */
 type PathParameters = {
@@ -68,6 +68,13 @@ export type PathRow = {
   found_segment?: string | null;
   found_chunk?: string | null;
 };
+
+/** The workspace of a path, and which of its parts exist. */
+export function findPath(path: PathInWorkspace): Bound<PathRow & { workspace_id: string }> {
+  const { columns, from, where, fromValues, whereValues } = pathStatement(path);
+  const text = `SELECT ${['d.workspace_id', ...columns].join(', ')} FROM ${from} WHERE ${where}`;
+  return [text, ...fromValues, ...whereValues];
+}
 
 /** The row, or the first part of the path that does not exist. */
 export function foundRow<R extends PathRow>(row: R | undefined): R | MissingPart {

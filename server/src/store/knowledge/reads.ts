@@ -16,25 +16,24 @@ import type {
   SegmentRow,
   SegmentRows,
 } from '../../domain/store/knowledge-reads.ts';
-import type { Dialect, OpenScan, Reader } from '../base/engine.ts';
+import type { Dialect, Reader, Scan } from '../base/engine.ts';
 import { detailsOf } from '../tables/tables.ts';
-import { foundRow } from './path.ts';
+import { findPath, foundRow } from './path.ts';
 import * as sql from './statements.ts';
 
 /** Child chunks of one segment that are read at once, if they are many. */
 const scanChunks = 100;
 
-/** Reads for the lists of knowledge bases, on either engine, from current data or from a snapshot. */
+/** Reads for the lists of knowledge bases, on either engine, from current data or from a snapshot: the scans for filters never. */
 export class SqlKnowledgeReads implements KnowledgeReads {
   readonly #read: Reader;
   readonly #dialect: Dialect;
-  readonly #openScan: OpenScan | undefined;
+  readonly #scan: Scan;
 
-  /** `openScan`: see `Engine`. */
-  constructor(read: Reader, dialect: Dialect, openScan?: OpenScan) {
+  constructor(read: Reader, dialect: Dialect, scan: Scan) {
     this.#read = read;
     this.#dialect = dialect;
-    this.#openScan = openScan;
+    this.#scan = scan;
   }
 
   async listDatasets(scope: KnowledgeScope, query: DatasetQuery): Promise<OffsetRows<DatasetRow>> {
@@ -105,10 +104,7 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     return foundPage(rows, chunkOf);
   }
 
-  /**
-   * The rows of a page. An index has the rows of the scope in the order of the list. For the filter every row of the scope
-   * is read: on an engine that reads on this thread, by a scan between other requests, and then the rows of the page by id.
-   */
+  /** The rows of a page. An index has the rows of the scope in the order of the list. For the filter every row is read. */
   async #readPage<R extends { id: string }>(
     list: sql.Listed<R>,
     location: KnowledgeLocation | undefined,
@@ -116,27 +112,12 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     filter: sql.Filter,
     query: OffsetQuery,
   ): Promise<sql.PageRow<R>[]> {
-    const statementFor = (selected: sql.Filter, page?: OffsetQuery) =>
-      sql.pageStatement(list, location, selected, page, this.#dialect);
-    if (filter.length === 0 || this.#openScan === undefined)
-      return this.#read(...statementFor([...scope, ...filter], query));
-    const { read, scan, close } = await this.#openScan(query.disconnected?.());
-    try {
-      const ids: string[] = [];
-      let total = 0;
-      const visit = ({ id, matches }: { id: string; matches: 0 | 1 }) => {
-        if (matches !== 1) return;
-        if (total >= sql.offsetOf(query) && ids.length < query.limit) ids.push(id);
-        total += 1;
-      };
-      await scan(visit, ...sql.scanStatement(list, location, scope, filter));
-      const inDataset = location === undefined ? [] : [['dataset_id = ?', location.dataset_id] as const];
-      const onPage = [...inDataset, [this.#dialect.isIn('id'), this.#dialect.list(ids)] as const];
-      const rows = await read(...statementFor(onPage));
-      return rows.map((row) => ({ ...row, total }));
-    } finally {
-      close();
-    }
+    const statementFor = (selected: sql.Filter) => sql.pageStatement(list, location, selected, query, this.#dialect);
+    if (filter.length === 0) return this.#read(...statementFor(scope));
+    const path = location && foundRow((await this.#read(...findPath(location)))[0]);
+    // Nothing is scanned for a path that does not exist.
+    if (path !== undefined && 'missing' in path) return this.#read(...statementFor([['1 = 0']]));
+    return this.#scan((read) => read(...statementFor([...scope, ...filter])), query.disconnected?.());
   }
 
   async findDataset({ dataset_id, workspace_id }: KnowledgeLocation): Promise<DatasetRow | MissingPart> {

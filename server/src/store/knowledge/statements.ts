@@ -9,7 +9,7 @@ import { type PathRow, pathStatement } from './path.ts';
 /**
  * The SQL of the lists of knowledge bases, in the subset that both engines understand. A list is one statement: the parts
  * of its path, the number of all items, and the items of the page. The ids of a page are read from an index, and only its
- * own rows from the table. A list without a keyword reads no text of other pages. For a list with one, see `scanStatement`.
+ * own rows from the table. A list without a keyword reads no text of other pages.
  */
 
 /** A table whose rows are listed. Texts can be large: they are read only if their page is not too large. */
@@ -118,23 +118,19 @@ const wholeColumns = ({ columns, texts }: ListTable): string => [...columns, ...
 
 /** Past this page every list is empty. It keeps the offset within the range of the engines. */
 const offsetMax = 1_000_000_000_000;
-export const offsetOf = ({ page, limit }: OffsetQuery): number => Math.min((page - 1) * limit, offsetMax);
+const offsetOf = ({ page, limit }: OffsetQuery): number => Math.min((page - 1) * limit, offsetMax);
 
-/**
- * A page of a list in a location, or of datasets if it has none. Columns of the row are null if the page is empty. Without a
- * query the page has all rows that the filter selects.
- */
+/** A page of a list in a location, or of datasets if it has none. Columns of the row are null if the page is empty. */
 export function pageStatement<R extends ListedRow>(
   list: Listed<R>,
   location: KnowledgeLocation | undefined,
   filter: Filter,
-  query: OffsetQuery | undefined,
+  query: OffsetQuery,
   { jsonField }: Dialect,
 ): Bound<PageRow<R>> {
   const { table, order } = list;
   const where = conditionsOf(filter);
   const values = valuesOf(filter);
-  const paged = query === undefined ? '' : `ORDER BY ${order.join(', ')} LIMIT ? OFFSET ?`;
   const inDataset = location === undefined ? '' : 'x.dataset_id = ? AND ';
   const path = location === undefined ? undefined : pathStatement(location);
   const docForm =
@@ -145,31 +141,13 @@ export function pageStatement<R extends ListedRow>(
     FROM ${path === undefined ? counted : `${path.from} CROSS JOIN ${counted}`}
     LEFT JOIN (
       SELECT ${guardedColumns(list, 'x')}
-      FROM (SELECT id FROM ${table} WHERE ${where} ${paged}) k
+      FROM (SELECT id FROM ${table} WHERE ${where} ORDER BY ${order.join(', ')} LIMIT ? OFFSET ?) k
       JOIN ${table} x ON ${inDataset}x.id = k.id
     ) p ON TRUE
     ${path === undefined ? '' : `WHERE ${path.where}`} ORDER BY ${order.map((column) => `p.${column}`).join(', ')}`;
   const dataset = location === undefined ? [] : [location.dataset_id];
-  const pageValues = [...values, ...(query === undefined ? [] : [query.limit, offsetOf(query)]), ...dataset];
+  const pageValues = [...values, query.limit, offsetOf(query), ...dataset];
   return [text, ...(path?.fromValues ?? []), ...values, ...pageValues, ...(path?.whereValues ?? [])];
-}
-
-/**
- * Every row of a scope, in the order of the list, and whether it matches the filter. If the dataset of the location does not
- * exist, there are no rows.
- */
-export function scanStatement(
-  { table, order }: ListTable,
-  location: KnowledgeLocation | undefined,
-  scope: Filter,
-  filter: Filter,
-): Bound<{ id: string; matches: 0 | 1 }> {
-  const inWorkspace = 'EXISTS (SELECT 1 FROM datasets d WHERE d.id = ? AND d.workspace_id = ?)';
-  const path = location === undefined ? [] : [[inWorkspace, location.dataset_id, location.workspace_id] as const];
-  const conditions = [...scope, ...path];
-  const text = `
-    SELECT id, ${conditionsOf(filter)} AS matches FROM ${table} WHERE ${conditionsOf(conditions)} ORDER BY ${order.join(', ')}`;
-  return [text, ...valuesOf(filter), ...valuesOf(conditions)];
 }
 
 /** Whole rows by their ids. `isIn` compares the id with a list parameter. */

@@ -1,7 +1,6 @@
 import { dirname } from 'node:path';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
-import { clientDisconnected } from '../../domain/errors.ts';
 import { nextTurn } from '../../domain/large-text.ts';
 import type { CachedVersion, FoundPage, OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
 import type {
@@ -10,8 +9,7 @@ import type {
   IsWanted,
   Reader,
   Row,
-  Scanner,
-  ScanSnapshot,
+  Snapshot,
   Value,
   WriteInput,
   WriteName,
@@ -31,19 +29,19 @@ import { Writer } from './writer.ts';
 import type { WriterLinks } from './writer-link.ts';
 import { WriterQueue } from './writer-queue.ts';
 
-/** Duration of a part of a scan, after which other requests of its thread run. */
-const scanTickMillis = 5;
+/** Duration of a part of a read from a snapshot, after which other requests of this thread run. */
+const readTickMillis = 5;
 
 /** Size of the texts that an export reads in one tick of the event loop. */
 const batchBytes = 65_536;
 
-/** Visits rows for one tick of the event loop. Returns whether all have been visited. */
-function visitSome<R>(rows: Iterator<R>, visit: (row: R) => void): boolean {
-  const end = performance.now() + scanTickMillis;
+/** Reads rows for one tick of the event loop. Returns whether all have been read. */
+function readSome<R>(rows: Iterator<R>, found: R[]): boolean {
+  const end = performance.now() + readTickMillis;
   do {
     const { done, value } = rows.next();
     if (done) return true;
-    visit(value);
+    found.push(value);
   } while (performance.now() < end);
   return false;
 }
@@ -58,6 +56,7 @@ export class SqliteEngine implements Engine {
   /** Undefined until there is a writer. */
   #writes: WriterQueue | undefined;
   readonly background: BackgroundReader;
+  readonly scans: BackgroundReader;
   readonly #writesOutbox: boolean;
   /** Undefined before the first write, and if the writer belongs to several threads. */
   #ownWriter: Writer | undefined;
@@ -69,6 +68,7 @@ export class SqliteEngine implements Engine {
   constructor(path: string, { writer, changes }: { writer: WriterLinks | undefined; changes: boolean }) {
     this.#path = path;
     this.background = new BackgroundReader(path);
+    this.scans = new BackgroundReader(path);
     this.spoolFolder = dirname(path);
     this.#reader = openReader(path);
     this.#writesOutbox = changes;
@@ -126,20 +126,15 @@ export class SqliteEngine implements Engine {
   }
 
   /** Other requests run between two reads, and between the rows of a long one. */
-  async openSnapshot(signal?: AbortSignal): Promise<ScanSnapshot> {
+  async openSnapshot(): Promise<Snapshot> {
     return orUnavailable(() => {
       const db = new Connection(this.#path, readerBusyMillis);
       db.db.exec('PRAGMA query_only = ON; BEGIN');
-      const scan: Scanner = async (visit, statement, ...values) => {
-        const rows = orUnavailable(() => db.iterate(statement, ...values));
-        do {
-          await nextTick();
-          if (signal?.aborted) throw clientDisconnected();
-        } while (!orUnavailable(() => visitSome(rows, visit)));
-      };
       const read: Reader = async <R extends object>(statement: Statement<R>, ...values: Value[]) => {
+        const rows = orUnavailable(() => db.iterate(statement, ...values));
         const found: R[] = [];
-        await scan((row: R) => found.push(row), statement, ...values);
+        do await nextTick();
+        while (!orUnavailable(() => readSome(rows, found)));
         return found;
       };
       let isOpen = true;
@@ -147,12 +142,8 @@ export class SqliteEngine implements Engine {
         if (isOpen) db.close();
         isOpen = false;
       };
-      return { read, scan, close };
+      return { read, close };
     });
-  }
-
-  openScan(signal?: AbortSignal): Promise<ScanSnapshot> {
-    return this.openSnapshot(signal);
   }
 
   async ping(): Promise<void> {
@@ -195,6 +186,7 @@ export class SqliteEngine implements Engine {
   async close(): Promise<void> {
     await this.#writes?.close();
     await this.background.close();
+    await this.scans.close();
     await this.#ownWriter?.close();
     this.#reader.close();
   }
