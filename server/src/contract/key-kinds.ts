@@ -26,7 +26,8 @@ export const keyKindTable = {
     prefix: 'writer-',
     requires: ['app_id'],
     accepts: [],
-    allows: 'writes conversations and messages of one app, and erases single messages of it',
+    allows:
+      'writes conversations and messages of one app, and erases single messages of it; with OpenAI clients it also reads them',
   },
   feed: {
     prefix: 'feed-',

@@ -36,6 +36,7 @@ import { mcpRoutes } from './mcp/routes.ts';
 import { Metrics } from './observe/metrics.ts';
 import { type Lines, Observer, requestIdOf, unmatchedRoute } from './observe/observe.ts';
 import { Outages } from './observe/outages.ts';
+import { openaiRoutes } from './openai/routes.ts';
 import { documentRoutes } from './openapi/openapi.ts';
 import { pageRoutes } from './pages/pages.ts';
 import {
@@ -116,6 +117,7 @@ const routes: readonly Routes[] = [
   childChunkRoutes,
   modelRoutes,
   recordRoutes,
+  openaiRoutes,
   adminWorkspaceRoutes,
   adminKnowledgeRoutes,
   adminActivityRoutes,

@@ -32,6 +32,7 @@ import { doubts } from './import/doubts.ts';
 import { importSources } from './import/import-sources.ts';
 import { SeenIds } from './import/seen-ids.ts';
 import { Spool } from './import/spool.ts';
+import { itemReads } from './items/reads.ts';
 import { KeyCache } from './keys/key-cache.ts';
 import { chunkOf, chunkPathValues, findChunkPath } from './knowledge/path.ts';
 import { SqlKnowledgeReads } from './knowledge/reads.ts';
@@ -54,6 +55,7 @@ export class SqlStore implements Store {
   readonly users: Store['users'];
   readonly sessions: Store['sessions'];
   readonly apps: SqlAppStore;
+  readonly items: Store['items'];
   readonly knowledge: SqlKnowledgeReads;
   readonly changes: SqlChangeReads;
   readonly imports: Store['imports'];
@@ -84,6 +86,7 @@ export class SqlStore implements Store {
     this.erasure = new SqlErasure(engine, lists.read);
     this.activity = activityReads(lists, this.#scan);
     this.users = userReads(lists);
+    this.items = itemReads(lists);
     this.knowledge = new SqlKnowledgeReads(
       (statement, ...values) => engine.read(statement, ...values),
       engine.dialect,

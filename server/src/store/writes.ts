@@ -10,6 +10,7 @@ import { deleteMessage, eraseConversations, keepTombstones, setRetentionDays } f
 import { applyRecords } from './import/apply-records.ts';
 import { addDoubts, endDoubts } from './import/doubts.ts';
 import { changeImportSource, takeLease } from './import/import-sources.ts';
+import { appendItems, changeMetadata, deleteItem } from './items/writes.ts';
 import { changePerson } from './keys/person-writes.ts';
 import { createKey, noteKeyUse, revokeKey, updateKey } from './keys/writes.ts';
 import { createChildChunk, deleteChildChunk, findUnchanged, updateChildChunk } from './knowledge/chunk-writes.ts';
@@ -38,6 +39,9 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   countUsers,
   eraseConversations,
   deleteMessage,
+  appendItems,
+  deleteItem,
+  changeMetadata,
   keepTombstones,
   rebuildFile,
   noteRebuilt,

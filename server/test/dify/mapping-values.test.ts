@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseJson } from '../../src/dify/map/json.ts';
 import { removeSignatures } from '../../src/dify/map/links.ts';
-import { derivedId } from '../../src/dify/map/values.ts';
 import { type MessageKey, orderMessages } from '../../src/dify/rows/message-order.ts';
+import { derivedId } from '../../src/domain/derived-id.ts';
 
 const parse = (text: string) => parseJson(text, (one) => one);
 const parsedValue = (text: string): unknown => {

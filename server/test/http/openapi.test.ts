@@ -625,6 +625,20 @@ describe('errors and keys of every operation', () => {
     ['/console/session', 'get', ['consoleSession'], [401, 429, 500, 501, 503]],
     ['/console/session', 'post', [], [400, 401, 408, 413, 415, 429, 500, 501, 503]],
     ['/console/session', 'delete', [], [429, 500, 501, 503]],
+    ...[
+      ['', 'get'],
+      ['', 'post'],
+      ...['get', 'post', 'delete'].map((method) => ['/{conversation_id}', method]),
+      ...['get', 'post'].map((method) => ['/{conversation_id}/items', method]),
+      ...['get', 'delete'].map((method) => ['/{conversation_id}/items/{item_id}', method]),
+    ].map(([path, method = '']): [string, string, string[], number[]] => [
+      ...([`/openai/v1/conversations${path}`, method, method === 'post' ? ['writer'] : ['app', 'writer']] as [
+        string,
+        string,
+        string[],
+      ]),
+      [400, 401, 404, 429, 500, 501, 503],
+    ]),
     ['/metrics', 'get', ['admin'], [401, 429, 500]],
     ['/health/live', 'get', [], []],
     ['/health/ready', 'get', [], [503]],
@@ -645,7 +659,8 @@ describe('errors and keys of every operation', () => {
         if (Number(status) < 400) continue;
         const { content } = resolve(response);
         assert.deepEqual(Object.keys(content ?? {}), ['application/json'], status);
-        assert.deepEqual(content['application/json'].schema, { $ref: '#/components/schemas/Error' }, status);
+        const $ref = `#/components/schemas/${path.startsWith('/openai/') ? 'OpenAIError' : 'Error'}`;
+        assert.deepEqual(content['application/json'].schema, { $ref }, status);
       }
       const requiresKey = keyKinds.length > 0 || (path === '/console/session' && method === 'post');
       if (!requiresKey) assert.equal(responses[401], undefined, '401 without a key to check');

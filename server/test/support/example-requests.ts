@@ -23,6 +23,9 @@ export type ExampleRequest = {
 const conversation_id = 'abde975c-1f8d-4221-9ba1-35bb1bcee975';
 const message_id = 'c0130a53-bcce-426b-9daa-4ba5ce459454';
 const firstMessageId = 'b44602a6-d201-4af3-b90b-0e27d51b9d17';
+const openaiId = `conv_${conversation_id.replaceAll('-', '')}`;
+const openaiItemId = `msg_${message_id.replaceAll('-', '')}_0`;
+const newItemId = 'msg_2f1c6f0e7f0c4a538c115a0b6c1d7e07_0';
 const app_id = '3ccf2629-6bc4-4b26-9774-7084d2d1a2c9';
 const chunk = {
   dataset_id: '99c3347d-f3ad-4d0e-8b28-833bdfae48c2',
@@ -138,6 +141,33 @@ export const exampleRequests: Record<string, ExampleRequest> = {
     normalize: (purged) => ({ ...purged, audit_id: exampleEntry }),
   },
   getRetention: { key: 'admin' },
+  openaiCreateConversation: {
+    key: 'writer',
+    body: { metadata: { user: 'visitor-1' }, items: [{ role: 'user', content: 'Hello?' }] },
+    normalize: (created) => ({ ...created, id: openaiId }),
+  },
+  openaiListConversations: { key: 'app', parameters: { user: 'visitor-204' } },
+  openaiGetConversation: { key: 'app', parameters: { conversation_id: openaiId } },
+  openaiUpdateConversation: {
+    key: 'writer',
+    parameters: { conversation_id: openaiId },
+    body: { metadata: { topic: 'grinder' } },
+  },
+  openaiListItems: { key: 'app', parameters: { conversation_id: openaiId, limit: 2 } },
+  openaiGetItem: { key: 'app', parameters: { conversation_id: openaiId, item_id: openaiItemId } },
+  openaiAddItems: {
+    key: 'writer',
+    parameters: { conversation_id: openaiId },
+    body: { items: [{ role: 'user', content: 'And for filter coffee?' }] },
+    normalize: (list) => ({
+      ...list,
+      data: [{ ...list.data[0], id: newItemId }],
+      first_id: newItemId,
+      last_id: newItemId,
+    }),
+  },
+  openaiDeleteItem: { key: 'app', parameters: { conversation_id: openaiId, item_id: openaiItemId } },
+  openaiDeleteConversation: { key: 'app', parameters: { conversation_id: openaiId } },
   getSuggestedQuestions: { key: 'app', parameters: { message_id }, fails: true },
   listKeys: { key: 'admin', parameters: { limit: 2 } },
   createKey: {
@@ -162,7 +192,7 @@ export const exampleRequests: Record<string, ExampleRequest> = {
     body: { name: 'Sales desk', mode: 'chat' },
     normalize: (app) => ({ ...app, id: '3ccf2629-6bc4-4b26-9774-7084d2d1a2ca' }),
   },
-  deleteMessage: { key: 'admin', parameters: { app_id, conversation_id, message_id } },
+  deleteMessage: { key: 'admin', parameters: { app_id, conversation_id, message_id: firstMessageId } },
 };
 
 /** With a fixed epoch in the cursors, and a fixed time. */

@@ -65,6 +65,12 @@ export function makeIsolationFixture() {
   const spareChunks = [one, other].map(({ ids }) =>
     Array.from({ length: 200 }, () => ({ ...ids, chunk: randomUUID() })),
   );
+  /** Conversations that tests add to, with their apps. */
+  const spareConversations = {
+    one: [one.ids.app, randomUUID()],
+    second: [second.app, randomUUID()],
+    other: [other.ids.app, randomUUID()],
+  } as const;
   const restricted = makeSecret('knowledge');
   const admin = makeSecret('admin');
   const readOnlyAdmin = makeSecret('admin');
@@ -90,6 +96,7 @@ export function makeIsolationFixture() {
     { record: 'conversation', id: ownConversations.bob, app_id: one.ids.app, user: 'bob' },
     { record: 'conversation', id: ownConversations.withoutUser, app_id: one.ids.app, user: null },
     { record: 'conversation', id: ownConversations.deleted, app_id: one.ids.app, user: 'ann', deleted: true },
+    ...Object.values(spareConversations).map(([app_id, id]) => ({ record: 'conversation', id, app_id, user: 'ann' })),
     ...messages.one,
     messages.bob,
     messages.deleted,
@@ -131,6 +138,7 @@ export function makeIsolationFixture() {
     sibling,
     /** Chunks to delete: of `one`, and of `other`. */
     spareChunks,
+    spareConversations,
     restricted,
     admin,
     readOnlyAdmin,

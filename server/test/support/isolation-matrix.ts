@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { KeyKind } from '../../src/contract/key-kinds.ts';
+import { openaiRows } from '../openai/isolation-rows.ts';
 import { type ChunkIds, chunkPath, message, ndjson, type RequestOptions } from './harness.ts';
 import { type IsolationFixture, makeDataset, personOfFixture } from './isolation-fixture.ts';
 import { openapiFile } from './openapi-check.ts';
@@ -104,6 +105,7 @@ export function makeRows(fixture: IsolationFixture): Rows {
       invalid: { 'GET /v1/messages without parameters': () => get('/v1/messages') },
     },
     ...conversationRows(fixture),
+    ...openaiRows(fixture),
     [`GET ${chunkRoute}`]: { targets: chunks(fixture, (ids) => get(chunkPath(ids))) },
     [`PATCH ${chunkRoute}`]: {
       targets: chunks(fixture, patch),

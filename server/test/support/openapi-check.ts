@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Compile, type Validator } from 'typebox/compile';
+import { ErrorBody } from '../../src/http/openai/schemas.ts';
 import type { TestResponse } from './harness.ts';
 
 export const openapiFile = new URL('../../../openapi.json', import.meta.url);
@@ -33,6 +34,7 @@ const paths = Object.entries(document.paths).map(([path, methods]) => ({
 }));
 
 const errorBody = Compile(resolve({ $ref: '#/components/schemas/Error' }) as never);
+const openaiErrorBody = Compile(ErrorBody);
 const validators = new WeakMap<object, Validator>();
 
 /** The validator of a schema of the document, compiled once. */
@@ -52,8 +54,10 @@ export function checkResponse(method: string, url: string, response: TestRespons
   if (status >= 400) {
     // What `/mcp` rejects has the form of its protocol, once a message was read.
     const isRpc = url === '/mcp' && body?.jsonrpc === '2.0';
-    if (method !== 'HEAD' && !isRpc) assert.ok(errorBody.Check(body), `not the error envelope: ${response.text}`);
-    assert.equal(method === 'HEAD' || isRpc ? status : body.status, status);
+    const isOpenai = url.startsWith('/openai/');
+    const envelope = isOpenai ? openaiErrorBody : errorBody;
+    if (method !== 'HEAD' && !isRpc) assert.ok(envelope.Check(body), `not the error envelope: ${response.text}`);
+    assert.equal(method === 'HEAD' || isRpc || isOpenai ? status : body.status, status);
     assert.equal(
       status === 401,
       headers['www-authenticate'] === 'Bearer realm="api"',
@@ -76,7 +80,7 @@ export function checkResponse(method: string, url: string, response: TestRespons
     found && '$ref' in found ? document.components.responses[found.$ref.split('/').pop() ?? ''] : found;
   // Repeated headers are rejected before routing, so it can happen on any path.
   if (describedResponse === undefined) {
-    const isBadRequest = method === 'HEAD' ? status === 400 : body?.code === 'bad_request';
+    const isBadRequest = method === 'HEAD' ? status === 400 : (body?.code ?? body?.error?.code) === 'bad_request';
     return assert.ok(isBadRequest, `${method} ${path}: ${status} is not described`);
   }
   for (const [name, value] of Object.entries(headers)) {

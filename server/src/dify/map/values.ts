@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { isUuid } from '../../contract/primitives.ts';
 
 export type OpenObject = Record<string, unknown>;
@@ -11,18 +10,6 @@ export const isAbsent = (value: unknown): value is null | undefined | '' =>
   value === null || value === undefined || value === '';
 
 export const isUuidText = (value: unknown): value is string => typeof value === 'string' && isUuid(value);
-
-/** Any fixed UUID: it makes the derived ids differ from those of others. */
-const namespace = Buffer.from('6f1d3c52a2c14f0bb7b1c0d6a5e84d27', 'hex');
-
-/** A UUID of version 5: the same for the same parts in every run. */
-export function derivedId(...parts: readonly string[]): string {
-  const hash = createHash('sha1').update(namespace).update(JSON.stringify(parts)).digest();
-  hash.writeUInt8(((hash[6] ?? 0) & 0x0f) | 0x50, 6);
-  hash.writeUInt8(((hash[8] ?? 0) & 0x3f) | 0x80, 8);
-  const hex = hash.toString('hex', 0, 16);
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-}
 
 /** The value as text; undefined if it is an object or a list. */
 export function asText(value: unknown): string | undefined {

@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
+import type { UserRows, UserSelection } from '../store/activity-reads.ts';
 import type { ListRange } from '../store/admin-reads.ts';
 import type { Store } from '../store/store.ts';
-import type { UserRows, UserSelection } from '../store/user-reads.ts';
 
 /** Time that a list of users spends on counting first. */
 const countUsersMillis = 1_000;

@@ -1,4 +1,5 @@
 import type { ConversationListed, ConversationSummary, FeedbackText } from '../../contract/console/activity.ts';
+import type { UserListed, UserOrder } from '../../contract/console/users.ts';
 import type { ListRange, ListRows } from './admin-reads.ts';
 import type { Selection } from './selection.ts';
 
@@ -63,4 +64,16 @@ export interface ActivityReads {
   listFeedback(app_id: string, conversation_id: string, message_ids: readonly string[]): Promise<FeedbackText[]>;
   /** Sums of a period; days and users also of the one before. Days and apps without messages are left out. */
   sumPeriod(selection: DaySelection, before: DayRange, signal: AbortSignal): Promise<PeriodSums>;
+}
+
+/** `app_id`: undefined for all apps. `q`: part of the name. The sort key is the value of the order, then a text. */
+export type UserSelection = { app_id: string | undefined; q: string | undefined; order: UserOrder };
+export type UserKey = readonly [value: string | number, user_key: string];
+/** `next` is the key after which the list continues; undefined at its end. */
+export type UserRows = { rows: UserListed[]; next: UserKey | undefined };
+
+/** Totals of end users, which follow their conversations. */
+export interface Users {
+  /** With `q` only a part of the list is compared: rows may be fewer than requested, even none, although more follow. */
+  list(selection: UserSelection, range: ListRange): Promise<UserRows>;
 }

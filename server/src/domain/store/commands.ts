@@ -3,6 +3,7 @@ import type { ConversationChange, ConversationRow, MessageRating } from './app-s
 import type { ChildChunkDeletion, ChildChunkEdit, ChildChunkOutcome, NewChildChunk } from './child-chunks.ts';
 import type { Doubt } from './doubts.ts';
 import type { Eraser, MessageLocation, Tombstone } from './erasure.ts';
+import type { ItemAppend, ItemAppendOutcome, ItemDeletion, MetadataChange } from './items.ts';
 import type { NewStoredKey, Session } from './keys.ts';
 import type { BackupKind, KeyErrors } from './monitoring.ts';
 import type { AppliedChanges, IndexChange, IndexState } from './search-reads.ts';
@@ -25,6 +26,14 @@ export type Commands = {
   rateMessage: [rating: MessageRating, outcome: 'rated' | 'unrated' | 'missing'];
   /** Erases a message for good. The files of the embedded engine may have copies of its texts until `Erasure.clean`. */
   deleteMessage: [{ location: MessageLocation; eraser: Eraser }, outcome: 'deleted' | 'no conversation' | 'no message'];
+
+  /** Adds the items of one request, all or none. */
+  appendItems: [append: ItemAppend, outcome: ItemAppendOutcome];
+  /** A message without other items is erased. */
+  deleteItem: [deletion: ItemDeletion, outcome: 'deleted' | 'no conversation' | 'no item'];
+  /** False if the conversation does not exist. */
+  changeMetadata: [change: MetadataChange, exists: boolean];
+
   /** Stores what was erased elsewhere, or that the store of backups has it. A newer tombstone stays. */
   keepTombstones: [{ tombstones: readonly Tombstone[]; areInBackups: boolean }, undefined];
   /** The period in days for apps without one: 0 for none. */

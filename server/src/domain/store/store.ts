@@ -3,7 +3,7 @@ import type { PageOrder } from '../../contract/message.ts';
 import type { ModelType } from '../../contract/model.ts';
 import type { Batch } from '../records/prepare-lines.ts';
 import type { ReferableKind } from '../records/record-kinds.ts';
-import type { ActivityReads } from './activity-reads.ts';
+import type { ActivityReads, Users } from './activity-reads.ts';
 import type { AdminReads } from './admin-reads.ts';
 import type { AppStore } from './app-store.ts';
 import type { AuditPage, AuditQuery, Author } from './audit.ts';
@@ -14,11 +14,11 @@ import type { Doubts } from './doubts.ts';
 import type { Erasure } from './erasure.ts';
 import type { Exports } from './exports.ts';
 import type { ImportSources } from './import-sources.ts';
+import type { ItemReads } from './items.ts';
 import type { KeyLookup, Sessions } from './keys.ts';
 import type { KnowledgeReads, KnowledgeSnapshot } from './knowledge-reads.ts';
 import type { Monitoring } from './monitoring.ts';
 import type { SearchStore } from './searches.ts';
-import type { Users } from './user-reads.ts';
 
 /** A position in a conversation of an app. Without `user`: of any user. Without `first_id`: from the newest message. */
 export type PagePosition = {
@@ -139,6 +139,8 @@ export interface Store {
 
   /** Operations of app keys besides messages. */
   readonly apps: AppStore;
+  /** Conversations as OpenAI clients read them. */
+  readonly items: ItemReads;
 
   /** The change feed. */
   readonly changes: ChangeReads;

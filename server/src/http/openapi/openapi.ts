@@ -40,10 +40,11 @@ export const textResponse = (type: string, description: string) => ({
 export const header = <const N extends string>(name: N, description: string) =>
   Type.Object({ [name]: Type.Optional(Type.String({ description })) } as Record<N, TOptional<TString>>);
 
-/** The responses of a route: its own, the errors in `errors`, and the errors that every route has. */
+/** The responses of a route: its own, the errors in `errors`, and the errors that every route has, in the shape `error`. */
 export function responses(
   own: Record<number, object | string>,
   errors: readonly number[] = [],
+  error: object = ErrorBody,
 ): Record<number, unknown> {
   const json = (schema: object, description: string) => ({ description, content: { 'application/json': { schema } } });
   const all: Record<number, unknown> = {};
@@ -55,7 +56,7 @@ export function responses(
           ? response
           : json(response, 'description' in response ? String(response.description) : 'Done.');
   }
-  for (const status of [...errors, 429, 500, 501, 503]) all[status] = json(ErrorBody, meanings[status] ?? '');
+  for (const status of [...errors, 429, 500, 501, 503]) all[status] = json(error, meanings[status] ?? '');
   return all;
 }
 
@@ -123,8 +124,12 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
   }
   await app.ready();
   const document = app.swagger();
-  for (const { delete: operation } of Object.values(document.paths ?? {})) {
-    if (operation?.requestBody !== undefined) Object.assign(operation.requestBody, { required: false });
+  const optional = new Set(routes.flatMap(({ schema }) => (schema?.optionalBody ? schema.operationId : [])));
+  const operations: { operationId?: string; requestBody?: object }[] = Object.values(document.paths ?? {}).flatMap(
+    Object.values,
+  );
+  for (const { operationId, requestBody } of operations) {
+    if (requestBody !== undefined && optional.has(operationId)) Object.assign(requestBody, { required: false });
   }
   referToHeaders(document as never);
   const named = nameSchemas(document as never);
@@ -153,7 +158,8 @@ function nameErrors(document: {
     for (const [status, response] of Object.entries(responses)) {
       if (Number(status) < 400) continue;
       const hasLimits = 'headers' in response && 'RateLimit' in (response.headers as object);
-      const name = `${(STATUS_CODES[status] ?? '').replaceAll(' ', '')}${hasLimits ? 'WithLimits' : ''}`;
+      const prefix = JSON.stringify(response).includes('/schemas/OpenAIError') ? 'OpenAI' : '';
+      const name = `${prefix}${(STATUS_CODES[status] ?? '').replaceAll(' ', '')}${hasLimits ? 'WithLimits' : ''}`;
       shared[name] ??= response;
       if (JSON.stringify(shared[name]) === JSON.stringify(response)) {
         responses[status] = { $ref: `#/components/responses/${name}` };

@@ -17,6 +17,8 @@ declare module 'fastify' {
     isPublic?: boolean;
     /** The route parses the body: it has its own response to one that is not JSON. */
     parsesBody?: boolean;
+    /** The request may have no body: then it is undefined. */
+    isBodyOptional?: boolean;
   }
 }
 
@@ -53,8 +55,9 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 export function jsonReader(in_flight_max: number) {
   const publicBodies = new PublicBodies(in_flight_max);
   return async ({ routeOptions }: FastifyRequest, payload: IncomingMessage): Promise<unknown> => {
-    const { isPublic, parsesBody } = routeOptions.config;
+    const { isPublic, parsesBody, isBodyOptional } = routeOptions.config;
     const bytes = await (isPublic ? publicBodies.read(payload) : readAll(payload, limits.bodyBytesMax));
+    if (isBodyOptional && bytes.length === 0) return undefined;
     return parsesBody ? bytes : parseJson(bytes);
   };
 }

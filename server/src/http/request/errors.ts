@@ -34,8 +34,15 @@ export const errorTable: Readonly<Record<ErrorCode, readonly [status: number, wh
 
 export const statusOf = (code: ErrorCode): number => errorTable[code][0];
 
-export function errorBody({ code, message }: ServiceError): string {
-  return JSON.stringify({ status: statusOf(code), code, message });
+/** Under it, clients of OpenAI read errors of another shape. */
+const openaiPrefix = '/openai/';
+const openaiTypes: Readonly<Record<number, string>> = { 401: 'authentication_error', 429: 'rate_limit_error' };
+
+export function errorBody({ code, message }: ServiceError, url = ''): string {
+  const status = statusOf(code);
+  if (!url.startsWith(openaiPrefix)) return JSON.stringify({ status, code, message });
+  const type = openaiTypes[status] ?? (status < 500 ? 'invalid_request_error' : 'server_error');
+  return JSON.stringify({ error: { message, type, param: null, code } });
 }
 
 export function errorHeaders({ code, retryAfterSeconds }: ServiceError): Record<string, string> {
@@ -65,14 +72,14 @@ export class ErrorSender {
     reply
       .code(statusOf(shownError.code))
       .headers({ ...errorHeaders(shownError), 'x-request-id': request.id })
-      .send(errorBody(shownError));
+      .send(errorBody(shownError, request.url));
   };
 
   /** Writes the same response as `send`, without the framework. */
   write(response: ServerResponse, error: Error, id: string): void {
     if (this.takeOver?.(error, response, id)) return;
     const shownError = this.report(error, id, response);
-    const body = errorBody(shownError);
+    const body = errorBody(shownError, response.req.url);
     const headers = { ...errorHeaders(shownError), 'content-length': Buffer.byteLength(body), 'x-request-id': id };
     response.writeHead(statusOf(shownError.code), headers).end(body);
   }
@@ -100,12 +107,18 @@ export class ErrorSender {
   }
 }
 
-const overload = { body: errorBody(overloaded), headers: Object.entries(errorHeaders(overloaded)).flat() };
-overload.headers.push('content-length', String(Buffer.byteLength(overload.body)));
+function overloadFor(url: string) {
+  const body = errorBody(overloaded, url);
+  const length = String(Buffer.byteLength(body));
+  return { body, headers: [...Object.entries(errorHeaders(overloaded)).flat(), 'content-length', length] };
+}
+const overload = overloadFor('');
+const openaiOverload = overloadFor(openaiPrefix);
 
 /** Sends the 503 of an overload. It is rendered in advance, since many are sent in a burst. */
 export function writeOverloaded(response: ServerResponse, id: string): void {
-  response.writeHead(statusOf(overloaded.code), [...overload.headers, 'x-request-id', id]).end(overload.body);
+  const { body, headers } = response.req.url?.startsWith(openaiPrefix) ? openaiOverload : overload;
+  response.writeHead(statusOf(overloaded.code), [...headers, 'x-request-id', id]).end(body);
 }
 
 /** The error that is returned to the client. */

@@ -1,7 +1,7 @@
 import type { UserListed, UserOrder } from '../../contract/console/users.ts';
 import { limits } from '../../contract/limits.ts';
+import type { UserKey, Users } from '../../domain/store/activity-reads.ts';
 import type { ListRange } from '../../domain/store/admin-reads.ts';
-import type { UserKey, Users } from '../../domain/store/user-reads.ts';
 import { priceOf } from '../accounting/user-totals.ts';
 import type { ReadEngine, Value } from '../base/engine.ts';
 import type { Bound } from '../base/statement.ts';

@@ -62,6 +62,8 @@ export function deleteConversations(
 export const touchConversation = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND app_id = ?';
 /** Parameters: conversation_id, id. */
 export const deleteMessage = 'DELETE FROM messages WHERE conversation_id = ? AND id = ?';
+/** Of requests that wrote a message: nothing that depends on its text stays. Parameters: conversation_id, id in hex. */
+export const clearDigests = `UPDATE item_appends SET digest = '' WHERE conversation_id = ? AND replace(items, ?, '') <> items`;
 /** Days whose messages are all gone. Parameters: conversation_id. */
 export const deleteEmptyDays = 'DELETE FROM conversation_days WHERE conversation_id = ? AND messages = 0';
 

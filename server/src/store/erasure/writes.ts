@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import { usageOf } from '../../domain/records/usage.ts';
-import type { ErasureSelection } from '../../domain/store/erasure.ts';
+import type { Eraser, ErasureSelection, MessageLocation } from '../../domain/store/erasure.ts';
 import { newVersion } from '../../domain/version.ts';
 import { erasureEntry, messageErasureEntry } from '../accounting/audit.ts';
 import { UsageTally } from '../accounting/usage-tally.ts';
@@ -32,7 +32,8 @@ export function* eraseConversations(
   const list = dialect.list(ids);
   const inList = dialect.isIn('conversation_id');
   if (index.removeTokens !== undefined) yield* index.removeTokens(ids);
-  yield* execute(`DELETE FROM conversation_days WHERE ${inList}`, list);
+  for (const table of ['conversation_days', 'item_appends'])
+    yield* execute(`DELETE FROM ${table} WHERE ${inList}`, list);
   const messages = yield* execute(`DELETE FROM messages WHERE ${inList}`, list);
   yield* eraseEntries(ids, dialect);
   yield* uncountUsers(erased, dialect);
@@ -69,16 +70,28 @@ function* findSome(selection: ErasureSelection, dialect: Dialect): Write<{ ids: 
   return { ids, hasMore: ids.length < found.length };
 }
 
-/** What the conversation stores of its first and newest message is derived again from the messages that are left. */
 export function* deleteMessage(
   { location, eraser }: WriteInput<'deleteMessage'>,
-  { dialect, index, messages }: WriteContext,
+  context: WriteContext,
 ): Write<WriteResult<'deleteMessage'>> {
-  const { app_id, conversation_id, message_id } = location;
-  const { now } = eraser;
+  const { app_id, conversation_id } = location;
   yield* begin();
   yield* lock(sql.lockErasures);
   if ((yield* execute(sql.touchConversation, newVersion(), conversation_id, app_id)) === 0) return 'no conversation';
+  return yield* eraseMessage(location, eraser, context);
+}
+
+/**
+ * For a transaction that has locked erasures and the conversation. What the conversation stores of its first and newest message
+ * is derived again from the messages that are left.
+ */
+export function* eraseMessage(
+  location: MessageLocation,
+  eraser: Eraser,
+  { dialect, index, messages }: WriteContext,
+): Write<'deleted' | 'no message'> {
+  const { app_id, conversation_id, message_id } = location;
+  const { now } = eraser;
   const stored = yield* first(findDoc, conversation_id, message_id);
   if (stored === undefined) return 'no message';
   const { doc, model_provider, model } = stored;
@@ -87,6 +100,7 @@ export function* deleteMessage(
   usage.add({ id: conversation_id, app_id }, message.created_at, usageOf({ ...message, model_provider, model }), -1);
   if (index.removeTokens !== undefined) yield* index.removeTokens([conversation_id], message_id);
   yield* execute(sql.deleteMessage, conversation_id, message_id);
+  yield* execute(sql.clearDigests, conversation_id, message_id.replaceAll('-', ''));
   yield* eraseEntries([conversation_id], dialect, message_id);
   yield* messages.updateActivity([conversation_id]);
   yield* writeRows(sql.writeTombstones, [[conversation_id, message_id, now]]);

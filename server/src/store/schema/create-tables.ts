@@ -158,6 +158,15 @@ const messages: readonly string[] = [
      failed BIGINT NOT NULL DEFAULT 0,
      PRIMARY KEY (conversation_id, day, currency, model_provider, model)
    )`,
+  // Requests of OpenAI clients that added items: `name` is the idempotency key, or `newest`. `items` has the ids of the items.
+  `CREATE TABLE item_appends (
+     conversation_id TEXT NOT NULL,
+     name TEXT NOT NULL,
+     digest TEXT NOT NULL,
+     at BIGINT NOT NULL,
+     items TEXT NOT NULL,
+     PRIMARY KEY (conversation_id, name)
+   )`,
   // What was erased: a conversation (without a message), or one message. Ids and the time, no text. `in_backups` is 1 once the store of backups has it.
   `CREATE TABLE tombstones (
      conversation_id TEXT NOT NULL,

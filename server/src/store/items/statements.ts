@@ -1,0 +1,87 @@
+import type { StoredTurn } from '../../domain/records/turns.ts';
+import type { ItemConversation, ItemOrder, ItemScope, TurnPosition, TurnStart } from '../../domain/store/items.ts';
+import type { Dialect } from '../base/engine.ts';
+import { type Condition, split } from '../base/selection.ts';
+import { type Bound, insertInto, type Statement } from '../base/statement.ts';
+
+/** The SQL of items, in the subset that both engines understand. */
+
+function inScope({ app_id, user, conversation_id }: ItemScope) {
+  const conditions: Condition[] = [
+    ['conversation_id = ? AND app_id = ? AND deleted = 0', conversation_id, app_id],
+    ...(user === undefined ? [] : [['"user" = ?', user] as const]),
+  ];
+  const { texts, values } = split(conditions);
+  return { where: texts.join(' AND '), values };
+}
+
+export function findConversation(scope: ItemScope): Bound<ItemConversation> {
+  const { where, values } = inScope(scope);
+  const text = `
+    SELECT conversation_id AS id, created_at, "user", COALESCE(inputs, derived_inputs) AS inputs
+    FROM conversations WHERE ${where}`;
+  return [text, ...values];
+}
+
+/** Also locks the conversation. */
+export function touchConversation(scope: ItemScope, version: string): Bound {
+  const { where, values } = inScope(scope);
+  return [`UPDATE conversations SET version = ? WHERE ${where}`, version, ...values];
+}
+
+/** Parameters: inputs, conversation_id. */
+export const setInputs = 'UPDATE conversations SET inputs = ? WHERE conversation_id = ?';
+
+type ListedTurn = TurnPosition & { bytes: number };
+
+/** One range of the key of the table. */
+export function listTurns(
+  id: string,
+  order: ItemOrder,
+  start: TurnStart | undefined,
+  count: number,
+): Bound<ListedTurn> {
+  const direction = order === 'asc' ? '' : ' DESC';
+  const comparison = (order === 'asc' ? '>' : '<') + (start?.isIncluded ? '=' : '');
+  const after = start === undefined ? '' : `AND (created_at, sequence) ${comparison} (?, ?)`;
+  const text = `
+    SELECT id, created_at, sequence, octet_length(doc) + COALESCE(octet_length(items), 0) AS bytes FROM messages
+    WHERE conversation_id = ? ${after} ORDER BY created_at${direction}, sequence${direction} LIMIT ?`;
+  return [text, id, ...(start === undefined ? [] : [start.created_at, start.sequence]), count];
+}
+
+const turn = 'id, created_at, sequence, doc, items';
+
+/** Parameters: conversation_id, ids. */
+export const readTurns = ({ isIn }: Dialect): Statement<StoredTurn & TurnPosition> =>
+  `SELECT ${turn} FROM messages WHERE conversation_id = ? AND ${isIn('id')}`;
+
+/** Parameters: conversation_id, the id in JSON. */
+export const findAlias: Statement<{ id: string }> = `
+  SELECT id FROM messages WHERE conversation_id = ? AND replace(items, ?, '') <> items
+  ORDER BY created_at DESC, sequence DESC`;
+
+/** What a message has beside the fields of its record. */
+export type WholeTurn = StoredTurn & { model_provider: string | null; model: string | null; trace_id: string | null };
+const wholeTurn = `id, created_at, doc, items, model_provider, model, trace_id FROM messages WHERE conversation_id = ?`;
+
+/** Parameters: conversation_id. */
+export const findNewest: Statement<WholeTurn> = `SELECT ${wholeTurn} ORDER BY created_at DESC, sequence DESC LIMIT 1`;
+/** Parameters: conversation_id, id. */
+export const findTurn: Statement<WholeTurn> = `SELECT ${wholeTurn} AND id = ?`;
+
+/** An append of items that a client may send again. `items`: their ids, as JSON. */
+type StoredAppend = { digest: string; at: number; items: string };
+const appendColumns = { conversation_id: 'text', name: 'text', digest: 'text', at: 'bigint', items: 'text' } as const;
+/** Returns 0 changed rows if another request has the name. */
+export const claimAppend = insertInto('item_appends', appendColumns, 'ON CONFLICT (conversation_id, name) DO NOTHING');
+export const writeAppend = insertInto(
+  'item_appends',
+  appendColumns,
+  'ON CONFLICT (conversation_id, name) DO UPDATE SET digest = excluded.digest, at = excluded.at, items = excluded.items',
+);
+/** Parameters: conversation_id, name, the earliest time. */
+export const findAppend: Statement<StoredAppend> =
+  'SELECT digest, at, items FROM item_appends WHERE conversation_id = ? AND name = ? AND at >= ?';
+/** Parameters: conversation_id, the name that stays, the earliest time. */
+export const trimAppends = 'DELETE FROM item_appends WHERE conversation_id = ? AND name <> ? AND at < ?';
