@@ -49,7 +49,16 @@ export class ChangeWatch {
 
   #start(): NodeJS.Timeout {
     const { withDataVersion, without } = pollMillis;
-    return setInterval(this.#check, this.#store.dataVersion() === undefined ? without : withDataVersion);
+    return setInterval(this.#check, this.#hasDataVersion() ? withDataVersion : without);
+  }
+
+  /** Reading it fails only where there is one: then the database was closed, or its file cannot be read. */
+  #hasDataVersion(): boolean {
+    try {
+      return this.#store.dataVersion() !== undefined;
+    } catch {
+      return true;
+    }
   }
 
   #stop(): void {
