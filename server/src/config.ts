@@ -101,10 +101,20 @@ export const settings = {
   backup_url: {
     fallback: undefined,
     allowed: storeForms,
-    help: 'the store of backups of the embedded database for `backup` and `restore`: a folder, or `s3://BUCKET/PREFIX`',
+    help: 'the store of backups of the embedded database for `serve`, `backup` and `restore`: a folder, or `s3://BUCKET/PREFIX`',
     parse: (text) => (isStore(text) ? text : undefined),
     withoutSecret: withoutUser,
   } satisfies Setting<string | undefined>,
+  backup_every: {
+    fallback: '24h',
+    allowed: 'a number and m, h or d, such as 15m',
+    help: 'time between two backups that `serve` makes if BACKUP_URL is set (`15m`, `24h`)',
+    parse: (text) => {
+      const [, count, unit] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
+      const unitSeconds = unit === 'm' ? 60 : unit === 'h' ? 3_600 : 86_400;
+      return count === undefined ? undefined : Number(count) * unitSeconds;
+    },
+  } satisfies Setting<number>,
   backup_keep: {
     fallback: '14',
     allowed: 'a number of backups such as 14, or of days such as 30d',

@@ -101,8 +101,10 @@ async function toStore(url: string, config: Config, database: Database): Promise
     const work = () => backUp(destination, config, database, kind === 'store' ? store : undefined);
     const onWait = () => void process.stderr.write('another backup is running: this one waits\n');
     const lease = store && { store, name: 'backup', clock: Date.now, onWait };
-    const done = await (lease === undefined ? work() : underLease(lease, new AbortController().signal, work));
-    if (store !== undefined) await noteBackup(store, { kind });
+    const { done, ...note } = await (lease === undefined
+      ? work()
+      : underLease(lease, new AbortController().signal, work));
+    if (store !== undefined) await noteBackup(store, { kind, ...note });
     return done;
   } catch (error) {
     const failure = (error as Error).message;
@@ -119,7 +121,8 @@ async function backUp(
   config: Config,
   database: Database,
   store: Store | undefined,
-): Promise<string> {
+): Promise<{ done: string; at: number; bytes: number; millis: number }> {
+  const started = performance.now();
   const show = process.stderr.isTTY
     ? (step: string, bytes: number) => showLine(`${step} ${megabytes(bytes)} MB`)
     : () => undefined;
@@ -135,7 +138,8 @@ async function backUp(
     const { id, manifest } = await createBackup(destination, { path, facts }, options);
     show('', 0);
     const size = `${megabytes(manifest.database_bytes)} MB as ${megabytes(manifest.bytes)} MB`;
-    return `${size} to ${destination.location}/${id}`;
+    const millis = Math.round(performance.now() - started);
+    return { done: `${size} to ${destination.location}/${id}`, at: facts.created_at, bytes: manifest.bytes, millis };
   });
 }
 

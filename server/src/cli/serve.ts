@@ -18,6 +18,7 @@ import { WorkerPool } from '../service/worker-pool.ts';
 import { createStoreMemory, type Database, databaseOf } from '../store/open.ts';
 import { type Command, epochSeconds, parse, print } from './command.ts';
 import { logText } from './log-text.ts';
+import type { ScheduledBackups } from './scheduled-backups.ts';
 import { loadStarter, pages, type Secrets, welcome } from './starter.ts';
 
 export const serveCommand: Command = {
@@ -39,6 +40,7 @@ Options:
     const logger = loggerOf(config, lines);
     const database = databaseOf(config);
     const workers = await workerCount(config, database, logger);
+    const backups = await prepareBackups(config, database);
     const { host, port: wanted } = config;
     // Before a database is created. Another service that shares its port would cause no error later: each would get a part of
     // the connections.
@@ -65,12 +67,15 @@ Options:
       const port = await listening(config, () => service.listen(host, wanted, workers > 1));
       // Only when the port is open: a start that fails must not create keys whose secrets it never prints.
       const secrets = isNew ? await loadStarter(store).catch(closing(service)) : undefined;
-      const trimming = trimRegularly(config.audit_days, { store, logger });
-      const sequencing = sequenceRegularly({ store, logger });
-      const counting = countUsersRegularly({ store, logger });
-      const indexing = config.search && config.changes ? indexRegularly({ store, logger }) : undefined;
-      const retaining = retainRegularly({ store, logger, clock: Date.now });
-      const emptying = emptyLogRegularly({ store, logger });
+      const tasks = [
+        trimRegularly(config.audit_days, { store, logger }),
+        sequenceRegularly({ store, logger }),
+        countUsersRegularly({ store, logger }),
+        config.search && config.changes ? indexRegularly({ store, logger }) : undefined,
+        retainRegularly({ store, logger, clock: Date.now }),
+        emptyLogRegularly({ store, logger }),
+        backups?.start(store, logger),
+      ];
       const data = { config, shared, storeMemory, port };
       const pool = new WorkerPool({ data, follows, writer, logger, log: output.write });
       const stopped = stopSignal();
@@ -88,12 +93,7 @@ Options:
         process.exit(0);
       };
       await closeWithin(Promise.all([service.close(), pool.close()]), limits.shutdownMillisMax, giveUp);
-      await indexing?.end();
-      await retaining.end();
-      await emptying.end();
-      await trimming.end();
-      await sequencing.end();
-      await counting.end();
+      await Promise.all(tasks.map((task) => task?.end()));
       return 0;
     } finally {
       await store.close();
@@ -102,6 +102,14 @@ Options:
     }
   },
 };
+
+/** A service without a store of backups loads none of it. */
+async function prepareBackups(config: Config, database: Database): Promise<ScheduledBackups | undefined> {
+  const { backup_url: url } = config;
+  return url === undefined
+    ? undefined
+    : (await import('./scheduled-backups.ts')).scheduledBackups(url, config, database);
+}
 
 /** Logs one line if there was something to do: a mistake in DATABASE_URL shows as a database that should not be new. */
 async function migrate(database: Database, logger: Logger): Promise<void> {

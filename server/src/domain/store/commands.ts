@@ -5,7 +5,7 @@ import type { Doubt } from './doubts.ts';
 import type { Eraser, MessageLocation, Tombstone } from './erasure.ts';
 import type { ItemAppend, ItemAppendOutcome, ItemDeletion, MetadataChange } from './items.ts';
 import type { NewStoredKey, Session } from './keys.ts';
-import type { BackupKind, KeyErrors } from './monitoring.ts';
+import type { BackupNote, KeyErrors } from './monitoring.ts';
 import type { AppliedChanges, IndexChange, IndexState } from './search-reads.ts';
 
 /**
@@ -64,7 +64,7 @@ export type Commands = {
   /** Deletes the errors before an hour. */
   trimKeyErrors: [hour: number, undefined];
   /** Stores the time of a backup in seconds, and why it failed. */
-  noteBackup: [{ kind: BackupKind; at: number; failure?: string }, undefined];
+  noteBackup: [BackupNote, undefined];
 
   addDoubts: [doubts: readonly Doubt[], undefined];
   /** Ends those that were not added again since then. */

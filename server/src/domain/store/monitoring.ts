@@ -12,8 +12,21 @@ export type KeyErrorSum = Omit<KeyErrors, 'hour'> & {
 /** How the data was copied: with `backscroll backup`, to the store of BACKUP_URL, or as records with `backscroll export`. */
 export type BackupKind = 'backup' | 'export' | 'store';
 
-/** `at`: the last success. `failing_since`: the first failure after it, with the last reason. Times are in seconds. */
-export type BackupState = { kind: BackupKind; at: number | null; failing_since: number | null; failure: string | null };
+/** `bytes`: its size, and `millis`: how long it took, for a store of backups. */
+export type BackupNote = { kind: BackupKind; at: number; failure?: string; bytes?: number; millis?: number };
+
+/**
+ * `at`: the time of the last success, with its size and duration. `failing_since`: the first failure after it, with the last
+ * reason. Times are in seconds.
+ */
+export type BackupState = {
+  kind: BackupKind;
+  at: number | null;
+  failing_since: number | null;
+  failure: string | null;
+  bytes: number | null;
+  millis: number | null;
+};
 
 /** What is known of a copy of the embedded database. `created_at`: all changes before this time in seconds are in it. */
 export type DatabaseFacts = {

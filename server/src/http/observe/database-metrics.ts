@@ -44,6 +44,13 @@ const nodeGauge = (name: string, help: string, value: (node: NodeState) => numbe
     }),
 });
 
+/** A gauge of the last backup to the store of backups. */
+const ofStore = (name: string, help: string, value: (backup: BackupState) => number | null): Gauge =>
+  gauge(name, help, ({ backups }) => {
+    const backup = backups?.find(({ kind }) => kind === 'store');
+    return (backup && value(backup)) ?? undefined;
+  });
+
 /** 0 if there is no time. */
 const secondsSince = (time: number | null | undefined, now: number): number | undefined =>
   time === undefined ? undefined : time === null ? 0 : Math.max(0, now - time);
@@ -98,6 +105,10 @@ export const databaseGauges: readonly Gauge[] = [
     samples: ({ backups = [] }, now) =>
       backups.flatMap(({ kind, at }) => (at === null ? [] : [{ labels: { kind }, value: Math.max(0, now - at) }])),
   },
+  ofStore('backscroll_backup_bytes', 'Size of the last backup to BACKUP_URL.', ({ bytes }) => bytes),
+  ofStore('backscroll_backup_duration_seconds', 'Duration of the last backup to BACKUP_URL.', ({ millis }) =>
+    millis === null ? null : millis / 1000,
+  ),
   gauge(
     'backscroll_backup_failing_seconds',
     'Time since the first backup to BACKUP_URL that failed after the last success; 0 if the last one succeeded.',

@@ -6,6 +6,7 @@ import { damaged, ServiceError, unavailable } from '../../domain/errors.ts';
 import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
 import { copyProgress, followLag } from '../../domain/store/import-sources.ts';
+import type { Store } from '../../domain/store/store.ts';
 import { responses, textResponse } from '../openapi/openapi.ts';
 import type { Routes } from '../route-types.ts';
 
@@ -42,6 +43,15 @@ const Ready = shape(
             'If something was erased from the embedded database: copies stay in its files while another process reads older ' +
             'data. For information only.',
         },
+      ),
+    ),
+    backup: Type.Optional(
+      shape(
+        {
+          at: nullable(epochSeconds('Time of the last backup: it has all changes from before; null if there is none.')),
+          failing_since: nullable(epochSeconds('Time of the first failure after it; null if it was the last attempt.')),
+        },
+        { description: 'If there is a store of backups of the embedded database. For information only.' },
       ),
     ),
     dify_copy: Type.Optional(
@@ -99,16 +109,9 @@ export const healthRoutes: Routes = (
         if (error instanceof ServiceError) throw error;
         throw Object.assign(unavailable('the database is not available'), { cause: error });
       });
-      const [lag, copies, copy] = await Promise.all([
-        inTime(followLag(store, Date.now())),
-        inTime(store.erasure.readCopies()),
-        owned && inTime(copyProgress(store)),
-      ]);
       return {
         status: 'ok' as const,
-        ...(lag && { dify: lag }),
-        ...(copies && { erased_copies: copies }),
-        ...(copy && { dify_copy: { done: copy.done, ...(copy.total && { total: Math.round(copy.total) }) } }),
+        ...(await readInformation(store, owned !== undefined)),
         ...(upstream === undefined ? {} : { upstream: stateOf(upstream.isAvailable) }),
       };
     },
@@ -157,6 +160,22 @@ export const healthRoutes: Routes = (
     },
   );
 };
+
+async function readInformation(store: Store, isOwned: boolean) {
+  const [lag, copies, backups, copy] = await Promise.all([
+    inTime(followLag(store, Date.now())),
+    inTime(store.erasure.readCopies()),
+    inTime(store.monitoring.listBackups()),
+    isOwned ? inTime(copyProgress(store)) : undefined,
+  ]);
+  const backup = backups?.find(({ kind }) => kind === 'store');
+  return {
+    ...(backup && { backup: { at: backup.at, failing_since: backup.failing_since } }),
+    ...(lag && { dify: lag }),
+    ...(copies && { erased_copies: copies }),
+    ...(copy && { dify_copy: { done: copy.done, ...(copy.total && { total: Math.round(copy.total) }) } }),
+  };
+}
 
 /** Undefined if the database does not respond soon. Then the other metrics are needed most. */
 export const inTime = <T>(read: Promise<T>): Promise<T | undefined> =>

@@ -25,17 +25,19 @@ export const listKeyErrors: Statement<KeyErrors & { key_name: string | null }> =
   LEFT JOIN api_keys k ON k.id = e.key_id
   ORDER BY most.errors DESC, e.key_id, e.hour`;
 const deleteKeyErrors = 'DELETE FROM key_errors WHERE hour < ?';
-/** Parameters: kind, time. An older time never replaces a newer one. */
+/** Parameters: kind, time, bytes, millis. An older time never replaces a newer one. */
 const insertBackup = `
-  INSERT INTO backups (kind, at) VALUES (?, ?)
-  ON CONFLICT (kind) DO UPDATE SET at = excluded.at, failing_since = NULL, failure = NULL
+  INSERT INTO backups (kind, at, bytes, millis) VALUES (?, ?, ?, ?)
+  ON CONFLICT (kind) DO UPDATE
+    SET at = excluded.at, bytes = excluded.bytes, millis = excluded.millis, failing_since = NULL, failure = NULL
     WHERE COALESCE(backups.at, 0) <= excluded.at`;
 /** Parameters: kind, time, reason. */
 const insertFailure = `
   INSERT INTO backups (kind, failing_since, failure) VALUES (?, ?, ?)
   ON CONFLICT (kind) DO UPDATE
     SET failing_since = COALESCE(backups.failing_since, excluded.failing_since), failure = excluded.failure`;
-const listBackups: Statement<BackupState> = 'SELECT kind, at, failing_since, failure FROM backups ORDER BY kind';
+const listBackups: Statement<BackupState> = `
+  SELECT kind, at, failing_since, failure, bytes, millis FROM backups ORDER BY kind`;
 
 /** In one order, so that two instances never deadlock. */
 export function* addKeyErrors(errors: readonly KeyErrors[]): Write<undefined> {
@@ -52,8 +54,8 @@ export function* trimKeyErrors(hour: number): Write<undefined> {
   return undefined;
 }
 
-export function* noteBackup({ kind, at, failure }: WriteInput<'noteBackup'>): Write<undefined> {
-  if (failure === undefined) yield* execute(insertBackup, kind, at);
+export function* noteBackup({ kind, at, failure, bytes, millis }: WriteInput<'noteBackup'>): Write<undefined> {
+  if (failure === undefined) yield* execute(insertBackup, kind, at, bytes ?? null, millis ?? null);
   else yield* execute(insertFailure, kind, at, failure);
   return undefined;
 }

@@ -11,6 +11,8 @@ export const createMonitoringTables: readonly string[] = [
      kind TEXT NOT NULL PRIMARY KEY,
      at BIGINT,
      failing_since BIGINT,
-     failure TEXT
+     failure TEXT,
+     bytes BIGINT,
+     millis BIGINT
    )`,
 ];

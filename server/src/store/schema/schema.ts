@@ -18,7 +18,7 @@ type Engine = keyof typeof createTables;
  * Until the first release there is one step: a change of the schema edits it and increments this version, so that databases of
  * unreleased versions are recognized. See decision 0030.
  */
-const firstVersion = 25;
+const firstVersion = 26;
 
 /** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */
 function forSqlite(statement: string): string {

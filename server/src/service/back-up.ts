@@ -1,0 +1,93 @@
+import type { FastifyBaseLogger } from 'fastify';
+import { asError } from '../domain/errors.ts';
+import { underLease } from '../domain/lease.ts';
+import type { Store } from '../domain/store/store.ts';
+
+/** Time between two looks at what is due. */
+const defaultTickMillis = 2_000;
+/** Pause after a failure; doubled after each other one, up to the time between two backups. */
+const retrySecondsMin = 60;
+const retryDoublingsMax = 12;
+
+type Options = {
+  store: Store;
+  logger: FastifyBaseLogger;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  /** Time between two backups. */
+  everySeconds: number;
+  /** Makes a backup, and returns what to log about it. */
+  backUp: (signal: AbortSignal) => Promise<string>;
+  /** Stores the erasures that the store of backups does not have, and returns their number. */
+  sendErasures: () => Promise<number>;
+  tickMillis?: number;
+};
+
+/**
+ * Makes backups, and stores erasures soon after they happen. One thread does so for all, and one process for a database. When
+ * a backup is due depends on the last one that the database knows, so a restart neither repeats nor skips one.
+ */
+export function backUpRegularly(options: Options): { end: () => Promise<void> } {
+  const { store, clock, everySeconds, logger, tickMillis = defaultTickMillis } = options;
+  const stop = new AbortController();
+  const seconds = () => Math.floor(clock() / 1000);
+  const isDue = async () => {
+    const last = (await store.monitoring.listBackups()).find(({ kind }) => kind === 'store')?.at ?? 0;
+    return seconds() >= last + everySeconds;
+  };
+  const backUp = async () => {
+    if (!(await isDue())) return;
+    const lease = { store, name: 'backup schedule', clock, onWait: () => undefined };
+    await underLease(lease, stop.signal, async (signal) => {
+      // Another process may have made it meanwhile.
+      if (await isDue()) logger.info(await options.backUp(signal));
+    });
+  };
+  /** Pauses after failures, for longer after each one. */
+  const patiently = (work: () => Promise<unknown>, problem: string) => {
+    let [failures, retryAt] = [0, 0];
+    return async () => {
+      if (stop.signal.aborted || seconds() < retryAt) return;
+      try {
+        await work();
+        failures = 0;
+      } catch (error) {
+        const { cause, message } = asError(error);
+        if (!stop.signal.aborted) logger.warn({ cause: String(cause ?? message) }, problem);
+        retryAt = seconds() + Math.min(everySeconds, retrySecondsMin * 2 ** Math.min(failures, retryDoublingsMax));
+        failures += 1;
+      }
+    };
+  };
+  const tasks = [
+    regularly(
+      tickMillis,
+      patiently(options.sendErasures, 'the store of backups does not have the latest erasures yet'),
+    ),
+    regularly(tickMillis, patiently(backUp, 'the backup failed: the last good one stays')),
+  ];
+  return {
+    end: async () => {
+      stop.abort();
+      await Promise.all(tasks.map((task) => task.end()));
+    },
+  };
+}
+
+/** Now and after each tick, unless it still runs. */
+function regularly(tickMillis: number, work: () => Promise<void>): { end: () => Promise<void> } {
+  let running: Promise<void> | undefined;
+  const start = () => {
+    running ??= work().finally(() => {
+      running = undefined;
+    });
+  };
+  start();
+  const timer = setInterval(start, tickMillis).unref();
+  return {
+    end: async () => {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
