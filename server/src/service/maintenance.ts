@@ -1,12 +1,11 @@
 import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
-import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import { countUsers } from '../domain/activity/list-users.ts';
 import { ChangeWatch } from '../domain/changes/change-watch.ts';
 import { hourOf, type KeyUses } from '../domain/keys/key-uses.ts';
 import { IndexPace, type StepCost } from '../domain/search/index-pace.ts';
 import { type IndexStep, indexLag, SearchIndexer } from '../domain/search/search-indexer.ts';
-import type { Store } from '../domain/store/store.ts';
+import { attempt, type Maintenance, type MaintenanceOptions, regularly } from './regularly.ts';
 
 /** Time between two deletions of old audit entries and sessions. */
 const trimIntervalMillis = 3_600_000;
@@ -21,79 +20,47 @@ const indexWaitMillis = 3_000;
 
 const secondsPerDay = 86_400;
 
-type Options = { store: Store; logger: FastifyBaseLogger };
-type Maintenance = { end: () => Promise<void> };
-
 /** Stores when keys were last used, and their errors, regularly and at the end. Every worker does so. */
-export function saveUses(uses: KeyUses, { store, logger }: Options): Maintenance {
+export function saveUses(uses: KeyUses, { store, logger }: MaintenanceOptions): Maintenance {
   const save = () => attempt('store the use of keys', uses.save(store), logger);
-  const timer = setInterval(save, limits.lastUsedIntervalMillis).unref();
-  return {
-    end: async () => {
-      clearInterval(timer);
-      await save();
-    },
-  };
+  const saving = regularly(save, limits.lastUsedIntervalMillis, limits.lastUsedIntervalMillis);
+  return { end: () => saving.end().then(save) };
 }
 
-/** Deletes old audit entries and sessions, now and regularly. One thread does so for all. */
-export function trimRegularly(audit_days: number, { store, logger }: Options): Maintenance {
-  const trim = async () => {
+/** Deletes old audit entries and sessions. One thread does so for all. */
+export function trimRegularly(audit_days: number, { store, logger }: MaintenanceOptions): Maintenance {
+  const trim = () => {
     const now = Math.floor(Date.now() / 1000);
-    await Promise.all([
+    return Promise.all([
       attempt('delete old audit entries', store.trimAudit(now - audit_days * secondsPerDay), logger),
       attempt('delete expired sessions', store.run('trimSessions', now), logger),
       attempt('delete old errors of keys', store.run('trimKeyErrors', hourOf(now) - limits.keyErrorHours), logger),
     ]);
   };
-  const timer = setInterval(trim, trimIntervalMillis).unref();
-  void trim();
-  return { end: async () => clearInterval(timer) };
+  return regularly(trim, trimIntervalMillis);
 }
 
-/** Sequences changes, now and regularly, so that the outbox stays small while no one reads the feed. One thread does so for all. */
-export function sequenceRegularly({ store, logger }: Options): Maintenance {
-  let isRunning = false;
-  const sequence = async () => {
-    if (isRunning) return;
-    isRunning = true;
-    await attempt('sequence changes', store.changes.sequence(), logger);
-    isRunning = false;
-  };
-  const timer = setInterval(sequence, sequenceIntervalMillis).unref();
-  void sequence();
-  return { end: async () => clearInterval(timer) };
-}
+/** Sequences changes, so that the outbox stays small while no one reads the feed. One thread does so for all. */
+export const sequenceRegularly = ({ store, logger }: MaintenanceOptions): Maintenance =>
+  regularly(() => attempt('sequence changes', store.changes.sequence(), logger), sequenceIntervalMillis);
 
 /**
- * Counts changed conversations for the totals of users, now and regularly, in small steps. Each is counted once at a time,
- * also while it changes all the time. One thread does so for all.
+ * Counts changed conversations for the totals of users, in small steps. Each is counted once at a time, also while it changes
+ * all the time. One thread does so for all.
  */
-export function countUsersRegularly({ store, logger }: Options): Maintenance {
-  let isRunning = false;
-  let isEnded = false;
-  const pause = async () => {
-    await sleep(countUsersPauseMillis);
-    return !isEnded;
+export function countUsersRegularly({ store, logger }: MaintenanceOptions): Maintenance {
+  const count = (signal: AbortSignal) => {
+    const pause = async () => {
+      await sleep(countUsersPauseMillis);
+      return !signal.aborted;
+    };
+    return attempt('count the conversations of users', countUsers(store, pause), logger);
   };
-  const count = async () => {
-    if (isRunning) return;
-    isRunning = true;
-    await attempt('count the conversations of users', countUsers(store, pause), logger);
-    isRunning = false;
-  };
-  const timer = setInterval(count, countUsersIntervalMillis).unref();
-  void count();
-  return {
-    end: async () => {
-      isEnded = true;
-      clearInterval(timer);
-    },
-  };
+  return regularly(count, countUsersIntervalMillis);
 }
 
 /** Keeps the index of the search up to date. One thread does so for all, and one process for a database. */
-export function indexRegularly({ store, logger }: Options): Maintenance {
+export function indexRegularly({ store, logger }: MaintenanceOptions): Maintenance {
   const indexer = new SearchIndexer(store, Date.now);
   const watch = new ChangeWatch(store);
   const pace = new IndexPace();
@@ -137,10 +104,4 @@ export function indexRegularly({ store, logger }: Options): Maintenance {
       return ended;
     },
   };
-}
-
-async function attempt(task: string, work: Promise<unknown>, logger: FastifyBaseLogger): Promise<void> {
-  await work.catch((error: Error) => {
-    logger.debug({ cause: String(error.cause ?? error.message) }, `cannot ${task} now`);
-  });
 }
