@@ -1,7 +1,8 @@
 import { basename, parse } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile, stop } from 'esbuild';
-import type { BuiltPages, PageName } from '../server/src/http/pages/built-pages.ts';
+import type { BuiltPage, BuiltPages, PageName } from '../server/src/http/pages/built-pages.ts';
+import { pageOf } from './html.ts';
 
 let pages: Promise<BuiltPages> | undefined;
 
@@ -24,7 +25,7 @@ async function buildBoth(isDevelopment: boolean): Promise<BuiltPages> {
   }
 }
 
-async function buildPage(page: PageName, isDevelopment: boolean): Promise<BuiltPages[PageName]> {
+async function buildPage(page: PageName, isDevelopment: boolean): Promise<BuiltPage> {
   const main = `${page}/main.tsx`;
   const { outputFiles, metafile } = await build({
     absWorkingDir: fileURLToPath(new URL('.', import.meta.url)),
@@ -62,16 +63,14 @@ async function buildPage(page: PageName, isDevelopment: boolean): Promise<BuiltP
       .flatMap(({ path }) => neededBy(path)),
   ];
   const loadedLater = outputs.filter(([, { entryPoint = main }]) => /\.tsx?$/.test(entryPoint) && entryPoint !== main);
-  return {
-    main: mainFile,
-    style: nameOf((_, path) => path.endsWith('.css')),
-    font: nameOf((_, path) => path.endsWith('.woff2')),
-    parts: Object.fromEntries(
-      loadedLater.map(([path, { entryPoint = '' }]) => [parse(entryPoint).name, [...new Set(neededBy(path))]]),
-    ),
+  const later = loadedLater.map(
+    ([path, { entryPoint = '' }]) => [parse(entryPoint).name, [...new Set(neededBy(path))]] as const,
+  );
+  const style = nameOf((_, path) => path.endsWith('.css'));
+  const font = nameOf((_, path) => path.endsWith('.woff2'));
+  const files = outputFiles
+    .map(({ path, contents }): [string, Uint8Array] => [basename(path), contents])
     // The entry point itself only imports the main file.
-    files: outputFiles
-      .map(({ path, contents }): [string, Uint8Array] => [basename(path), contents])
-      .filter(([name]) => name === mainFile || !name.startsWith('main-')),
-  };
+    .filter(([name]) => name === mainFile || !name.startsWith('main-'));
+  return pageOf(page, { main: mainFile, style, font, later: Object.fromEntries(later) }, files, isDevelopment);
 }

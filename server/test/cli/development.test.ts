@@ -33,8 +33,8 @@ describeLong('development mode', () => {
     const { page } = await openTab(browser, service.base);
     await page.goto('/console');
     await page.getByRole('heading', { name: 'Backscroll' }).waitFor();
-    const file = join(checkout, 'web', 'console', 'sign-in.ts');
-    writeFileSync(file, readFileSync(file, 'utf8').replace(`el('h1', 'Backscroll')`, `el('h1', 'Another title')`));
+    const file = join(checkout, 'web', 'console', 'sign-in.tsx');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('<h1>Backscroll</h1>', '<h1>Another title</h1>'));
     await page.getByRole('heading', { name: 'Another title' }).waitFor();
     // The main thread builds them for both workers.
     await untilEqual(async () => service.output().split('built the web pages').length - 1, 2);

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { Fold } from '../../shared/controls.tsx';
-import { By } from '../activity/activity.tsx';
+import { By } from '../activity/activity-table.tsx';
 import { capital, ErrorNote, ListEnd, Time } from '../components/ui.tsx';
 import { useList, useReading } from '../hooks/requests.ts';
 import { readChunk } from '../state/drafts.ts';

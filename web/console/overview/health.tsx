@@ -1,4 +1,4 @@
-import { By } from '../activity/activity.tsx';
+import { By } from '../activity/activity-table.tsx';
 import { DataTable } from '../components/table.tsx';
 import { brief, ErrorNote, Id, millis, Nothing, Section, Skeleton, Time, whole } from '../components/ui.tsx';
 import { useResponse } from '../hooks/requests.ts';

@@ -5,16 +5,15 @@ import type { App, Dependencies } from '../route-types.ts';
 import { cachedResult } from './page-files.ts';
 
 export type PageName = 'console' | 'docs';
-/** A page that esbuild has built. `parts` are the files that a module needs besides `main` when it is loaded later. */
-export type BuiltPage = { main: string; style: string; font: string; parts: Record<string, string[]> };
-type Files = [name: string, bytes: Uint8Array][];
-export type BuiltPages = Record<PageName, BuiltPage & { files: Files }>;
+/** A page with its content security policy, and the files that it loads. */
+export type BuiltPage = { html: string; policy: string; files: [name: string, bytes: Uint8Array][] };
+export type BuiltPages = Record<PageName, BuiltPage>;
 
 /** The npm package contains the pages as they are served; a checkout contains their sources and what builds them. */
 const packed = new URL('../../web/', import.meta.url);
 const builder = new URL('../../../../web/build.ts', import.meta.url);
-/** `npm run dev`: pages have source maps, and load again when they have changed. */
-export const isDevelopment = process.execArgv.includes('--conditions=development');
+/** `npm run dev`. */
+const isDevelopment = process.execArgv.includes('--conditions=development');
 
 export function pageReader(app: App, { worker: { worker, shared }, logger }: Dependencies): () => Promise<BuiltPages> {
   if (existsSync(packed)) return cachedResult(readPacked);
@@ -60,13 +59,11 @@ function askForPages(channel: BroadcastChannel): Promise<BuiltPages> {
 }
 
 async function readPacked(): Promise<BuiltPages> {
-  const read = async (page: BuiltPage, name: PageName) => {
+  const pages: BuiltPages = JSON.parse(await readFile(new URL('pages.json', packed), 'utf8'));
+  for (const [name, page] of Object.entries(pages)) {
     const folder = new URL(`${name}/`, packed);
-    const files = (await readdir(folder)).map(
-      async (file): Promise<Files[number]> => [file, await readFile(new URL(file, folder))],
-    );
-    return { ...page, files: await Promise.all(files) };
-  };
-  const { console, docs } = JSON.parse(await readFile(new URL('pages.json', packed), 'utf8'));
-  return { console: await read(console, 'console'), docs: await read(docs, 'docs') };
+    page.files = [];
+    for (const file of await readdir(folder)) page.files.push([file, await readFile(new URL(file, folder))]);
+  }
+  return pages;
 }

@@ -21,14 +21,9 @@ export async function packFile(name: string, content: string | Uint8Array): Prom
   // Loaded on the first request for a page, not at every start.
   const { gzip } = await import('node:zlib');
   const bytes = Buffer.from(content);
-  const tag = sha256(bytes).digest('base64url').slice(0, 22);
+  const tag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
   return { type, bytes, gzipped: await promisify(gzip)(bytes, { level: 9 }), tag };
 }
-
-/** A digest as content security policies and integrity attributes have it. */
-export const digestOf = (content: string | Uint8Array): string => `sha256-${sha256(content).digest('base64')}`;
-
-const sha256 = (content: string | Uint8Array) => createHash('sha256').update(content);
 
 /** Computes a result on the first call and caches it. A failure is not cached. */
 export function cachedResult<T>(compute: () => Promise<T>): () => Promise<T> {

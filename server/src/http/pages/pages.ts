@@ -2,9 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../../domain/errors.ts';
 import { matchesTag } from '../request/etag.ts';
 import type { Routes } from '../route-types.ts';
-import { type BuiltPages, type PageName, pageReader } from './built-pages.ts';
+import { type BuiltPage, type PageName, pageReader } from './built-pages.ts';
 import { llmsText, readGuides } from './guides.ts';
-import { htmlOf } from './html.ts';
 import { cachedResult, type PageFile, packFile } from './page-files.ts';
 import { readStarterRecords } from './starter-records.ts';
 
@@ -53,7 +52,7 @@ type PackedPage = {
   forEver: ReadonlySet<string>;
 };
 
-async function packPage(page: BuiltPages[PageName], name: PageName): Promise<PackedPage> {
+async function packPage(page: BuiltPage, name: PageName): Promise<PackedPage> {
   const guides = name === 'docs' ? await readGuides() : [];
   const all = [
     ...page.files,
@@ -62,10 +61,9 @@ async function packPage(page: BuiltPages[PageName], name: PageName): Promise<Pac
     ...guides.map(({ name, text }) => [`${name}.md`, text] as const),
   ];
   const files = all.map(async ([file, content]) => [file, await packFile(file, content)] as const);
-  const { html, policy } = htmlOf(name, page);
   return {
-    html: await packFile('index.html', html),
-    policy,
+    html: await packFile('index.html', page.html),
+    policy: page.policy,
     files: new Map(await Promise.all(files)),
     forEver: new Set(page.files.map(([file]) => file)),
   };

@@ -1,7 +1,10 @@
-import { type BuiltPage, type BuiltPages, isDevelopment, type PageName } from './built-pages.ts';
-import { digestOf } from './page-files.ts';
+import { createHash } from 'node:crypto';
+import type { BuiltPage, PageName } from '../server/src/http/pages/built-pages.ts';
 
-/** The mark of the pages (`web/shared/controls.ts`), in colours for light and dark tabs. */
+/** The names of its files that a page loads; `later`: those that a module needs besides the main one when it is loaded later. */
+type Parts = { main: string; style: string; font: string; later: Record<string, readonly string[]> };
+
+/** The mark of the pages (`shared/controls.tsx`), in colours for light and dark tabs. */
 const icon =
   'data:image/svg+xml,' +
   encodeURIComponent(
@@ -12,12 +15,12 @@ const icon =
 
 const titles: Record<PageName, string> = { console: 'Backscroll console', docs: 'Backscroll API reference' };
 
-/** Applies the theme, so that nothing flashes. Names of settings: `web/shared/settings.ts`. */
+/** Applies the theme, so that nothing flashes. Names of settings: `shared/settings.tsx`. */
 const applyTheme =
   "var d=document.documentElement,s=localStorage,t=s.getItem('backscroll-theme');if(t==='light'||t==='dark')d.dataset.theme=t;";
 
 /** If there may be a session: shows the frame, and requests the files of the view in the address beside the main one, not after it. */
-const prepareView = ({ parts }: BuiltPage) =>
+const prepareView = (parts: Parts['later']) =>
   `if(s.getItem('backscroll-signed-in')){d.dataset.frame='';var p=${JSON.stringify(parts)},v=location.hash.split(/[/?]/)[1]||'overview';` +
   "for(var n of Object.hasOwn(p,v)?p[v]:[]){var l=document.createElement('link');l.rel='modulepreload';l.href='/console/'+n;document.head.append(l)}}";
 
@@ -31,14 +34,17 @@ const reloadChanged =
   "var tag;setInterval(async()=>{if(!document.hidden)try{var r=await fetch(location.pathname,{method:'HEAD'}),n=r.headers.get('etag');" +
   'if(r.ok&&n!==(tag??=n))location.reload()}catch{}},1000);';
 
+const digestOf = (content: string | Uint8Array): string =>
+  `sha256-${createHash('sha256').update(content).digest('base64')}`;
+
 /** A page, and its content security policy: everything is loaded from this service, and from files with these digests. */
-export function htmlOf(name: PageName, page: BuiltPages[PageName]): { html: string; policy: string } {
+export function pageOf(name: PageName, parts: Parts, files: BuiltPage['files'], isDevelopment: boolean): BuiltPage {
   const path = `/${name}`;
-  const digests = Object.fromEntries(page.files.map(([file, bytes]) => [`${path}/${file}`, digestOf(bytes)]));
+  const digests = Object.fromEntries(files.map(([file, bytes]) => [`${path}/${file}`, digestOf(bytes)]));
   const integrity = Object.fromEntries(Object.entries(digests).filter(([file]) => file.endsWith('.js')));
-  const script = `try{${applyTheme}${name === 'console' ? prepareView(page) : ''}}catch{}${isDevelopment ? reloadChanged : ''}`;
+  const script = `try{${applyTheme}${name === 'console' ? prepareView(parts.later) : ''}}catch{}${isDevelopment ? reloadChanged : ''}`;
   const importMap = JSON.stringify({ integrity });
-  const style = `${path}/${page.style}`;
+  const style = `${path}/${parts.style}`;
   const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -49,9 +55,9 @@ export function htmlOf(name: PageName, page: BuiltPages[PageName]): { html: stri
 <link rel="icon" href="${icon}">
 <script type="importmap">${importMap}</script>
 <link rel="stylesheet" href="${style}" integrity="${digests[style]}">
-<script type="module" src="${path}/${page.main}"></script>
+<script type="module" src="${path}/${parts.main}"></script>
 <script>${script}</script>
-<link rel="preload" as="font" type="font/woff2" crossorigin href="${path}/${page.font}">
+<link rel="preload" as="font" type="font/woff2" crossorigin href="${path}/${parts.font}">
 </head>
 <body>
 ${name === 'console' ? frame : ''}<noscript>This page needs JavaScript. It loads scripts from this service only.</noscript>
@@ -62,5 +68,5 @@ ${name === 'console' ? frame : ''}<noscript>This page needs JavaScript. It loads
     `default-src 'none'; script-src 'self' '${digestOf(importMap)}' '${digestOf(script)}'; style-src 'self'; img-src 'self' data:; ` +
     "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
     "require-trusted-types-for 'script'; trusted-types 'none'";
-  return { html, policy };
+  return { html, policy, files };
 }

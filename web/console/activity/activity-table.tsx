@@ -1,0 +1,175 @@
+import type { ComponentChildren } from 'preact';
+import { type Column, DataTable } from '../components/table.tsx';
+import { counted, count as numberText, Time } from '../components/ui.tsx';
+import { hrefOf } from '../state/route.ts';
+import { timeText } from '../state/times.ts';
+import type { Activity } from '../state/types.ts';
+
+/** Entries of the audit log by day, newest first. */
+export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
+  const runs = runsOf(rows);
+  const columns: Column<Run>[] = [
+    {
+      title: 'Time',
+      cell: ({ at, since }) => (
+        <>
+          {since !== at && (
+            <>
+              <Time at={since} form="clock" />–
+            </>
+          )}
+          <Time at={at} form="clock" />
+        </>
+      ),
+    },
+    {
+      title: 'By',
+      cell: (entry) => (
+        <>
+          <By entry={entry} />
+          {entry.tool && <span class="soft"> with {entry.tool}</span>}
+        </>
+      ),
+    },
+    { title: 'Action', cell: ({ action }) => <span class={classOf(action)}>{actions[action]}</span> },
+    {
+      title: 'Records',
+      cell: ({ parts, count }) => (parts.length > 1 ? counted(count, 'record') : countedKind(parts[0])),
+    },
+    {
+      title: 'Names',
+      cell: ({ parts }) =>
+        parts.length > 1 ? <Parts parts={parts} isOpen={runs.length === 1} /> : <Names entry={parts[0]} />,
+    },
+  ];
+  const byDay = Map.groupBy(runs, ({ at }) => timeText(at, 'longDay'));
+  const groups = [...byDay].map(([day, rows]) => ({ id: day, heading: <strong>{day}</strong>, rows }));
+  return <DataTable<Run> label="Activity" columns={columns} groups={groups} rowKey={({ id }) => id} />;
+}
+
+/** An entry, or what one key imported in an hour: several appends, or several kinds of record. `since` is the time of the first one. */
+type Run = Activity & { since: number; parts: readonly [Activity, ...Activity[]] };
+
+function runsOf(rows: readonly Activity[]): Run[] {
+  const byRun = Map.groupBy(rows, ({ id, at, key_id, person_id, action, record }) => {
+    if (action !== 'import') return id;
+    const isAppend = record === 'message' || record === 'conversation';
+    return `${Math.floor(at / 3_600)} ${key_id ?? person_id} ${isAppend ? record : ''}`;
+  });
+  return [...byRun.values()].map((run) => {
+    const kinds = [...Map.groupBy(run, ({ record }) => record).values()].map((entries) => ({
+      ...(entries[0] as Activity),
+      count: entries.reduce((sum, { count }) => sum + count, 0),
+    }));
+    const [first, ...others] = kinds;
+    return {
+      ...(first as Activity),
+      since: run.at(-1)?.at ?? 0,
+      count: kinds.reduce((sum, { count }) => sum + count, 0),
+      parts: [first as Activity, ...others],
+    };
+  });
+}
+
+const classOf = (action: Activity['action']): string =>
+  ['delete', 'revoke', 'purge', 'retain'].includes(action) ? 'badge warn' : 'badge';
+
+type Author = Pick<Activity, 'key_id' | 'key_name'> & Partial<Pick<Activity, 'person_id' | 'person_name'>>;
+type ByProps = { entry: Author; isText?: boolean; none?: string };
+
+/** The person, or the key as a link to it, except in a `summary`, which is a control itself. */
+export function By({ entry, isText, none = 'command line' }: ByProps) {
+  const { key_id, key_name, person_id, person_name } = entry;
+  if (person_id) return <span title={`person ${person_id}`}>{person_name || person_id.slice(0, 8)}</span>;
+  if (key_id === null) return none;
+  const name = key_name || `key ${key_id.slice(0, 8)}`;
+  const title = `key ${key_id}`;
+  if (isText) return <span title={title}>{name}</span>;
+  return (
+    <a href={hrefOf('keys', key_id)} title={title}>
+      {name}
+    </a>
+  );
+}
+
+/** The kinds of record of an import; their names are folded. */
+const Parts = ({ parts, isOpen }: { parts: readonly Activity[]; isOpen: boolean }) => (
+  <details class="names parts" open={isOpen}>
+    <summary class="one-line">{parts.map(countedKind).join(', ')}</summary>
+    {parts.map((entry) => (
+      <div>
+        <span class="soft">{countedKind(entry)}</span>
+        <Names entry={entry} />
+      </div>
+    ))}
+  </details>
+);
+
+/** The name of the first record; the others are folded. */
+function Names({ entry: { record, records, count } }: { entry: Activity }) {
+  const name = ({ id, name, path }: Activity['records'][number]): ComponentChildren => {
+    const href = hrefOfRecord(record, path);
+    const text = name || <span class="mono soft">{id}</span>;
+    return (
+      <p key={id} class="one-line" title={name || id}>
+        {href === undefined ? text : <a href={href}>{text}</a>}
+      </p>
+    );
+  };
+  const [first, ...folded] = records.map(name);
+  const rest = count - records.length;
+  if (first === undefined) return null;
+  return (
+    <div class="names">
+      {first}
+      {folded.length > 0 && (
+        <details>
+          <summary>{numberText(count - 1)} more</summary>
+          {folded}
+          {rest > 0 && <p class="soft">and {counted(rest, 'other')}</p>}
+        </details>
+      )}
+    </div>
+  );
+}
+
+/** Actions and kinds of record as the user reads them, and where their records are shown. */
+
+export const actions: Readonly<Record<Activity['action'], string>> = {
+  create: 'Created',
+  update: 'Changed',
+  delete: 'Deleted',
+  import: 'Imported',
+  revoke: 'Revoked',
+  purge: 'Erased',
+  retain: 'Erased by retention',
+};
+
+export const kinds: Readonly<Record<Activity['record'], string>> = {
+  conversation: 'conversation',
+  message: 'message',
+  dataset: 'dataset',
+  document: 'document',
+  segment: 'segment',
+  child_chunk: 'chunk',
+  child_chunk_revision: 'chunk revision',
+  api_key: 'key',
+  person: 'person',
+  app: 'app',
+  workspace: 'workspace',
+  model_provider: 'model provider',
+};
+
+const countedKind = ({ count, record, messages }: Activity): string => {
+  const records = counted(count, kinds[record]);
+  return messages === null || record === 'message' ? records : `${records} with ${counted(messages, kinds.message)}`;
+};
+
+/** The address of a record that exists; undefined if no view shows it. */
+function hrefOfRecord(kind: Activity['record'], path: readonly string[] | null): string | undefined {
+  if (path === null || kind === 'workspace' || kind === 'person') return undefined;
+  if (kind === 'api_key') return hrefOf('keys', ...path);
+  // A provider has no address of its own: its workspace is shown.
+  if (kind === 'model_provider') return hrefOf('models', ...path.slice(0, 1));
+  return hrefOf(['app', 'conversation', 'message'].includes(kind) ? 'conversations' : 'knowledge', ...path);
+}

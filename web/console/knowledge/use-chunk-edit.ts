@@ -1,0 +1,62 @@
+import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useAttempt } from '../hooks/requests.ts';
+import type { ApiError } from '../state/api.ts';
+import {
+  type Draft,
+  discardDraft,
+  draftOf,
+  readChunk,
+  type StoredChunk,
+  saveChunk,
+  storeDraft,
+} from '../state/drafts.ts';
+import type { ChildChunk } from '../state/types.ts';
+
+/** Editing, reviewing the change, or resolving a conflict with another edit. */
+type Step = { name: 'edit' | 'review' } | { name: 'conflict'; theirs: StoredChunk };
+
+/** An edit, from reading the chunk until it is saved. `restored`: a text to start with, which is reviewed first. */
+export function useChunkEdit(path: string, restored: string | undefined, done: (chunk: ChildChunk) => void) {
+  // Undefined until the chunk has been read.
+  const [draft, setDraft] = useState(() => draftOf(path));
+  const [step, setStep] = useState<Step>({ name: 'edit' });
+  const { error, isBusy, attempt } = useAttempt();
+  const isClosed = useRef(false);
+
+  const write = useCallback(
+    (draft: Draft) => {
+      storeDraft(path, draft);
+      setDraft(draft);
+    },
+    [path],
+  );
+  const read = () =>
+    attempt(async () => {
+      const base = await readChunk(path);
+      // The editor is closed: a draft that is stored now would be invisible.
+      if (isClosed.current) return;
+      write({ base, text: restored ?? base.chunk.content });
+      if (restored !== undefined) setStep({ name: 'review' });
+    });
+  /** Saves the draft, unless the chunk has changed since `base`. */
+  const save = (base: StoredChunk) =>
+    attempt(async () => {
+      if (draft === undefined) return;
+      try {
+        const { chunk } = await saveChunk(path, draft.text, base);
+        discardDraft(path);
+        done(chunk);
+      } catch (error) {
+        if ((error as ApiError).status !== 412) throw error;
+        setStep({ name: 'conflict', theirs: await readChunk(path) });
+      }
+    });
+  // At once: other effects end after the next paint, when the chunk may have been read.
+  useLayoutEffect(() => {
+    if (draft === undefined) void read();
+    return () => {
+      isClosed.current = true;
+    };
+  }, []);
+  return { draft, step, error, isBusy, read, write, go: (name: 'edit' | 'review') => setStep({ name }), save };
+}
