@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { startPostgres } from '../support/postgres-server.ts';
 import { backup } from './backup.ts';
 import { cluster } from './cluster.ts';
+import { container } from './container.ts';
 import { crash } from './crash.ts';
 import { crashPostgres } from './crash-postgres.ts';
 import { disk } from './disk.ts';
@@ -25,7 +26,7 @@ import { upgrade } from './upgrade.ts';
 
 const experiments: readonly Experiment[] = [
   ...[crash, crashPostgres, disk, hostile, timing, overload, largePages, largeRecords],
-  ...[keys, shutdown, upgrade, erasure, backup, feed],
+  ...[keys, shutdown, upgrade, erasure, backup, feed, container],
   // Needs a cluster that someone has set up: see docs/run/citus.md.
   ...(process.env.CITUS_URL ? [cluster] : []),
 ];
