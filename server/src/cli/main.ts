@@ -6,6 +6,7 @@ import { type Command, print, Usage, visible } from './command.ts';
 /** A command is loaded when it is used: a short command does not load the whole service. */
 const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./serve.ts')).serveCommand,
+  init: async () => (await import('./init.ts')).initCommand,
   import: async () => (await import('./records.ts')).importCommand,
   export: async () => (await import('./records.ts')).exportCommand,
   backup: async () => (await import('./backup.ts')).backupCommand,
@@ -26,6 +27,7 @@ Usage: backscroll COMMAND [OPTIONS]       (in a checkout: npx backscroll …)
 
 Commands:
   serve      serve the HTTP API
+  init       create an app and its keys, and show what to try first
   import     import records
   export     export records
   backup     copy the embedded database while the service runs

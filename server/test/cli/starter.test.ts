@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import net from 'node:net';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { promisify } from 'node:util';
+import OpenAI from 'openai';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   call,
+  freePort,
   newFolder,
   newScope,
   oneLine,
   onTerminal,
+  runCurl,
   type ServerProcess,
   sendRequest,
   serve,
@@ -32,35 +32,6 @@ const curlLines = (output: string) => output.split('\n').filter((line) => /\bcur
 async function outputWithWelcome(serving: ServerProcess): Promise<string> {
   await until(() => secretOf(serving.output(), 'admin') !== '', serving.output);
   return serving.output();
-}
-
-type CommandResponse = { status: number; body: { data: never } };
-
-/** Runs a printed command unchanged, in a shell if curl is installed; ~/.curlrc makes curl print the status. */
-async function runCurl(line: string, home: string): Promise<CommandResponse> {
-  await writeFile(join(home, '.curlrc'), 'write-out = "\\n%{http_code}"\n');
-  const env = { ...process.env, HOME: home, CURL_HOME: home };
-  const hasCurl = await promisify(execFile)('curl', ['--version']).then(
-    () => true,
-    () => false,
-  );
-  if (!hasCurl) return fetchInstead(line);
-  const { stdout } = await promisify(execFile)('sh', ['-c', line], { env });
-  const at = stdout.lastIndexOf('\n');
-  return { status: Number(stdout.slice(at + 1)), body: JSON.parse(stdout.slice(0, at)) };
-}
-
-async function fetchInstead(line: string): Promise<CommandResponse> {
-  const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
-  const valuesOf = (option: string) => words.flatMap((word, at) => (word === option ? [words[at + 1] ?? ''] : []));
-  const headers = valuesOf('-H').map((header) => header.split(/:\s*/, 2) as [string, string]);
-  const [body] = valuesOf('-d');
-  const response = await fetch(words.find((word) => word.startsWith('http')) ?? '', {
-    method: valuesOf('-X')[0] ?? (body === undefined ? 'GET' : 'POST'),
-    headers,
-    ...(body !== undefined && { body }),
-  });
-  return { status: response.status, body: (await response.json()) as CommandResponse['body'] };
 }
 
 async function exportAll(cwd: string): Promise<string> {
@@ -261,4 +232,51 @@ describe('serve --starter', () => {
       assert.doesNotMatch(serving.output(), anySecret);
     },
   );
+});
+
+describe('init', () => {
+  const scope = newScope();
+  after(scope.end);
+
+  it('creates an app with two keys, and prints what to try, which works unchanged', async () => {
+    const cwd = await newFolder(scope);
+    const PORT = String(await freePort());
+    const created = await call(['init', 'Help desk'], { cwd, env: { PORT } });
+    assert.equal(created.code, 0, created.stderr);
+    const { base } = await serve(scope, { cwd, env: { PORT } });
+    const [append = '', read = ''] = curlLines(created.stdout);
+    const first = await runCurl(append, cwd);
+    assert.equal(first.status, 200);
+    assert.deepEqual((await runCurl(append, cwd)).body, first.body, 'it can be pasted twice');
+    const { data } = (await runCurl(read, cwd)).body as { data: { query: string; answer: string }[] };
+    assert.deepEqual(
+      data.map(({ query, answer }) => [query, answer]),
+      [['Hello?', 'Hello! How can I help?']],
+    );
+    const [, baseURL, apiKey] = /baseURL: '(.*)', apiKey: '(.*)'/.exec(created.stdout) ?? [];
+    assert.deepEqual([baseURL, apiKey], [`${base}/openai/v1`, secretOf(created.stdout, 'writer')]);
+    const client = new OpenAI({ baseURL, apiKey });
+    assert.equal((await client.conversations.create()).object, 'conversation');
+  });
+
+  it('uses the only workspace, and asks which if there are several', async () => {
+    const cwd = await newFolder(scope);
+    const apps = async () =>
+      (await exportAll(cwd)).split('\n').filter((line) => /"record":"(app|workspace)"/.test(line)).length;
+    for (const name of ['one', 'two']) assert.equal((await call(['init', name], { cwd })).code, 0);
+    assert.equal(await apps(), 3);
+    const workspace = { record: 'workspace', id: randomUUID(), name: 'second' };
+    await call(['import', '-'], { cwd, stdin: ndjson([workspace]) });
+    const unclear = await call(['init', 'three'], { cwd });
+    assert.equal(unclear.code, 1);
+    assert.equal(unclear.stderr, 'workspace_id is required: there are several workspaces\n');
+    assert.equal((await call(['init', 'three', '--workspace', workspace.id], { cwd })).code, 0);
+    assert.equal(await apps(), 5);
+    for (const args of [['init'], ['init', 'a', 'b'], ['init', '--workspace', 'x']]) {
+      const { code, stderr } = await call(args, { cwd });
+      assert.equal(code, 2);
+      assert.match(stderr, oneLine);
+    }
+    assert.equal((await call(['init', ' '], { cwd })).stderr, 'name must not be blank\n');
+  });
 });

@@ -1,4 +1,4 @@
-import { type ChildProcess, type ChildProcessByStdio, fork, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, execFile, fork, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { overloaded } from '../../src/domain/errors.ts';
 import { until } from './until.ts';
 import type { Call, Result } from './workers/command-calls.ts';
@@ -312,4 +313,33 @@ export function filesContaining(database: string, text: string): string[] {
     const file = `${database}${suffix}`;
     return existsSync(file) && readFileSync(file).includes(text);
   });
+}
+
+type CommandResponse = { status: number; body: { data: never } };
+
+/** Runs a printed command unchanged, in a shell if curl is installed; ~/.curlrc makes curl print the status. */
+export async function runCurl(line: string, home: string): Promise<CommandResponse> {
+  await writeFile(join(home, '.curlrc'), 'write-out = "\\n%{http_code}"\n');
+  const env = { ...process.env, HOME: home, CURL_HOME: home };
+  const hasCurl = await promisify(execFile)('curl', ['--version']).then(
+    () => true,
+    () => false,
+  );
+  if (!hasCurl) return fetchInstead(line);
+  const { stdout } = await promisify(execFile)('sh', ['-c', line], { env });
+  const at = stdout.lastIndexOf('\n');
+  return { status: Number(stdout.slice(at + 1)), body: JSON.parse(stdout.slice(0, at)) };
+}
+
+async function fetchInstead(line: string): Promise<CommandResponse> {
+  const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
+  const valuesOf = (option: string) => words.flatMap((word, at) => (word === option ? [words[at + 1] ?? ''] : []));
+  const headers = valuesOf('-H').map((header) => header.split(/:\s*/, 2) as [string, string]);
+  const [body] = valuesOf('-d');
+  const response = await fetch(words.find((word) => word.startsWith('http')) ?? '', {
+    method: valuesOf('-X')[0] ?? (body === undefined ? 'GET' : 'POST'),
+    headers,
+    ...(body !== undefined && { body }),
+  });
+  return { status: response.status, body: (await response.json()) as CommandResponse['body'] };
 }

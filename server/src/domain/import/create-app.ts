@@ -5,6 +5,7 @@ import { canonicalId } from '../../contract/primitives.ts';
 import { notBlank } from '../../contract/rules.ts';
 import { invalidParam } from '../errors.ts';
 import type { Store } from '../store/store.ts';
+import type { Importer } from './check-references.ts';
 import { importRecords } from './import-records.ts';
 
 type Workspace = { id: string; name: string };
@@ -13,7 +14,7 @@ type Workspace = { id: string; name: string };
 export async function createApp(
   store: Store,
   { name, mode = 'chat', workspace_id }: NewApp,
-  createdBy: string,
+  creator: Importer,
   now: number,
 ): Promise<AppListed> {
   if (!notBlank.test(name)) throw invalidParam('name must not be blank');
@@ -23,7 +24,7 @@ export async function createApp(
   const app = { id: randomUUID(), workspace_id: workspace.id, name, mode };
   const records = [...(stored === undefined ? [{ record: 'workspace', ...workspace }] : []), { record: 'app', ...app }];
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
-  await importRecords(store, { kind: 'admin', key_id: createdBy }, [{ bytes: once(Buffer.from(lines)) }], now);
+  await importRecords(store, creator, [{ bytes: once(Buffer.from(lines)) }], now);
   return { ...app, workspace_name: workspace.name };
 }
 

@@ -38,6 +38,10 @@ export async function getConversation({ items }: Store, scope: ItemScope): Promi
   return toConversation(row);
 }
 
+/** The id of a conversation that a key creates with an idempotency key. */
+export const conversationIdOf = (key_id: string, idempotency_key: string): string =>
+  derivedId('conversation', key_id, idempotency_key);
+
 export type NewConversation = { metadata: Metadata | null; items: readonly Item[] };
 
 export async function createConversation(
@@ -48,7 +52,7 @@ export async function createConversation(
   { idempotency_key }: Pick<Repetition, 'idempotency_key'>,
 ): Promise<ItemConversation> {
   const { key_id } = author;
-  const name = idempotency_key && derivedId('conversation', key_id, idempotency_key);
+  const name = idempotency_key && conversationIdOf(key_id, idempotency_key);
   const itemScope = { ...scope, conversation_id: name ?? randomUUID() };
   const outcome = await store.run('appendItems', {
     ...{ scope: itemScope, author, items, idempotency_key: name, isRetry: false, created: { inputs: metadata } },

@@ -70,7 +70,9 @@ const ofApps: Routes = (app, dependencies) => {
     onRequest: [bearer.requireAdmin(), requireContentType('application/json')],
     handler: async (request, reply) => {
       const { key_id } = requireCaller(request, 'admin');
-      return reply.code(201).send(await createApp(store, request.body, key_id, Math.floor(clock() / 1000)));
+      return reply
+        .code(201)
+        .send(await createApp(store, request.body, { kind: 'admin', key_id }, Math.floor(clock() / 1000)));
     },
   });
 
