@@ -2,12 +2,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { settings } from '../src/config.ts';
 
 const at = (path: string): URL => new URL(`../../${path}`, import.meta.url);
+const page = at('docs/run/settings.md');
 const begin = '<!-- settings: written by npm run settings -->\n';
 const end = '<!-- end of settings -->';
 
 const rows = Object.entries(settings).map(([key, { fallback, help }]) => ({ name: key.toUpperCase(), fallback, help }));
 
-function readmeTable(): string {
+function table(): string {
   const lines = rows.map(({ name, fallback, help }) => {
     return `| \`${name}\` | ${fallback === undefined ? 'none' : `\`${fallback}\``} | ${help} |\n`;
   });
@@ -27,12 +28,12 @@ ${entries.join('')}`;
 
 /** The files that follow from the settings, with the text that they should have. */
 export function settingsFiles(): { path: URL; text: string }[] {
-  const readme = readFileSync(at('README.md'), 'utf8');
-  const from = readme.indexOf(begin) + begin.length;
-  const to = readme.indexOf(end);
-  if (from < begin.length || to < from) throw new Error('README.md has no markers around the table of settings');
+  const text = readFileSync(page, 'utf8');
+  const from = text.indexOf(begin) + begin.length;
+  const to = text.indexOf(end);
+  if (from < begin.length || to < from) throw new Error('the page has no markers around the table of settings');
   return [
-    { path: at('README.md'), text: readme.slice(0, from) + readmeTable() + readme.slice(to) },
+    { path: page, text: text.slice(0, from) + table() + text.slice(to) },
     { path: at('.env.example'), text: envExample() },
   ];
 }

@@ -21,7 +21,7 @@ import {
 } from './setting-kinds.ts';
 
 /**
- * Every setting, by its name in lower case. The configuration, `backscroll --help`, the table in README.md and
+ * Every setting, by its name in lower case. The configuration, `backscroll --help`, the table in docs/run/settings.md and
  * .env.example are generated from this table: `npm run settings` writes the two files, and a test compares them.
  */
 export const settings = {

@@ -519,6 +519,6 @@ describe('the documentation', () => {
     );
     assert.equal(server, client);
     assert.equal(newest === 'Unreleased' ? (others[0] ?? server) : newest, server);
-    assert.ok(read(join(repository, 'README.md')).includes(`/backscroll-${server}.tgz`));
+    assert.ok(read(join(repository, 'docs/use/first-steps.md')).includes(`/backscroll-${server}.tgz`));
   });
 });

@@ -29,7 +29,7 @@ describe('every setting', () => {
     }
   });
 
-  it('is in README.md and .env.example as npm run settings writes them', () => {
+  it('is in docs/run/settings.md and .env.example as npm run settings writes them', () => {
     for (const { path, text } of settingsFiles()) assert.equal(readFileSync(path, 'utf8'), text, `${path}`);
   });
 
