@@ -173,13 +173,18 @@ async function find(q: string, signal: AbortSignal): Promise<Group[]> {
     {
       title: 'Knowledge',
       entries: withoutRepeats(passages).map((hit) => ({
-        ...{ icon: 'file', text: fromWords(plain(hit.snippet), q), detail: hit.document_name, href: hrefOfHit(hit, q) },
+        icon: 'file',
+        text: fromWords(plain(hit.snippet), q),
+        detail: hit.document_name,
+        href: hrefOfHit(hit, q),
       })),
     },
     {
       title: 'Messages',
       entries: messages.map(({ snippet, user, app_id, conversation_id, message_id }) => ({
-        ...{ icon: 'conversations', text: fromWords(plain(snippet), q) || message_id, detail: user ?? '' },
+        icon: 'conversations',
+        text: fromWords(plain(snippet), q) || message_id,
+        detail: user ?? '',
         href: hrefWith(['conversations', app_id, conversation_id, message_id], { q }),
       })),
     },

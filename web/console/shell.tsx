@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Icon, Mark, SkipLink } from '../shared/controls.tsx';
+import { Button, Icon, Mark, SkipLink } from '../shared/controls.tsx';
 import { readSetting, ThemeChoice } from '../shared/settings.tsx';
 import { Menu } from './components/menu.tsx';
 import { ScopeBar } from './components/scope-bar.tsx';
@@ -64,11 +64,11 @@ export function Shell({ session, signOut }: ShellProps) {
             <ScopeBar view={name} />
           </div>
         )}
-        <button type="button" class="quiet" title="Go to anything" onClick={showFinder}>
+        <Button class="quiet" title="Go to anything" onClick={showFinder}>
           <Icon name="search" />
           <span class="hidden-label">Go to</span>
           <kbd>Ctrl K</kbd>
-        </button>
+        </Button>
         <Menu class="account" label="Account" icon="account">
           <p class="soft">Signed in with the key</p>
           <p title={`key ${session.key_id}`}>
@@ -80,13 +80,11 @@ export function Shell({ session, signOut }: ShellProps) {
           <a class="entry" href="/docs">
             API reference
           </a>
-          <button type="button" class="quiet entry" onClick={showShortcuts}>
+          <Button class="quiet entry" onClick={showShortcuts}>
             Keyboard shortcuts <kbd>?</kbd>
-          </button>
+          </Button>
           <ThemeChoice isLabelled />
-          <button type="button" onClick={() => mayLeave() && signOut()}>
-            Sign out
-          </button>
+          <Button onClick={() => mayLeave() && signOut()}>Sign out</Button>
         </Menu>
       </header>
       <ShortcutHelp />

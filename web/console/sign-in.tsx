@@ -1,3 +1,4 @@
+import type { TargetedSubmitEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { CodeBlock } from '../shared/code-block.tsx';
 import { IconButton, Mark } from '../shared/controls.tsx';
@@ -16,9 +17,9 @@ export function SignIn({ enter, note, token }: Props) {
   const field = useRef<HTMLInputElement>(null);
   // Needed when a session ends: the browser itself sets the focus only when it loads a page.
   useLayoutEffect(() => field.current?.focus(), [isLink]);
-  const submit = async (event: SubmitEvent) => {
+  const submit = async (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
+    const form = event.currentTarget;
     const key = isLink ? token : String(new FormData(form).get('key') ?? '').trim();
     setBusy(true);
     try {

@@ -121,22 +121,30 @@ function Paging() {
 /** Errors that a client must handle: status, code, an example message, what to do, and headers. */
 const handled: readonly [number, string, string, string, string?][] = [
   [
-    ...([400, 'invalid_param', 'cursor must be a cursor of an earlier page'] as const),
+    400,
+    'invalid_param',
+    'cursor must be a cursor of an earlier page',
     'Do not retry: fix the request that `message` describes.',
   ],
   [401, 'unauthorized', 'the API key is missing or invalid', 'Do not retry: the key is unknown, expired or revoked.'],
   [404, 'not_found', 'conversation not exists', 'It was deleted, or it never existed for this key.'],
   [
-    ...([412, 'precondition_failed', 'the child chunk has changed since the tag in If-Match'] as const),
+    412,
+    'precondition_failed',
+    'the child chunk has changed since the tag in If-Match',
     'Read it again, and decide what to do with the text that someone else wrote.',
   ],
   [
-    ...([429, 'too_many_requests', 'more than 50 requests a second'] as const),
+    429,
+    'too_many_requests',
+    'more than 50 requests a second',
     'Wait as long as `Retry-After` says, then retry.',
     'Retry-After: 3',
   ],
   [
-    ...([503, 'service_unavailable', 'the database is not available'] as const),
+    503,
+    'service_unavailable',
+    'the database is not available',
     'Wait as long as `Retry-After` says, then retry; a write that sets a value can be repeated.',
     'Retry-After: 1',
   ],
@@ -209,7 +217,9 @@ function Records({ document }: { document: Document }) {
         not required has a default.
       </p>
       {document['x-records'].map((record) => (
-        <Fold key={record.kind} title={record.kind} content={() => <Kind document={document} record={record} />} />
+        <Fold key={record.kind} title={record.kind}>
+          <Kind document={document} record={record} />
+        </Fold>
       ))}
     </>
   );

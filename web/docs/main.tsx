@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { IconButton, Mark, SkipLink } from '../shared/controls.tsx';
+import { Button, IconButton, Mark, SkipLink, Status } from '../shared/controls.tsx';
 import { applyTheme, ThemeChoice } from '../shared/settings.tsx';
 import { type Document, groupsOf, type Operation, operationsOf } from './document.ts';
 import { Guide } from './guide.tsx';
@@ -26,14 +26,10 @@ function Page() {
       {hasFailed ? (
         <div class="note bad" role="alert">
           <p>The OpenAPI document cannot be loaded.</p>
-          <button type="button" onClick={load}>
-            Try again
-          </button>
+          <Button onClick={load}>Try again</Button>
         </div>
       ) : (
-        <p class="soft" role="status">
-          Loading…
-        </p>
+        <Status>Loading…</Status>
       )}
     </main>
   );

@@ -126,16 +126,13 @@ function Success({ document, status, response }: SuccessProps) {
       </p>
       {content?.[0] === 'application/json' && <SchemaView document={document} schema={content[1].schema} />}
       {headers.length > 0 && (
-        <Fold
-          title="Headers if a rate limit applies"
-          content={() => (
-            <ul class="fields plain">
-              {headers.map(([name, { $ref }]) => (
-                <Entry key={name} name={name} notes={document.components.headers[nameIn($ref)] ?? {}} />
-              ))}
-            </ul>
-          )}
-        />
+        <Fold title="Headers if a rate limit applies">
+          <ul class="fields plain">
+            {headers.map(([name, { $ref }]) => (
+              <Entry key={name} name={name} notes={document.components.headers[nameIn($ref)] ?? {}} />
+            ))}
+          </ul>
+        </Fold>
       )}
     </section>
   );

@@ -37,10 +37,9 @@ function Field({ document, name, schema, isRequest = false, isOptional }: FieldP
   return (
     <Entry name={name} type={typeText(document, schema)} need={need} notes={seen}>
       {inner !== undefined && (
-        <Fold
-          title={`Fields of ${name}`}
-          content={() => <SchemaView document={document} schema={inner} isRequest={isRequest} />}
-        />
+        <Fold title={`Fields of ${name}`}>
+          <SchemaView document={document} schema={inner} isRequest={isRequest} />
+        </Fold>
       )}
     </Entry>
   );

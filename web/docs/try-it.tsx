@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { CodeBlock } from '../shared/code-block.tsx';
-import { Field, Select } from '../shared/controls.tsx';
+import { Button, Field, Select } from '../shared/controls.tsx';
 import type { Operation, Parameter } from './document.ts';
 import { type ShownResponse, send } from './send.ts';
 import type { Shared } from './snippets/snippet-view.tsx';
@@ -53,9 +53,7 @@ export function TryIt({ operation, filled, fill, shared }: Props) {
         <button type="submit" class="primary" disabled={state.at === 'sending'}>
           {state.at === 'sending' ? 'Sending…' : 'Send'}
         </button>
-        <button type="button" onClick={() => fill(exampleRequest(operation))}>
-          Reset to the example
-        </button>
+        <Button onClick={() => fill(exampleRequest(operation))}>Reset to the example</Button>
         {method !== 'GET' && <span class="badge warn">changes data</span>}
       </div>
       <div aria-live="polite">

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { CopyButton } from './controls.tsx';
+import { Button, CopyButton } from './controls.tsx';
 
 type Props = { label: string; text: string; action?: string; isJson?: boolean; children?: ComponentChildren };
 
@@ -23,9 +23,9 @@ export function CodeBlock({ label, text, action = 'Copy', isJson = false, childr
 export const languageChoice = <T extends string>(languages: readonly T[], chosen: T, choose: (one: T) => void) => (
   <div class="choice" role="group" aria-label="Language">
     {languages.map((one) => (
-      <button type="button" key={one} aria-pressed={one === chosen} onClick={() => choose(one)}>
+      <Button key={one} aria-pressed={one === chosen} onClick={() => choose(one)}>
         {one}
-      </button>
+      </Button>
     ))}
   </div>
 );

@@ -41,11 +41,21 @@ export const Icon = ({ name }: { name: IconName }) => (
   </svg>
 );
 
+/** A button that does not submit a form. */
+export const Button = (props: JSX.IntrinsicElements['button']) => <button type="button" {...props} />;
+
+/** A text that tells how far something is, also to screen readers. */
+export const Status = ({ children }: { children?: ComponentChildren }) => (
+  <p class="soft" role="status">
+    {children}
+  </p>
+);
+
 /** An action with a picture only: its name is for screen readers and the tooltip. */
 export const IconButton = ({ icon, label, ...props }: IconButtonProps) => (
-  <button type="button" class="quiet icon-only" aria-label={label} title={label} {...props}>
+  <Button class="quiet icon-only" aria-label={label} title={label} {...props}>
     <Icon name={icon} />
-  </button>
+  </Button>
 );
 type IconButtonProps = JSX.IntrinsicElements['button'] & { icon: IconName; label: string };
 
@@ -89,15 +99,15 @@ export function CopyButton({ text, label = 'Copy', icon }: CopyProps) {
   const isDone = shown !== label;
   if (icon === undefined)
     return (
-      <button type="button" class="copy quiet" onClick={copy} aria-live="polite">
+      <Button class="copy quiet" onClick={copy} aria-live="polite">
         {shown}
-      </button>
+      </Button>
     );
   return (
-    <button type="button" class="copy quiet icon-only" title={label} onClick={copy} aria-live="polite">
+    <Button class="copy quiet icon-only" title={label} onClick={copy} aria-live="polite">
       <Icon name={isDone ? 'check' : icon} />
       <span class="hidden-label">{shown}</span>
-    </button>
+    </Button>
   );
 }
 
@@ -158,11 +168,11 @@ type FoldProps = {
   id?: string;
   title: ComponentChildren;
   isOpen?: boolean;
-  content: () => ComponentChildren;
+  children?: ComponentChildren;
 };
 
 /** A title with content that opens on a click. Closed content is not in the page. */
-export function Fold({ class: name, id = '', title, isOpen: isOpenAtFirst = openIds.has(id), content }: FoldProps) {
+export function Fold({ class: name, id = '', title, isOpen: isOpenAtFirst = openIds.has(id), children }: FoldProps) {
   const [isOpen, setOpen] = useState(isOpenAtFirst);
   const toggle = ({ currentTarget: { open } }: { currentTarget: HTMLDetailsElement }) => {
     if (open && id !== '') openIds.add(id);
@@ -172,7 +182,7 @@ export function Fold({ class: name, id = '', title, isOpen: isOpenAtFirst = open
   return (
     <details class={name} open={isOpen} onToggle={toggle}>
       <summary>{title}</summary>
-      {isOpen && content()}
+      {isOpen && children}
     </details>
   );
 }

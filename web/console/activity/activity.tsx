@@ -1,5 +1,5 @@
 import { useEffect, useMemo } from 'preact/hooks';
-import { Select } from '../../shared/controls.tsx';
+import { Select, Status } from '../../shared/controls.tsx';
 import { FilterSearch } from '../components/filters.tsx';
 import { DayField } from '../components/period-fields.tsx';
 import { ListEnd, count as numberText, Page, Section } from '../components/ui.tsx';
@@ -30,9 +30,7 @@ export function View() {
       <FilterBar {...access} />
       <ActivityTable rows={list.rows} />
       {isSearching ? (
-        <p class="soft" role="status">
-          Searching…
-        </p>
+        <Status>Searching…</Status>
       ) : (
         <ListEnd list={list} nothing="The audit log has no changes with these filters." />
       )}
@@ -105,13 +103,15 @@ type RecentProps = { title?: string; filters: Filters; isOptional?: boolean };
 export function RecentActivity({ title, filters, isOptional = false }: RecentProps) {
   const list = useActivity(filters, 10);
   if (isOptional && list.rows.length === 0 && list.error === undefined) return null;
-  const content = [
-    <ActivityTable rows={list.rows} />,
-    list.hasMore ? (
-      <a href={hrefWith(['activity'], filters)}>All changes</a>
-    ) : (
-      <ListEnd list={list} icon="activity" nothing="None in the audit log." />
-    ),
-  ];
+  const content = (
+    <>
+      <ActivityTable rows={list.rows} />
+      {list.hasMore ? (
+        <a href={hrefWith(['activity'], filters)}>All changes</a>
+      ) : (
+        <ListEnd list={list} icon="activity" nothing="None in the audit log." />
+      )}
+    </>
+  );
   return title === undefined ? <div class="stack">{content}</div> : <Section title={title}>{content}</Section>;
 }

@@ -1,4 +1,4 @@
-import { Icon } from '../../shared/controls.tsx';
+import { Button, Icon } from '../../shared/controls.tsx';
 import { useAttempt } from '../hooks/requests.ts';
 import { send } from '../state/api.ts';
 import { ErrorNote } from './ui.tsx';
@@ -11,10 +11,10 @@ export function DownloadButton({ label, path, name, look }: Props) {
   const save = () => attempt(() => download(path, name));
   return (
     <>
-      <button type="button" class={look} disabled={isBusy} onClick={save}>
+      <Button class={look} disabled={isBusy} onClick={save}>
         <Icon name="download" />
         {label}
-      </button>
+      </Button>
       <ErrorNote error={error} />
     </>
   );

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { Icon, type IconName } from '../../shared/controls.tsx';
+import { Button, Icon, type IconName } from '../../shared/controls.tsx';
 
 type Props = { class: string; label: string; icon: IconName; children?: ComponentChildren };
 
@@ -28,8 +28,7 @@ export function Menu({ class: name, label, icon, children }: Props) {
   const closeAtAction = ({ target }: Event) => target instanceof Element && target.closest('a, button') && close();
   return (
     <div class={`menu ${name}`} ref={box}>
-      <button
-        type="button"
+      <Button
         ref={opener}
         class="quiet icon-only"
         title={label}
@@ -39,7 +38,7 @@ export function Menu({ class: name, label, icon, children }: Props) {
       >
         <Icon name={icon} />
         <span class="hidden-label">{label}</span>
-      </button>
+      </Button>
       {/* biome-ignore lint/a11y: it hears of the clicks on links and buttons in it, also by key */}
       <div id={id} class={isOpen ? 'card menu-content open' : 'card menu-content'} onClick={closeAtAction}>
         {children}

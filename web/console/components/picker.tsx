@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Field, Select } from '../../shared/controls.tsx';
+import { Field, Select, Status } from '../../shared/controls.tsx';
 import type { All } from '../hooks/requests.ts';
 import { contains } from './marked-text.tsx';
 import { ErrorNote } from './ui.tsx';
@@ -16,12 +16,7 @@ type Props = { label: string; all: All<Pickable>; value: string; choose: (id: st
 export function Picker({ label, all: { rows, isLoading, error, reload }, value, choose }: Props) {
   const [part, setPart] = useState('');
   if (error !== undefined) return <ErrorNote error={error} retry={reload} />;
-  if (isLoading)
-    return (
-      <p class="soft" role="status">
-        Loading…
-      </p>
-    );
+  if (isLoading) return <Status>Loading…</Status>;
   if (rows.length === 0) return <p class="note">There are no {label.toLowerCase()}s yet. Import them as records.</p>;
   const matching = rows.filter(({ id, name }) => id === value || contains(part, name, id));
   return (

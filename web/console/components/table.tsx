@@ -1,7 +1,7 @@
 // biome-ignore-all lint/a11y/noRedundantRoles: a style hides those of the elements, see DataTable
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Icon } from '../../shared/controls.tsx';
+import { Button, Icon } from '../../shared/controls.tsx';
 import { useMedia } from '../hooks/use-media.ts';
 import { useStrip } from '../hooks/use-strip.ts';
 import { whole } from './format-number.ts';
@@ -121,10 +121,10 @@ function HeaderCell<T>({ column, current, sort }: HeaderProps<T>) {
           column.title
         )
       ) : (
-        <button type="button" onClick={() => sort(next)}>
+        <Button onClick={() => sort(next)}>
           {column.title}
           {state !== undefined && <Icon name="down" />}
-        </button>
+        </Button>
       )}
     </th>
   );

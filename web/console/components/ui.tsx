@@ -1,6 +1,6 @@
 import { type ComponentChildren, toChildArray } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { CopyButton, Icon, IconButton, type IconName } from '../../shared/controls.tsx';
+import { Button, CopyButton, Icon, IconButton, type IconName } from '../../shared/controls.tsx';
 import type { All } from '../hooks/requests.ts';
 import type { ApiError } from '../state/api.ts';
 import { briefText, relativeText, type TimeForm, timeText, zone } from '../state/times.ts';
@@ -19,11 +19,7 @@ export function ErrorNote({ error, retry, label = 'Try again' }: ErrorProps) {
       <Icon name="failed" />
       <p>{error.message}</p>
       {'requestId' in error && error.requestId !== null && <code class="soft">request {error.requestId}</code>}
-      {retry && (
-        <button type="button" onClick={retry}>
-          {label}
-        </button>
-      )}
+      {retry && <Button onClick={retry}>{label}</Button>}
     </div>
   );
 }
@@ -55,9 +51,9 @@ export function ListEnd({ list, nothing, icon, lines }: ListEndProps) {
   if (list.isLoading) return <Skeleton lines={list.rows.length > 0 ? 1 : lines} />;
   if (list.rows.length === 0) return <Nothing icon={icon}>{nothing}</Nothing>;
   return list.hasMore ? (
-    <button type="button" class="more" onClick={list.more}>
+    <Button class="more" onClick={list.more}>
       Show more
-    </button>
+    </Button>
   ) : null;
 }
 
@@ -116,7 +112,8 @@ export function Dialog({ title, close, mustConfirm = false, children }: DialogPr
       ref={element}
       aria-labelledby={id}
       onClose={close}
-      onCancel={(event: Event) => mustConfirm && event.preventDefault()} // A browser may let a second Escape pass although the first was cancelled.
+      onCancel={(event) => mustConfirm && event.preventDefault()}
+      // A browser may let a second Escape pass although the first was cancelled.
       closedby={mustConfirm ? 'none' : undefined}
     >
       <div class="stack">

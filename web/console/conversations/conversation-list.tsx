@@ -1,5 +1,6 @@
+import type { TargetedEvent } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
-import { Icon } from '../../shared/controls.tsx';
+import { Button, Icon } from '../../shared/controls.tsx';
 import { Marked, matchesIn, plain, wordsOf } from '../components/marked-text.tsx';
 import { counted, FirstSteps, ListEnd, money, Time } from '../components/ui.tsx';
 import { useResponse } from '../hooks/requests.ts';
@@ -47,16 +48,15 @@ export function ConversationList({
     if (seen && place && (place.top < seen.top || place.bottom > seen.bottom)) row?.scrollIntoView({ block: 'center' });
   }, [isListed, isApart, isComplete, open?.id]);
   useStableFocus(box.current);
-  const onScroll = ({ currentTarget }: Event) => {
-    const { scrollTop, clientHeight, scrollHeight } = currentTarget as HTMLElement;
+  const onScroll = ({ currentTarget: { scrollTop, clientHeight, scrollHeight } }: TargetedEvent<HTMLElement>) => {
     if (scrollHeight - scrollTop - clientHeight < readAheadPixels && list.error === undefined) list.more();
   };
   return (
     <div class="conversation-list" ref={box} onScroll={onScroll}>
       {fresh > 0 && (
-        <button type="button" class="fresh" onClick={list.reload}>
+        <Button class="fresh" onClick={list.reload}>
           <span role="status">{fresh} new</span> · Show
-        </button>
+        </Button>
       )}
       {shown.length > 0 && (
         <ul class="plain" aria-label="Conversations">

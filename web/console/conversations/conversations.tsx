@@ -92,7 +92,8 @@ function Search({ q }: { q: string }) {
       <ViewSearch
         label="Search conversations, users, IDs"
         value={typed}
-        change={setTyped} // A transcript that opens later takes the focus itself.
+        change={setTyped}
+        // A transcript that opens later takes the focus itself.
         leave={() => document.querySelector<HTMLElement>('.transcript .scroller')?.focus()}
       />
     </div>

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { limits } from '../../../server/src/contract/limits.ts';
-import { Icon } from '../../shared/controls.tsx';
+import { Button, Icon } from '../../shared/controls.tsx';
 import { offer } from '../components/download.tsx';
 import { count, ErrorNote } from '../components/ui.tsx';
 import { type ApiError, pathOf, request } from '../state/api.ts';
@@ -47,10 +47,10 @@ export function Export({ summary, path }: Props) {
       <h3 class="whole-row">Export</h3>
       {done === undefined ? (
         (Object.keys(formats) as Format[]).map((format) => (
-          <button type="button" aria-label={`Export as ${format}`} onClick={() => void save(format)}>
+          <Button aria-label={`Export as ${format}`} onClick={() => void save(format)}>
             <Icon name="download" />
             {format}
-          </button>
+          </Button>
         ))
       ) : (
         <>
@@ -58,9 +58,7 @@ export function Export({ summary, path }: Props) {
             {count(done)} of {count(summary.message_count)} messages
           </span>
           <progress value={done} max={Math.max(summary.message_count, 1)} aria-label="Export" />
-          <button type="button" onClick={() => reading.current?.abort()}>
-            Cancel
-          </button>
+          <Button onClick={() => reading.current?.abort()}>Cancel</Button>
         </>
       )}
       <ErrorNote error={error} />

@@ -119,11 +119,16 @@ function MoreFilters({ filters, setFilters }: MoreProps) {
   // The field keeps what is being typed, until the filter changes.
   const field = (label: string, name: string, attributes: Record<string, unknown>) => {
     const value = filters[name] ?? '';
-    const onChange = (event: Event) => setFilters({ [name]: (event.target as HTMLInputElement).value.trim() });
+    const change = (text: string) => setFilters({ [name]: text.trim() });
     return (
       <label>
         {label}
-        <input key={value} defaultValue={value} {...attributes} onChange={onChange} />
+        <input
+          key={value}
+          defaultValue={value}
+          {...attributes}
+          onChange={({ currentTarget }) => change(currentTarget.value)}
+        />
       </label>
     );
   };

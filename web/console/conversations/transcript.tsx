@@ -1,5 +1,5 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Icon } from '../../shared/controls.tsx';
+import { Button, Icon } from '../../shared/controls.tsx';
 import { highlight } from '../components/marked-text.tsx';
 import { counted, ErrorNote } from '../components/ui.tsx';
 import { type MessageProps, MessageView } from '../messages/message.tsx';
@@ -151,14 +151,10 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
           {unseenText}
         </span>
         {(!scroll.isPinned || history.isDisconnected) && (
-          <button
-            type="button"
-            class={scroll.unseen > 0 ? 'primary at-end' : 'quiet at-end'}
-            onClick={() => scroll.toNewest()}
-          >
+          <Button class={scroll.unseen > 0 ? 'primary at-end' : 'quiet at-end'} onClick={() => scroll.toNewest()}>
             {unseenText || 'Newest'}
             <Icon name="down" />
-          </button>
+          </Button>
         )}
       </footer>
     </div>

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { Button } from '../../shared/controls.tsx';
 import { counted, ErrorNote } from '../components/ui.tsx';
 import { useAttempt } from '../hooks/requests.ts';
 import { request } from '../state/api.ts';
@@ -44,9 +45,9 @@ export function RecordsFile({ imported }: { imported: () => void }) {
           Choose a file of records
           <input class="hidden-label" type="file" disabled={isBusy} onChange={choose} />
         </label>
-        <button type="button" disabled={isBusy} onClick={loadStarter}>
+        <Button disabled={isBusy} onClick={loadStarter}>
           Load the starter records
-        </button>
+        </Button>
       </div>
       <p role="status">{error === undefined && progress}</p>
       <ErrorNote error={error} />

@@ -1,7 +1,7 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, TargetedSubmitEvent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { CodeBlock, languageChoice } from '../../shared/code-block.tsx';
-import { Field, Icon } from '../../shared/controls.tsx';
+import { Button, Field, Icon } from '../../shared/controls.tsx';
 import { storeSetting } from '../../shared/settings.tsx';
 import { ErrorNote, Page } from '../components/ui.tsx';
 import { type CursorPage, useAttempt, useReading } from '../hooks/requests.ts';
@@ -161,9 +161,9 @@ function Action({ label, isPrimary, run }: { label: string; isPrimary?: boolean;
   return (
     <div class="stack">
       <p>
-        <button type="button" class={isPrimary ? 'primary' : undefined} disabled={isBusy} onClick={() => attempt(run)}>
+        <Button class={isPrimary ? 'primary' : undefined} disabled={isBusy} onClick={() => attempt(run)}>
           {label}
-        </button>
+        </Button>
       </p>
       <ErrorNote error={error} />
     </div>
@@ -172,9 +172,9 @@ function Action({ label, isPrimary, run }: { label: string; isPrimary?: boolean;
 
 function NewApp({ created }: { created: () => void }) {
   const { error, attempt } = useAttempt();
-  const submit = (event: SubmitEvent) => {
+  const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const name = String(new FormData(event.currentTarget as HTMLFormElement).get('name') ?? '').trim();
+    const name = String(new FormData(event.currentTarget).get('name') ?? '').trim();
     return attempt(() => request('/admin/apps', { method: 'POST', body: { name } }).then(created));
   };
   return (

@@ -1,4 +1,5 @@
 import { readOnlyKinds } from '../../../server/src/contract/key-kinds.ts';
+import { Button } from '../../shared/controls.tsx';
 import { Menu } from '../components/menu.tsx';
 import { Dialog, ErrorNote } from '../components/ui.tsx';
 import { useAttempt } from '../hooks/requests.ts';
@@ -41,13 +42,12 @@ export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: R
       )}
       <ErrorNote error={error} />
       <div class="row">
-        <button type="button" class="danger" disabled={isBusy} onClick={revoke}>
+        <Button class="danger" disabled={isBusy} onClick={revoke}>
           Revoke
-        </button>
-        {/* biome-ignore lint/a11y/noAutofocus: in a dialog, on the button that changes nothing */}
-        <button type="button" autoFocus onClick={close}>
+        </Button>
+        <Button autoFocus onClick={close}>
           Cancel
-        </button>
+        </Button>
       </div>
     </Dialog>
   );
@@ -65,15 +65,9 @@ export function KeyMenu({ of: key, changed, revoke }: MenuProps) {
       changed(body, body.read_only ? 'is now read-only' : 'is now read-write');
     });
   const entry = (label: string, onClick: () => void) => (
-    <button
-      type="button"
-      class="quiet entry"
-      aria-label={`${label}: ${titleOf(key)}`}
-      disabled={isBusy}
-      onClick={onClick}
-    >
+    <Button class="quiet entry" aria-label={`${label}: ${titleOf(key)}`} disabled={isBusy} onClick={onClick}>
       {label}
-    </button>
+    </Button>
   );
   return (
     <>

@@ -1,9 +1,10 @@
+import type { TargetedSubmitEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type KeyKind, keyKinds, keyKindTable, readOnlyKinds } from '../../../server/src/contract/key-kinds.ts';
 import { limits } from '../../../server/src/contract/limits.ts';
 import { chatModes } from '../../../server/src/contract/rules.ts';
 import { CodeBlock } from '../../shared/code-block.tsx';
-import { Field, Select } from '../../shared/controls.tsx';
+import { Button, Field, Select } from '../../shared/controls.tsx';
 import { DayField } from '../components/period-fields.tsx';
 import { ManyPicker, Picker, Tick } from '../components/picker.tsx';
 import { capital, Dialog, ErrorNote } from '../components/ui.tsx';
@@ -46,9 +47,9 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
     setKind(chosen);
     setLimit({});
   };
-  const submit = (event: SubmitEvent) => {
+  const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const fields = new FormData(event.currentTarget as HTMLFormElement);
+    const fields = new FormData(event.currentTarget);
     const body = {
       kind,
       name: String(fields.get('name') ?? '').trim(),
@@ -90,9 +91,7 @@ function Form({ show, close }: { show: (key: NewKey) => void; close: () => void 
         <button type="submit" class="primary" disabled={isBusy}>
           Create the key
         </button>
-        <button type="button" onClick={close}>
-          Cancel
-        </button>
+        <Button onClick={close}>Cancel</Button>
       </div>
     </form>
   );
@@ -217,9 +216,9 @@ function KeySecret({ of: { kind, secret, conversation_id }, close }: { of: NewKe
         </p>
       )}
       <div class="row">
-        <button type="button" class="primary" onClick={close}>
+        <Button class="primary" onClick={close}>
           I have copied it
-        </button>
+        </Button>
       </div>
     </div>
   );

@@ -62,7 +62,8 @@ function ErrorPlot({ hours }: { hours: Failures['by_key'][number]['hours'] }) {
   const last = Math.floor(Date.now() / 1000 / hourSeconds);
   const times = Array.from({ length: hoursShown }, (_, n) => (last - hoursShown + 1 + n) * hourSeconds);
   const series = (name: string, look: number, count: 'client_errors' | 'server_errors') => ({
-    ...{ name, look },
+    name,
+    look,
     values: times.map((time) => hours.find(({ at }) => at === time)?.[count] ?? 0),
   });
   const [rejected, failed] = [series('rejected (4xx)', 1, 'client_errors'), series('failed (5xx)', 3, 'server_errors')];

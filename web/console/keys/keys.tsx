@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { keyKinds } from '../../../server/src/contract/key-kinds.ts';
+import { Button } from '../../shared/controls.tsx';
 import { FilterChips, FilterSearch } from '../components/filters.tsx';
 import { contains } from '../components/marked-text.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
@@ -39,21 +40,23 @@ export function View({ rest: [id], session }: ViewProps) {
   const mayWrite = useMayWrite();
   const act = (key: Key) =>
     mayWrite && key.revoked_at === null && <KeyMenu of={key} changed={changed} revoke={setDialog} />;
-  const dialogs = [
-    <p class="hidden-label" role="status">
-      {message}
-    </p>,
-    dialog === 'new' && <KeyCreation close={close} created={list.reload} />,
-    typeof dialog === 'object' && (
-      <KeyRevocation
-        of={dialog}
-        isOwn={dialog.id === session.key_id}
-        isLastAdmin={isLastAdmin(dialog, keys, now)}
-        close={close}
-        revoked={(key) => changed(key, 'was revoked')}
-      />
-    ),
-  ];
+  const dialogs = (
+    <>
+      <p class="hidden-label" role="status">
+        {message}
+      </p>
+      {dialog === 'new' && <KeyCreation close={close} created={list.reload} />}
+      {typeof dialog === 'object' && (
+        <KeyRevocation
+          of={dialog}
+          isOwn={dialog.id === session.key_id}
+          isLastAdmin={isLastAdmin(dialog, keys, now)}
+          close={close}
+          revoked={(key) => changed(key, 'was revoked')}
+        />
+      )}
+    </>
+  );
   if (id !== undefined)
     return (
       <>
@@ -76,9 +79,9 @@ export function View({ rest: [id], session }: ViewProps) {
       meta={<span role="status">{keys.length > 0 && size}</span>}
       actions={
         mayWrite && (
-          <button type="button" class="primary" onClick={() => setDialog('new')}>
+          <Button class="primary" onClick={() => setDialog('new')}>
             New key
-          </button>
+          </Button>
         )
       }
     >

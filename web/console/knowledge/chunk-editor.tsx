@@ -1,5 +1,6 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { countWords } from '../../../server/src/domain/records/count-words.ts';
+import { Button, Status } from '../../shared/controls.tsx';
 import { count, counted, ErrorNote, Time } from '../components/ui.tsx';
 import { type Draft, discardDraft } from '../state/drafts.ts';
 import type { ChildChunk } from '../state/types.ts';
@@ -36,17 +37,9 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
   if (draft === undefined)
     return (
       <div class="stack">
-        {error === undefined ? (
-          <p class="soft" role="status">
-            Loading…
-          </p>
-        ) : (
-          <ErrorNote error={error} retry={read} />
-        )}
+        {error === undefined ? <Status>Loading…</Status> : <ErrorNote error={error} retry={read} />}
         <div class="row">
-          <button type="button" onClick={cancel}>
-            Cancel
-          </button>
+          <Button onClick={cancel}>Cancel</Button>
         </div>
       </div>
     );
@@ -80,9 +73,9 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
     else back();
   };
   const choice = (label: string, onClick: () => void, look?: string, disabled = isBusy) => (
-    <button type="button" class={look} disabled={disabled} onClick={onClick}>
+    <Button class={look} disabled={disabled} onClick={onClick}>
       {label}
-    </button>
+    </Button>
   );
   return (
     <section class="editor stack" ref={section} tabIndex={-1} aria-label={titles[step.name]} onKeyDown={onKeyDown}>

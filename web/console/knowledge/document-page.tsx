@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Fold, Icon } from '../../shared/controls.tsx';
+import { Button, Fold, Icon } from '../../shared/controls.tsx';
 import { RecentActivity } from '../activity/activity.tsx';
 import { highlight, wordsOf } from '../components/marked-text.tsx';
 import { counted, Dots, ListEnd, Time } from '../components/ui.tsx';
@@ -86,15 +86,13 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
         </nav>
       }
     >
-      <Fold
-        key={saves}
-        title="Recent changes"
-        content={() => <RecentActivity filters={{ dataset_id: dataset, document_id: documentId }} />}
-      />
+      <Fold key={saves} title="Recent changes">
+        <RecentActivity filters={{ dataset_id: dataset, document_id: documentId }} />
+      </Fold>
       {earlier.hasMore && (
-        <button type="button" class="more" onClick={earlier.more}>
+        <Button class="more" onClick={earlier.more}>
           Show earlier segments
-        </button>
+        </Button>
       )}
       <ol class="plain stack" ref={list}>
         {rows.map((row) => (

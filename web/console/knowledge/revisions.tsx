@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { Fold } from '../../shared/controls.tsx';
+import { Button, Fold } from '../../shared/controls.tsx';
 import { By } from '../activity/activity-table.tsx';
 import { capital, ErrorNote, ListEnd, Time } from '../components/ui.tsx';
 import { useList, useReading } from '../hooks/requests.ts';
@@ -65,45 +65,39 @@ function VersionEntry({ version: { name, content, written }, before, current, re
   const isCurrent = name === 'current text';
   const isSame = content === current.content;
   const by = written === undefined ? ', the first text' : [' by ', <By entry={written} isText none="an import" />];
-  const compared = () =>
-    before === undefined ? (
-      <div class="as-written boxed" tabIndex={0} role="group" aria-label="The first text">
-        {content}
-      </div>
-    ) : (
-      <Diff
-        before={before.content}
-        after={content}
-        label={`From ${before.name} to ${isCurrent ? 'the ' : ''}${name}`}
-      />
-    );
+  const title = (
+    <>
+      <b>{capital(name)}</b>
+      <span class="soft">
+        {' '}
+        written <Time at={written?.replaced_at ?? current.created_at} />
+        {by}
+      </span>
+    </>
+  );
   return (
-    <Fold
-      class="revision"
-      isOpen={isCurrent && before !== undefined}
-      title={
-        <>
-          <b>{capital(name)}</b>
-          <span class="soft">
-            {' '}
-            written <Time at={written?.replaced_at ?? current.created_at} />
-            {by}
-          </span>
-        </>
-      }
-      content={() => (
-        <div class="stack">
-          {compared()}
-          {!isCurrent && mayWrite && (
-            <div class="row">
-              <button type="button" disabled={isSame} onClick={() => restore(content)}>
-                Restore {name}
-              </button>
-              {isSame && <span class="soft">It is the current text.</span>}
-            </div>
-          )}
-        </div>
-      )}
-    />
+    <Fold class="revision" isOpen={isCurrent && before !== undefined} title={title}>
+      <div class="stack">
+        {before === undefined ? (
+          <div class="as-written boxed" tabIndex={0} role="group" aria-label="The first text">
+            {content}
+          </div>
+        ) : (
+          <Diff
+            before={before.content}
+            after={content}
+            label={`From ${before.name} to ${isCurrent ? 'the ' : ''}${name}`}
+          />
+        )}
+        {!isCurrent && mayWrite && (
+          <div class="row">
+            <Button disabled={isSame} onClick={() => restore(content)}>
+              Restore {name}
+            </Button>
+            {isSame && <span class="soft">It is the current text.</span>}
+          </div>
+        )}
+      </div>
+    </Fold>
   );
 }

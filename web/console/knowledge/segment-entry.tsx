@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Button } from '../../shared/controls.tsx';
 import { count, counted, Dots, ListEnd, Time } from '../components/ui.tsx';
 import { useList } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
@@ -137,11 +138,7 @@ function ChunkEntry({ path, listed, isTarget, saved }: ChunkProps) {
   };
   const isHistory = mode.name === 'history';
   const toggleHistory = () => open({ name: isHistory ? 'read' : 'history' });
-  const named = (action: string) => ({
-    class: 'quiet',
-    type: 'button' as const,
-    'aria-label': `${action} chunk ${chunk.position}`,
-  });
+  const named = (action: string) => ({ class: 'quiet', 'aria-label': `${action} chunk ${chunk.position}` });
   return (
     <li id={listed.id} tabIndex={-1} class={isTarget ? 'card stack chunk target' : 'card stack chunk'}>
       <div class="row small">
@@ -159,13 +156,13 @@ function ChunkEntry({ path, listed, isTarget, saved }: ChunkProps) {
         {mode.name !== 'edit' && (
           <div class="row tight actions at-end">
             {mayWrite && (
-              <button {...named('Edit')} ref={edit} onClick={() => open({ name: 'edit' })}>
+              <Button {...named('Edit')} ref={edit} onClick={() => open({ name: 'edit' })}>
                 Edit
-              </button>
+              </Button>
             )}
-            <button {...named('History of')} aria-expanded={isHistory} onClick={toggleHistory}>
+            <Button {...named('History of')} aria-expanded={isHistory} onClick={toggleHistory}>
               History
-            </button>
+            </Button>
           </div>
         )}
       </div>

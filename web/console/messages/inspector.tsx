@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { Button } from '../../shared/controls.tsx';
 import { count, Id, millis, money, Time } from '../components/ui.tsx';
 import { Export } from '../conversations/export.tsx';
 import type { MessageKind } from '../conversations/next-message.ts';
@@ -24,11 +25,7 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
   const loaded = shown.current?.history.rows ?? [];
   const hasFiles = found.rows.length > 0 || loaded.some(({ message }) => message.message_files.length > 0);
   const jump = (label: string, isPossible: boolean, onClick: () => void) =>
-    isPossible && (
-      <button type="button" onClick={onClick}>
-        {label}
-      </button>
-    );
+    isPossible && <Button onClick={onClick}>{label}</Button>;
   return (
     <div class="inspector stack small">
       {group(

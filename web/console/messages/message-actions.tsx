@@ -9,29 +9,31 @@ export const noParent = '00000000-0000-0000-0000-000000000000';
 export function MessageActions({ message, href }: { message: ShownMessage; href: string }) {
   const { id, answer } = message;
   const { feedback_content, ...fields } = message;
-  const json = () => JSON.stringify(fields, null, 2);
+  const title = (
+    <>
+      <Icon name="json" />
+      <span class="hidden-label">JSON</span>
+    </>
+  );
   return (
     <>
       <span class="row tight message-actions">
         <CopyButton text={`${location.origin}${location.pathname}${href}`} label="Copy link" icon="link" />
         {answer !== '' && <CopyButton text={answer} label="Copy answer" icon="copy" />}
       </span>
-      <Fold
-        class="collapsible small"
-        id={`${id} json`}
-        title={
-          <>
-            <Icon name="json" />
-            <span class="hidden-label">JSON</span>
-          </>
-        }
-        content={() => (
-          <>
-            <CopyButton text={json()} label="Copy JSON" />
-            <Truncated id={`${id} json`} text={json()} draw={code} />
-          </>
-        )}
-      />
+      <Fold class="collapsible small" id={`${id} json`} title={title}>
+        <Json id={`${id} json`} value={fields} />
+      </Fold>
+    </>
+  );
+}
+
+function Json({ id, value }: { id: string; value: object }) {
+  const text = JSON.stringify(value, null, 2);
+  return (
+    <>
+      <CopyButton text={text} label="Copy JSON" />
+      <Truncated id={id} text={text} draw={code} />
     </>
   );
 }

@@ -13,12 +13,9 @@ export function MessageError({ id, error }: { id: string; error: string | null }
         {cause}
       </p>
       {cause !== text && (
-        <Fold
-          class="collapsible small"
-          id={`${id} error`}
-          title="Full error"
-          content={() => <p class="as-written">{text}</p>}
-        />
+        <Fold class="collapsible small" id={`${id} error`} title="Full error">
+          <p class="as-written">{text}</p>
+        </Fold>
       )}
     </div>
   );

@@ -1,7 +1,7 @@
 import { Time } from '../components/ui.tsx';
 import type { FormDefinition, FormInput, HumanInputContent } from '../state/types.ts';
 import { Markdown } from './markdown.tsx';
-import { Truncated } from './message-parts.tsx';
+import { Term, Truncated } from './message-parts.tsx';
 
 /** A form for the user of the app. The console shows it read-only. */
 export function Form({ id, content }: { id: string; content: HumanInputContent }) {
@@ -19,7 +19,7 @@ export function Form({ id, content }: { id: string; content: HumanInputContent }
       {text !== '' && <Truncated id={id} text={text} draw={formatted} />}
       {form_submission_data !== null ? (
         <p>
-          {soft('Answered with: ')}
+          <span class="soft">Answered with: </span>
           <strong>{form_submission_data.action_text}</strong>
         </p>
       ) : (
@@ -29,7 +29,6 @@ export function Form({ id, content }: { id: string; content: HumanInputContent }
   );
 }
 
-const soft = (text: string) => <span class="soft">{text}</span>;
 const formatted = (text: string) => <Markdown text={text} />;
 
 /** Whether a text begins with the title, as a heading or in bold: the title is then not printed twice. */
@@ -41,14 +40,13 @@ function OpenForm({ form, isExpired }: { form: FormDefinition; isExpired: boolea
     <>
       <dl class="values">
         {form.inputs.map((input) => (
-          <>
-            <dt>{input.output_variable_name}</dt>
-            <dd class="as-written">{firstValue(input, form) || '–'}</dd>
-          </>
+          <Term key={input.output_variable_name} name={input.output_variable_name}>
+            {firstValue(input, form) || '–'}
+          </Term>
         ))}
       </dl>
       <p>
-        {soft('Actions: ')}
+        <span class="soft">Actions: </span>
         {form.actions.map(({ title }) => title).join(' · ')}
       </p>
       <p class="soft">

@@ -1,6 +1,6 @@
-import type { ComponentChild } from 'preact';
+import type { ComponentChild, ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Fold, Icon } from '../../shared/controls.tsx';
+import { Button, Fold, Icon } from '../../shared/controls.tsx';
 import { prettyJson } from '../../shared/pretty-json.ts';
 import { count, counted } from '../components/ui.tsx';
 import { hrefOf } from '../state/route.ts';
@@ -58,29 +58,14 @@ const inOrder = <T extends { position: number }>(rows: readonly T[]): T[] =>
 function Citation({ resource }: { resource: RetrieverResource }) {
   const { dataset_name, document_name, score, content, summary, segment_position, word_count, hit_count } = resource;
   const scoreText = score.toLocaleString(locale, { maximumFractionDigits: 3 });
-  const title = [
-    <strong>{document_name}</strong>,
-    <br />,
-    <span class="soft">
-      {dataset_name} · score {scoreText}
-    </span>,
-  ];
-  const quote = (
-    <Fold
-      class="collapsible small"
-      id={resource.id}
-      title={title}
-      content={() => (
-        <>
-          {summary && <p>{summary}</p>}
-          <blockquote class="as-written">{content}</blockquote>
-          <p class="soft">
-            segment {segment_position}, {counted(word_count, 'word')}, {counted(hit_count, 'hit')},{' '}
-            {resource.data_source_type}, ID <code>{resource.segment_id}</code>
-          </p>
-        </>
-      )}
-    />
+  const title = (
+    <>
+      <strong>{document_name}</strong>
+      <br />
+      <span class="soft">
+        {dataset_name} · score {scoreText}
+      </span>
+    </>
   );
   const href = hrefOf('knowledge', resource.dataset_id, resource.document_id, resource.segment_id);
   // The name says which of the links this is.
@@ -88,7 +73,14 @@ function Citation({ resource }: { resource: RetrieverResource }) {
   const link = { class: 'soft', href, title: 'Open in Knowledge', 'aria-label': label };
   return (
     <div class="citation row small">
-      {quote}
+      <Fold class="collapsible small" id={resource.id} title={title}>
+        {summary && <p>{summary}</p>}
+        <blockquote class="as-written">{content}</blockquote>
+        <p class="soft">
+          segment {segment_position}, {counted(word_count, 'word')}, {counted(hit_count, 'hit')},{' '}
+          {resource.data_source_type}, ID <code>{resource.segment_id}</code>
+        </p>
+      </Fold>
       <a {...link}>Open</a>
     </div>
   );
@@ -99,14 +91,14 @@ export function Steps({ thoughts, id }: { thoughts: readonly AgentThought[]; id:
   if (thoughts.length === 0) return null;
   const tools = [...new Set(thoughts.flatMap(toolsOf))].join(', ');
   const title = [counted(thoughts.length, 'step'), tools !== '' && <span class="soft"> {tools}</span>];
-  const steps = inOrder(thoughts).map((thought) => <Step key={thought.id} thought={thought} />);
   return (
-    <Fold
-      class="collapsible small"
-      id={`${id} steps`}
-      title={title}
-      content={() => <ol class="steps stack">{steps}</ol>}
-    />
+    <Fold class="collapsible small" id={`${id} steps`} title={title}>
+      <ol class="steps stack">
+        {inOrder(thoughts).map((thought) => (
+          <Step key={thought.id} thought={thought} />
+        ))}
+      </ol>
+    </Fold>
   );
 }
 
@@ -149,18 +141,28 @@ function Raw({ title, text }: { title: string; text: string }) {
   );
 }
 
+/** A name and its text in a list of values. */
+export const Term = ({ name, children }: { name: string; children?: ComponentChildren }) => (
+  <>
+    <dt>{name}</dt>
+    <dd class="as-written">{children}</dd>
+  </>
+);
+
 export function Values({ title, values, id }: { title: string; values: Record<string, unknown>; id: string }) {
   const entries = Object.entries(values);
   if (entries.length === 0) return null;
   const names = <span class="soft"> {entries.map(([name]) => name).join(', ')}</span>;
-  const list = entries.map(([name, value]) => (
-    <>
-      <dt>{name}</dt>
-      <dd class="as-written">{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</dd>
-    </>
-  ));
   return (
-    <Fold class="collapsible small" id={id} title={[title, names]} content={() => <dl class="values">{list}</dl>} />
+    <Fold class="collapsible small" id={id} title={[title, names]}>
+      <dl class="values">
+        {entries.map(([name, value]) => (
+          <Term key={name} name={name}>
+            {typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
+          </Term>
+        ))}
+      </dl>
+    </Fold>
   );
 }
 
@@ -183,9 +185,7 @@ export function Truncated({ id, text, draw }: { id: string; text: string; draw: 
   return (
     <div>
       {draw(text.slice(0, end))}
-      <button type="button" onClick={showAll}>
-        Show all {count(text.length)} characters
-      </button>
+      <Button onClick={showAll}>Show all {count(text.length)} characters</Button>
     </div>
   );
 }

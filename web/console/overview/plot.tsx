@@ -170,17 +170,10 @@ function PlotTable({ title, series, points, format, hrefAt }: PlotProps) {
   ];
   const rows = [...points.keys()].toReversed();
   return (
-    <Fold
-      title={
-        <>
-          As a table<span class="hidden-label">: {title}</span>
-        </>
-      }
-      content={() => (
-        <div class="plot-table" tabIndex={0} role="region" aria-label={label}>
-          <DataTable<number> label={label} columns={columns} rows={rows} rowKey={String} />
-        </div>
-      )}
-    />
+    <Fold title={['As a table', <span class="hidden-label">: {title}</span>]}>
+      <div class="plot-table" tabIndex={0} role="region" aria-label={label}>
+        <DataTable<number> label={label} columns={columns} rows={rows} rowKey={String} />
+      </div>
+    </Fold>
   );
 }

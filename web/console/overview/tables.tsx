@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { Button } from '../../shared/controls.tsx';
 import { money, whole } from '../components/format-number.ts';
 import { type Column, DataTable } from '../components/table.tsx';
 import { type FilterChange, hrefWith } from '../state/route.ts';
@@ -16,7 +17,9 @@ export function Tables({ overview: { apps, models, users, from, to }, app_id }: 
   const hrefIn = (filters: FilterChange) => hrefWith(['conversations'], { app_id, ...filters, from, to });
   const number = (title: string, value: (row: Row) => number, only?: FilterChange): Column<Row> => ({
     title,
-    ...{ count: value, value, problem: only && (only === failed ? 'failed' : 'disliked') },
+    count: value,
+    value,
+    problem: only && (only === failed ? 'failed' : 'disliked'),
     href: (row) => hrefIn({ ...row.filters, ...only }),
   });
   const table = (title: string, rows: readonly Row[]) => {
@@ -47,9 +50,7 @@ export function Tables({ overview: { apps, models, users, from, to }, app_id }: 
       <section class="stack">
         {table('User', showsAll ? byUser : byUser.slice(0, usersShown))}
         {users.length > usersShown && !showsAll && (
-          <button type="button" onClick={() => setShowsAll(true)}>
-            Show the {users.length} users with the most messages
-          </button>
+          <Button onClick={() => setShowsAll(true)}>Show the {users.length} users with the most messages</Button>
         )}
       </section>
     </div>
@@ -58,11 +59,16 @@ export function Tables({ overview: { apps, models, users, from, to }, app_id }: 
 
 const isKnown = ({ model }: OverviewModel): boolean => model !== null;
 const rowOfModel = ({ model_provider, model, ...sums }: OverviewModel): Row => ({
-  ...{ ...sums, id: `${model_provider} ${model}`, name: model ?? 'not known' },
+  ...sums,
+  id: `${model_provider} ${model}`,
+  name: model ?? 'not known',
   filters: { model_provider: model_provider ?? '', model: model ?? '' },
 });
 const rowOfUser = ({ user, price, currency, ...sums }: OverviewUser): Row => ({
-  ...{ ...sums, id: user, name: user, filters: { user } },
+  ...sums,
+  id: user,
+  name: user,
+  filters: { user },
   prices: currency === null ? [] : [{ currency, price: price ?? 0 }],
 });
 const badOf = ({ disliked, failed }: Row): number => disliked + failed;

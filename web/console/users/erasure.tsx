@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { Field } from '../../shared/controls.tsx';
+import { Button, Field } from '../../shared/controls.tsx';
 import { counted, Dialog, ErrorNote, Skeleton } from '../components/ui.tsx';
 import { useAttempt, useReading } from '../hooks/requests.ts';
 import { request } from '../state/api.ts';
@@ -40,10 +40,9 @@ export function Erasure({ of: { user, app_ids }, close, erased }: Props) {
           )}
         </ul>
         <div class="row">
-          {/* biome-ignore lint/a11y/noAutofocus: in a dialog, on its only button */}
-          <button type="button" autoFocus onClick={leave}>
+          <Button autoFocus onClick={leave}>
             Done
-          </button>
+          </Button>
           <a href={hrefOf('activity')}>Activity</a>
         </div>
       </Dialog>
@@ -73,9 +72,7 @@ export function Erasure({ of: { user, app_ids }, close, erased }: Props) {
             <button type="submit" class="danger primary" disabled={isBusy || typed !== user}>
               {isBusy ? 'Erasing…' : 'Erase for good'}
             </button>
-            <button type="button" onClick={close}>
-              Cancel
-            </button>
+            <Button onClick={close}>Cancel</Button>
           </div>
         </form>
       )}

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { limits } from '../../../server/src/contract/limits.ts';
-import { Icon } from '../../shared/controls.tsx';
+import { Button, Icon } from '../../shared/controls.tsx';
 import { download } from '../components/download.tsx';
 import { FilterSearch } from '../components/filters.tsx';
 import { capital, cost, listed, whole } from '../components/format-number.ts';
@@ -47,12 +47,17 @@ function Users() {
 
 const columnsOf = (app_id: string | undefined): Column<User>[] => {
   const number = (order: 'conversations' | 'messages' | 'disliked' | 'failed', filters = {}): Column<User> => ({
-    ...{ title: capital(order), order, problem: order === 'disliked' || order === 'failed' ? order : undefined },
+    title: capital(order),
+    order,
+    problem: order === 'disliked' || order === 'failed' ? order : undefined,
     count: (row) => row[order],
     href: ({ user }) => hrefWith(['conversations'], { app_id, user, ...filters }),
   });
   const time = (title: string, order: 'first_at' | 'last_at'): Column<User> => ({
-    ...{ title, order, isNumber: true, isExtra: order === 'first_at' },
+    title,
+    order,
+    isNumber: true,
+    isExtra: order === 'first_at',
     cell: (row) => <Time at={row[order]} form="brief" />,
   });
   return [
@@ -132,18 +137,18 @@ function Actions({ user, canErase, erase }: { user: string; canErase: boolean; e
     attempt(() => download(pathOf(['admin', path], { user }), user + end));
   return (
     <div class="row" role="group" aria-label="All data of this user">
-      <button type="button" disabled={isBusy} onClick={save('records', '.ndjson')}>
+      <Button disabled={isBusy} onClick={save('records', '.ndjson')}>
         <Icon name="download" />
         Export records
-      </button>
+      </Button>
       <Menu class="actions-menu" label="More actions" icon="more">
-        <button type="button" class="quiet entry" disabled={isBusy} onClick={save('messages.csv', '.csv')}>
+        <Button class="quiet entry" disabled={isBusy} onClick={save('messages.csv', '.csv')}>
           Export CSV
-        </button>
+        </Button>
         {canErase && (
-          <button type="button" class="quiet danger entry" onClick={erase}>
+          <Button class="quiet danger entry" onClick={erase}>
             Erase…
-          </button>
+          </Button>
         )}
       </Menu>
       <ErrorNote error={error} />
