@@ -26,33 +26,26 @@ export type LargeItems<I> = {
   items: readonly (I & { bytes: number })[];
   /** The texts of some items, joined by commas. */
   read(batch: readonly I[]): Promise<TextParts>;
-  /** Length of all items without the commas, if it is known. Otherwise all texts are read twice, first for their length. */
+  /** Length of all items without the commas, if it is known before they are read. */
   itemBytes?: number;
   close(): void;
 };
 
-/** Closes the snapshot if it fails. */
-export async function openText<I>(list: LargeItems<I>): Promise<LargeList> {
+export function openText<I>(list: LargeItems<I>): LargeList {
   const { head, tail, items, itemBytes, close } = list;
-  try {
-    let bytes = 0;
-    if (itemBytes === undefined) for await (const part of partsOf(list)) bytes += Buffer.byteLength(part);
-    else bytes = Buffer.byteLength(head + tail) + itemBytes + Math.max(0, items.length - 1);
-    const includes = async (text: string) => {
-      // A large item comes in several parts, and the text may be in two of them.
-      let end = Buffer.alloc(0);
-      for await (const part of partsOf(list)) {
-        const bytes = Buffer.concat([end, Buffer.from(part)]);
-        if (bytes.includes(text)) return true;
-        end = bytes.subarray(1 - Buffer.byteLength(text));
-      }
-      return false;
-    };
-    return { bytes, chunks: joinParts(partsOf(list)), includes, close };
-  } catch (error) {
-    close();
-    throw error;
-  }
+  const commas = Math.max(0, items.length - 1);
+  const bytes = itemBytes === undefined ? undefined : Buffer.byteLength(head + tail) + itemBytes + commas;
+  const includes = async (text: string) => {
+    // A large item comes in several parts, and the text may be in two of them.
+    let end = Buffer.alloc(0);
+    for await (const part of partsOf(list)) {
+      const joined = Buffer.concat([end, Buffer.from(part)]);
+      if (joined.includes(text)) return true;
+      end = joined.subarray(1 - Buffer.byteLength(text));
+    }
+    return false;
+  };
+  return { ...(bytes !== undefined && { bytes }), chunks: joinParts(partsOf(list)), includes, close };
 }
 
 /**

@@ -403,14 +403,13 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.equal((await patchKey(one.keyIds.app, 1)).status, 400);
   });
 
-  it('streams a list that is too large for memory, with its length', async () => {
+  it('streams a list that is too large for memory', async () => {
     const user = 'large';
     const ids = Array.from({ length: 5 }, () => randomUUID());
     const inputs = { text: '"ü'.repeat(300_000) };
     await service.load(ids.map((id, n) => conversation(id, { user, created_at: n, inputs })));
     const { status, headers, text, body } = await list({ user, limit: 4, sort_by: 'created_at' });
     assert.equal(status, 200);
-    assert.equal(Number(headers['content-length']), Buffer.byteLength(text));
     assert.ok(Buffer.byteLength(text) > 4_194_304);
     assert.equal(body.has_more, true);
     assert.deepEqual(

@@ -768,7 +768,7 @@ describe('query plans on SQLite', () => {
       );
   }
 
-  const byConversation = /^SEARCH c USING PRIMARY KEY \(conversation_id=\?\)/;
+  const byConversation = /^SEARCH c USING INDEX sqlite_autoindex_\w+ \(conversation_id=\?\)/;
   const byId = /^SEARCH f USING (COVERING )?INDEX messages_by_message \(id=\? AND conversation_id=\?\)/;
 
   it('are rejected by the test if they have a scan, a sort or a wrong key', () => {
@@ -829,18 +829,18 @@ describe('query plans on SQLite', () => {
   });
 
   it('use keys for every other lookup', () => {
-    assertSearch(sql.findKey, /^SEARCH k USING INDEX \w+ \(digest=\?\)/, /^SEARCH a USING PRIMARY KEY \(id=\?\)/);
-    assertSearch(sql.findModelEntries, /USING PRIMARY KEY \(workspace_id=\? AND model_type=\?\)/);
+    assertSearch(sql.findKey, /^SEARCH k USING INDEX \w+ \(digest=\?\)/, /^SEARCH a USING INDEX \w+ \(id=\?\)/);
+    assertSearch(sql.findModelEntries, /USING INDEX sqlite_autoindex_\w+ \(workspace_id=\? AND model_type=\?\)/);
     assertSearch(
       findChunkPath,
-      /^SEARCH d USING PRIMARY KEY \(id=\?\)/,
-      /^SEARCH o USING (PRIMARY KEY \(dataset_id=\? AND id=\?|COVERING INDEX documents_by_id \(id=\? AND dataset_id=\?)\)/,
-      /^SEARCH s USING PRIMARY KEY \(dataset_id=\? AND id=\?\)/,
-      /^SEARCH c USING PRIMARY KEY \(dataset_id=\? AND id=\?\)/,
+      /^SEARCH d USING INDEX sqlite_autoindex_\w+ \(id=\?\)/,
+      /^SEARCH o USING COVERING INDEX sqlite_autoindex_documents_1 \(dataset_id=\? AND id=\?\)/,
+      /^SEARCH s USING INDEX sqlite_autoindex_segments_1 \(dataset_id=\? AND id=\?\)/,
+      /^SEARCH c USING INDEX sqlite_autoindex_child_chunks_1 \(dataset_id=\? AND id=\?\)/,
     );
     assertSearch(
       recordStatements.addRevisions(embedded.dialect),
-      /^SEARCH c USING PRIMARY KEY/,
+      /^SEARCH c USING INDEX sqlite_autoindex_child_chunks_1/,
       /^SEARCH r USING .*dataset_id=\? AND child_chunk_id=\?/,
     );
     const { findMessage, replaceMessage, findConversation, advanceConversation } = messages;

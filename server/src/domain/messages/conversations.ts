@@ -49,7 +49,7 @@ export async function listConversations(
   const openList = await apps.openConversations(query, disconnected());
   if (openList === undefined) throw lastMissing();
   const { has_more, rows, readRows, close } = openList;
-  const page = await openText({
+  const page = openText({
     head: pageHead(limit, has_more),
     tail: pageTail,
     items: rows,

@@ -134,7 +134,7 @@ async function openLargePage(page: OpenPage | undefined, suffix: string, limit: 
     close();
     throw notFound('first message not exists');
   }
-  const text = await openText({
+  const text = openText({
     head: pageHead(limit, next),
     tail: pageTail,
     items: messages,

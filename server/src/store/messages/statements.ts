@@ -20,23 +20,27 @@ export const findDetails: Statement<{ name: string; mode: string; details: strin
 /** `small`: texts are null if they are larger than `limits.joinedDocBytesMax`; `none`: always. */
 type Texts = 'small' | 'all' | 'none';
 
+/** The columns of each text: its value is the first one that is not null. */
 const texts = {
-  name: 'COALESCE(c.name, c.derived_name)',
-  inputs: 'COALESCE(c.inputs, c.derived_inputs)',
-  introduction: 'c.introduction',
+  name: ['c.name', 'c.derived_name'],
+  inputs: ['c.inputs', 'c.derived_inputs'],
+  introduction: ['c.introduction'],
 };
+/** SQLite knows the length of a column without reading it, but not that of an expression. */
 const bytes = Object.values(texts)
-  .map((text) => `COALESCE(octet_length(${text}), 0)`)
+  .map((sources) => `COALESCE(${sources.map((column) => `octet_length(${column})`).join(', ')}, 0)`)
   .join(' + ');
 const selectedText: Record<Texts, (text: string) => string> = {
   small: (text) => `CASE WHEN ${bytes} <= ${limits.joinedDocBytesMax} THEN ${text} END`,
   all: (text) => text,
   none: () => 'NULL',
 };
+const coalesce = (columns: string[]): string =>
+  columns.length > 1 ? `COALESCE(${columns.join(', ')})` : columns.join();
 const columns = (which: Texts): string =>
   [
     'c.conversation_id AS id, c.created_at, c.updated_at',
-    ...Object.entries(texts).map(([name, text]) => `${selectedText[which](text)} AS ${name}`),
+    ...Object.entries(texts).map(([name, sources]) => `${selectedText[which](coalesce(sources))} AS ${name}`),
     `${bytes} AS bytes`,
   ].join(', ');
 

@@ -18,12 +18,23 @@ type Engine = keyof typeof createTables;
  * Until the first release there is one step: a change of the schema edits it and increments this version, so that databases of
  * unreleased versions are recognized. See decision 0030.
  */
-const firstVersion = 26;
+const firstVersion = 27;
 
-/** Tables are clustered by their keys, so the messages of a page are stored together. Types are enforced. */
+/**
+ * Tables whose rows may be large. They are not clustered by their keys: SQLite would read each row that a lookup compares, as a
+ * whole. Those of messages are, nevertheless: the messages of a page are stored together.
+ */
+const withLargeRows = new Set([
+  ...['workspaces', 'apps', 'api_keys', 'model_providers', 'model_entries', 'conversations', 'user_totals'],
+  ...['datasets', 'documents', 'segments', 'child_chunks', 'child_chunk_revisions'],
+]);
+
+/** Tables are clustered by their keys. Types are enforced. */
 function forSqlite(statement: string): string {
   const translated = statement.replaceAll('BIGINT', 'INTEGER').replaceAll('DOUBLE PRECISION', 'REAL');
-  return statement.startsWith('CREATE TABLE') ? `${translated} STRICT, WITHOUT ROWID` : translated;
+  const [, table] = /^CREATE TABLE (\w+)/.exec(statement) ?? [];
+  if (table === undefined) return translated;
+  return `${translated} STRICT${withLargeRows.has(table) ? '' : ', WITHOUT ROWID'}`;
 }
 
 /** Ids and texts compare by bytes, as they do in SQLite. */

@@ -1,5 +1,4 @@
 import { dirname } from 'node:path';
-import { setImmediate as nextTick } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import { nextTurn } from '../../domain/large-text.ts';
 import type { CachedVersion, FoundPage, OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
@@ -133,7 +132,7 @@ export class SqliteEngine implements Engine {
       const read: Reader = async <R extends object>(statement: Statement<R>, ...values: Value[]) => {
         const rows = orUnavailable(() => db.iterate(statement, ...values));
         const found: R[] = [];
-        do await nextTick();
+        do await nextTurn();
         while (!orUnavailable(() => readSome(rows, found)));
         return found;
       };
