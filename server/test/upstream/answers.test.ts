@@ -57,6 +57,26 @@ describe('the end of an answer', () => {
     });
   }
 
+  it('is the first one, also between empty lines: what follows is forwarded as it arrives', async () => {
+    const [first, second] = [difyId(1), difyId(2)].map((id) => eventOf('message_end', id, difyId(3)));
+    const pieces = ['\n\r\n\n', `x\n\n${first}`, `${second}data: `, 'begun\n', '\n\n'].map((text) => Buffer.from(text));
+    const recorded: unknown[] = [];
+    const sent: Buffer[] = [];
+    const taken: number[] = [];
+    const source = async function* () {
+      for (const piece of pieces) {
+        taken.push(Buffer.concat(sent).length);
+        yield piece;
+      }
+    };
+    for await (const piece of holdBackEnd(source(), async ({ message_id }) => void recorded.push(message_id)))
+      sent.push(piece);
+    assert.ok(Buffer.concat(sent).equals(Buffer.concat(pieces)));
+    assert.deepEqual(recorded, [difyId(1)]);
+    const before = pieces.map((_, at) => Buffer.concat(pieces.slice(0, at)).length);
+    assert.deepEqual(taken, before, 'each piece is forwarded before the next one is read');
+  });
+
   it('is that of the stream, or of the body, if nothing says so', async () => {
     const record = async ({ message_id }: AnswerIds) => void recorded.push(message_id);
     const recorded: unknown[] = [];
@@ -147,6 +167,38 @@ onOneEngine('an answer', (engine) => {
     // It looks unfinished, and is finished all the same.
     assert.ok(idsIn((await read(service, page())).text).includes(id));
     assert.equal(dify.upstream.requests.length, 1);
+  });
+
+  it('that failed is in doubt at once: its conversation is read from Dify, until the follower has it', async (t) => {
+    const dify = await FakeDify.start(t, engine);
+    const service = await dify.serveCopied();
+    let code = 'invalid_param';
+    dify.upstream.script = (socket, { head }) => {
+      if (head.startsWith('GET')) return json(socket, { data: [] });
+      json(socket, { status: 400, code, message: 'failed' }, '400 BAD REQUEST');
+    };
+    const post = (body: object) => send(service, 'POST', '/v1/chat-messages', { query: 'q', ...body });
+    const isFromDify = async (path: string) => {
+      const before = dify.upstream.requests.length;
+      await read(service, path);
+      return dify.upstream.requests.length > before;
+    };
+    const conversation_id = ids.conversation.toUpperCase();
+    assert.equal((await post({ conversation_id })).status, 400);
+    assert.equal(await isFromDify(page()), false, 'no message exists');
+    code = 'completion_request_error';
+    await dify.message(difyId(143), ids.conversation, { status: 'error', error: 'failed', answer: '' });
+    assert.equal((await post({ conversation_id })).status, 400);
+    assert.equal(await isFromDify(page()), true);
+    const { stop } = dify.follow(service);
+    await untilHere(service, difyId(143));
+    await until(async () => (await service.store.doubts.count()) === 0);
+    await stop();
+    assert.equal(await isFromDify(page()), false);
+    assert.equal((await post({})).status, 400);
+    const user = `user=${ids.user}`;
+    assert.equal(await isFromDify(`/v1/conversations?${user}`), true, 'a new conversation');
+    assert.equal(await isFromDify(page()), false);
   });
 
   it('waits a second if the database of Dify is down, which the client does not notice otherwise', async (t) => {

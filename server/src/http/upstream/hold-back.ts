@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { limits } from '../../contract/limits.ts';
 
 /** What a response says about the message that it generates. */
@@ -6,47 +7,44 @@ export type AnswerIds = { message_id: string | undefined; conversation_id: strin
 type Bytes = AsyncIterable<Buffer>;
 
 const lineEnd = 0x0a;
+/** `d` of `data:`. */
+const firstOfData = 0x64;
 const ends = new Set(['message_end', 'error']);
 /** The beginning of a line that is certainly none of the last ones: Dify writes `event` first. */
 const otherEvent = /^(?!data:)[^\n]{5}|^data:\s*\{"event":\s*"(?!(?:message_end|error)")[a-z_]+"/;
 
 /**
- * The bytes of a stream of events, as they arrive. A line with the end of the message, or its error, is held back until `record`
- * has ended; so is the end of a stream without such a line.
+ * The bytes of a stream of events, as they arrive. The first line with the end of the message, or its error, is held back until
+ * `record` has ended; so is the end of a stream without such a line.
  */
 export async function* holdBackEnd(chunks: Bytes, record: (ids: AnswerIds) => Promise<void>): AsyncGenerator<Buffer> {
   const ids: AnswerIds = { message_id: undefined, conversation_id: undefined };
   let isRecorded = false;
   /** The beginning of a line of which nothing was forwarded, and whether that of the current one was. */
-  let held = Buffer.alloc(0);
+  let held: Buffer = Buffer.alloc(0);
   let isForwarded = false;
   try {
     for await (const chunk of chunks) {
-      let start = 0;
-      let forwarded: Buffer[] = [];
-      for (let end = chunk.indexOf(lineEnd); end !== -1; end = chunk.indexOf(lineEnd, start)) {
-        const part = chunk.subarray(start, end + 1);
-        start = end + 1;
-        const line = held.length === 0 ? part : Buffer.concat([held, part]);
-        held = Buffer.alloc(0);
-        if (!isForwarded && isEnd(line, ids)) {
-          if (forwarded.length > 0) yield Buffer.concat(forwarded);
-          forwarded = [];
+      const bytes = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+      let [forwarded, start] = [0, 0];
+      while (!isRecorded) {
+        const end = endOfLine(bytes, start);
+        if (end === undefined) break;
+        if (!isForwarded && isEnd(bytes, start, end, ids)) {
+          if (start > 0) yield bytes.subarray(0, start);
+          forwarded = start;
           isRecorded = true;
           await record(ids);
         }
         isForwarded = false;
-        forwarded.push(line);
+        start = end;
       }
-      const rest = chunk.subarray(start);
-      if (isForwarded) forwarded.push(rest);
-      else if (rest.length > 0) {
-        held = Buffer.concat([held, rest]);
-        isForwarded = held.length > limits.heldLineBytesMax || otherEvent.test(held.toString('latin1', 0, 64));
-        if (isForwarded) forwarded.push(held);
-        if (isForwarded) held = Buffer.alloc(0);
-      }
-      if (forwarded.length > 0) yield Buffer.concat(forwarded);
+      const rest = bytes.subarray(start);
+      isForwarded ||=
+        isRecorded || rest.length > limits.heldLineBytesMax || otherEvent.test(rest.toString('latin1', 0, 64));
+      held = isForwarded ? Buffer.alloc(0) : rest;
+      const ready = bytes.subarray(forwarded, bytes.length - held.length);
+      if (ready.length > 0) yield ready;
     }
   } finally {
     if (!isRecorded) await record(ids);
@@ -54,8 +52,16 @@ export async function* holdBackEnd(chunks: Bytes, record: (ids: AnswerIds) => Pr
   if (held.length > 0) yield held;
 }
 
+/** The place after its line break. Of empty lines a client can send a million in a mebibyte. */
+function endOfLine(bytes: Buffer, start: number): number | undefined {
+  const at = bytes[start] === lineEnd ? start : bytes.indexOf(lineEnd, start);
+  return at === -1 ? undefined : at + 1;
+}
+
 /** Whether a line has the end of a message or its error. Collects the ids of the message. */
-function isEnd(line: Buffer, ids: AnswerIds): boolean {
+function isEnd(bytes: Buffer, start: number, end: number, ids: AnswerIds): boolean {
+  if (bytes[start] !== firstOfData) return false;
+  const line = bytes.subarray(start, end);
   if (ids.message_id !== undefined && !line.includes('message_end') && !line.includes('error')) return false;
   const text = line.toString();
   if (!text.startsWith('data:')) return false;
@@ -92,6 +98,20 @@ export async function* holdBackBody(
     await record(copy === undefined ? {} : parseObject(Buffer.concat(copy).toString()));
   }
   if (last !== undefined) yield last;
+}
+
+/**
+ * The body of a request that is passed on, as an object, empty if that is not possible. To be called before the body is sent, and
+ * the returned function when it was.
+ */
+export function copyBody(request: IncomingMessage): () => Record<string, unknown> {
+  const copy: Buffer[] = [];
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= limits.heldLineBytesMax) copy.push(chunk);
+  });
+  return () => (bytes > limits.heldLineBytesMax ? {} : parseObject(Buffer.concat(copy).toString()));
 }
 
 export function idsIn(body: Record<string, unknown>): AnswerIds {

@@ -21,6 +21,13 @@ const answers = [`${prefix}/chat-messages`, `${prefix}/completion-messages`];
 export const isAnswer = ({ method, url }: FastifyRequest): boolean =>
   method === 'POST' && answers.includes(decodeAll(url.split('?', 1)[0] as string));
 
+/** Codes of errors of Dify's that come before a message exists. */
+const earlyErrors: readonly unknown[] = ['invalid_param', 'bad_request', 'not_chat_app', 'app_unavailable'];
+
+/** Whether a request for an answer may have left a message, although it got an error with this body. */
+export const mayHaveFailedLate = (status: number, { code }: Record<string, unknown>): boolean =>
+  (status === 400 || status >= 500) && !earlyErrors.includes(code);
+
 /** What a write of one of our routes has changed. `body` is that of its response. */
 export function changedBy({ params }: FastifyRequest, scope: string, body: Record<string, unknown>): ChangedObject {
   const { conversation_id, message_id, dataset_id, child_chunk_id } = params as Record<string, string | undefined>;

@@ -9,6 +9,7 @@ import { asError, notFound, ServiceError } from '../../domain/errors.ts';
 import { locationOf } from '../../domain/knowledge/path.ts';
 import { requireMatch } from '../../domain/knowledge/update-child-chunk.ts';
 import type { ChangedObject, Owner } from '../../domain/owner.ts';
+import type { Doubt } from '../../domain/store/doubts.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { type Bearer, bearerDigest } from '../auth/bearer.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -16,8 +17,8 @@ import type { ErrorSender } from '../request/errors.ts';
 import { parseIfMatch } from '../request/etag.ts';
 import { namesErased } from './erased.ts';
 import { isEventStream, type PassedRequest } from './exchange.ts';
-import { holdBackBody, holdBackEnd, idsIn } from './hold-back.ts';
-import { changedBy, isAnswer, operationOf, prefix } from './operations.ts';
+import { copyBody, holdBackBody, holdBackEnd, idsIn } from './hold-back.ts';
+import { changedBy, isAnswer, mayHaveFailedLate, operationOf, prefix } from './operations.ts';
 import type { UnstoredDoubts } from './unstored-doubts.ts';
 import type { Upstream } from './upstream.ts';
 import { type Asked, whoResponds } from './who-responds.ts';
@@ -91,7 +92,7 @@ export class OwnedData {
     const passed = { request: request.raw, response: reply.raw, id: request.id };
     this.#pass(passed, {
       ...(responder === 'upstream, then stored' && { holdBack: this.#holdBackWrite(request, caller) }),
-      ...(isAnswer(request) && this.#holdBackAnswer(caller)),
+      ...(isAnswer(request) && this.#holdBackAnswer(request, caller)),
       ...(asked.operation === 'partly constant' && caller && { orElse: () => done() }),
     });
   }
@@ -207,13 +208,25 @@ export class OwnedData {
     };
   }
 
-  #holdBackAnswer(caller: Caller | undefined): Required<Pick<PassedRequest, 'holdBack' | 'outlivesClient'>> {
+  #holdBackAnswer(
+    { raw }: FastifyRequest,
+    caller: Caller | undefined,
+  ): Required<Pick<PassedRequest, 'holdBack' | 'outlivesClient'>> {
     const scope = scopeOf(caller);
     const record = async ({ message_id, conversation_id = '' }: ReturnType<typeof idsIn>) =>
       this.#record({ kind: 'message', id: message_id ?? '', scope, conversation_id });
+    const sent = copyBody(raw);
+    const recordFailure = async (status: number, body: Record<string, unknown>) => {
+      if (scope === '' || !mayHaveFailedLate(status, body)) return;
+      const { conversation_id } = idsIn(sent());
+      const id = canonicalId(conversation_id ?? '');
+      const kind = isUuid(id) ? 'conversation' : 'app';
+      await this.#leaveInDoubt({ kind, id: isUuid(id) ? id : scope, scope, conversation_id: isUuid(id) ? id : '' });
+    };
     return {
       outlivesClient: true,
       holdBack: ({ statusCode = 0, headers }, chunks) => {
+        if (statusCode >= 400) return holdBackBody(chunks, (body) => recordFailure(statusCode, body));
         if (statusCode < 200 || statusCode > 299) return undefined;
         return isEventStream(headers)
           ? holdBackEnd(chunks, record)
@@ -225,7 +238,7 @@ export class OwnedData {
   /** Stores what has changed. If that takes too long, it is in doubt. */
   async #record(given: ChangedObject): Promise<void> {
     const start = performance.now();
-    const { owner, metrics, store, unstored } = this.#options;
+    const { owner, metrics } = this.#options;
     const object = {
       ...given,
       id: canonicalId(given.id),
@@ -237,17 +250,18 @@ export class OwnedData {
     const stored = isKnown && owner.store(object).catch(() => false);
     const isStored = await Promise.race([stored, sleep(owner.heldMillisMax, false, { ref: false })]);
     if (!isStored) {
-      const doubt = {
-        ...object,
-        at: this.#options.clock(),
-        ...(!isKnown && { kind: 'app' as const, id: object.scope }),
-      };
-      await Promise.race([
-        unstored.store(doubt, store, this.#closed.signal),
-        sleep(limits.doubtWriteMillisMax, undefined, { ref: false }),
-      ]);
+      await this.#leaveInDoubt({ ...object, ...(!isKnown && { kind: 'app' as const, id: object.scope }) });
     }
     metrics.countHeldBack((performance.now() - start) / 1000);
+  }
+
+  /** Until the doubt is stored, this process has it in memory. */
+  async #leaveInDoubt(doubt: Omit<Doubt, 'at'>): Promise<void> {
+    const { store, unstored, clock } = this.#options;
+    await Promise.race([
+      unstored.store({ ...doubt, at: clock() }, store, this.#closed.signal),
+      sleep(limits.doubtWriteMillisMax, undefined, { ref: false }),
+    ]);
   }
 }
 
