@@ -1,10 +1,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button, Icon, Mark, SkipLink } from '../shared/controls.tsx';
+import { Lazy } from '../shared/lazy.tsx';
 import { readSetting, ThemeChoice } from '../shared/settings.tsx';
 import { Menu } from './components/menu.tsx';
 import { ScopeBar } from './components/scope-bar.tsx';
 import type { FinderProps } from './finder.tsx';
-import { Lazy } from './lazy.tsx';
 import { request } from './state/api.ts';
 import { mayLeave } from './state/drafts.ts';
 import { hrefOf, hrefWith, readRoute, useFilters, useRoute, type ViewProps } from './state/route.ts';

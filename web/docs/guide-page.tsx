@@ -4,10 +4,10 @@ import { CodeBlock } from '../shared/code-block.tsx';
 import { elementsOf, type Look } from '../shared/markdown-elements.tsx';
 import { type GuideText, guideHref } from './guide-texts.ts';
 
-type Props = { guide: GuideText; guides: readonly GuideText[]; anchor: string };
+export type GuideProps = { guide: GuideText; guides: readonly GuideText[]; anchor: string };
 
 /** A guide of the documentation, which is Markdown. */
-export function GuidePage({ guide, guides, anchor }: Props) {
+export function View({ guide, guides, anchor }: GuideProps) {
   const elements = useMemo(() => {
     const look: Look = {
       heading: ({ depth, text }, inner) => {

@@ -1,6 +1,4 @@
-import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { loadPart } from '../shared/load-part.ts';
 
 /** A guide of the documentation, in Markdown. */
 export type GuideText = { name: string; group: string; title: string; text: string };
@@ -24,17 +22,4 @@ export function useGuides(): readonly GuideText[] {
       .then(setGuides, () => undefined);
   }, []);
   return guides;
-}
-
-/** A component that is loaded when it is first needed. */
-export function useLoaded<P>(load: (() => Promise<ComponentType<P>>) | undefined): ComponentType<P> | undefined {
-  const [component, setComponent] = useState<{ it: ComponentType<P> }>();
-  useEffect(() => {
-    if (load === undefined) return;
-    loadPart(load).then(
-      (it) => setComponent({ it }),
-      () => undefined,
-    );
-  }, [load]);
-  return component?.it;
 }

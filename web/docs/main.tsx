@@ -1,10 +1,12 @@
 import { render } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Button, IconButton, Mark, SkipLink, Status } from '../shared/controls.tsx';
+import { Lazy } from '../shared/lazy.tsx';
 import { applyTheme, ThemeChoice } from '../shared/settings.tsx';
 import { type Document, groupsOf, type Operation, operationsOf } from './document.ts';
 import { Guide } from './guide.tsx';
-import { guideAt, useGuides, useLoaded } from './guide-texts.ts';
+import type { GuideProps } from './guide-page.tsx';
+import { guideAt, useGuides } from './guide-texts.ts';
 import { Navigation } from './navigation.tsx';
 import { OperationView } from './operation-view.tsx';
 import { useShared } from './snippets/snippet-view.tsx';
@@ -36,7 +38,7 @@ function Page() {
 }
 
 /** Loads the Markdown parser, too. */
-const loadGuidePage = () => import('./guide-page.tsx').then(({ GuidePage }) => GuidePage);
+const loadGuidePage = () => import('./guide-page.tsx');
 
 /** The navigation, beside the operation or guide that the address names, or the rules of all operations. */
 function Reference({ document: api }: { document: Document }) {
@@ -46,7 +48,6 @@ function Reference({ document: api }: { document: Document }) {
   const hash = useHash();
   const guides = useGuides();
   const shown = guideAt(hash, guides);
-  const GuidePage = useLoaded(shown && loadGuidePage);
   const at = operations.findIndex(({ operationId }) => operationId === hash);
   const operation = operations[at];
   const [isMenuOpen, setMenuOpen] = useState(false);
@@ -103,7 +104,7 @@ function Reference({ document: api }: { document: Document }) {
             shown === undefined ? (
               <Guide document={api} operations={operations} shared={shared} />
             ) : (
-              GuidePage && <GuidePage key={shown.guide.name} {...shown} guides={guides} />
+              <Lazy<GuideProps> key={shown.guide.name} load={loadGuidePage} props={{ ...shown, guides }} />
             )
           ) : (
             <OperationView key={operation.operationId} document={api} operation={operation} shared={shared} />

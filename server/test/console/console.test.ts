@@ -164,7 +164,7 @@ onOneEngine('the console', (engine) => {
 
   it('loads again, once, when the file of a view is gone after an upgrade', async () => {
     const { page, pageErrors } = await openTab(browser, service.base);
-    const failure = page.getByText('This part of the console could not be loaded.');
+    const failure = page.getByText('This part of the page could not be loaded.');
     let loads = 0;
     let isUpgraded = false;
     await page.route('/console', (route) => {

@@ -282,6 +282,17 @@ describe('the reference', () => {
       await checkAccessibilityOfVariant(page);
     }));
 
+  it('says that the part for guides could not be loaded, and offers to load the page again', async () => {
+    const { page } = await openTab(browser, service.base);
+    await page.route('**/docs/guide-page-*.js', (route) => route.fulfill({ status: 404 }));
+    await page.goto('/docs#guide/keys');
+    await page.getByText('This part of the page could not be loaded.').waitFor();
+    await page.unroute('**/docs/guide-page-*.js');
+    await page.getByRole('button', { name: 'Reload the page' }).click();
+    await page.locator('article#guide-keys').waitFor();
+    await page.context().close();
+  });
+
   it('sends a request without a key as the session of the console', () =>
     load('#listKeys', async (page) => {
       const created = await page.context().request.post('/console/session', { data: { key: secrets.admin } });

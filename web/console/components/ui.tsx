@@ -10,16 +10,16 @@ import { briefText, relativeText, type TimeForm, timeText, zone } from '../state
 export * from './format-number.ts';
 export { whole as count } from './format-number.ts';
 
-type ErrorProps = { error: Error | ApiError | undefined; retry?: (() => void) | undefined; label?: string };
+type ErrorProps = { error: Error | ApiError | undefined; retry?: (() => void) | undefined };
 
-export function ErrorNote({ error, retry, label = 'Try again' }: ErrorProps) {
+export function ErrorNote({ error, retry }: ErrorProps) {
   if (error === undefined) return null;
   return (
     <div class="note bad row error-note" role="alert">
       <Icon name="failed" />
       <p>{error.message}</p>
       {'requestId' in error && error.requestId !== null && <code class="soft">request {error.requestId}</code>}
-      {retry && <Button onClick={retry}>{label}</Button>}
+      {retry && <Button onClick={retry}>Try again</Button>}
     </div>
   );
 }
