@@ -29,6 +29,64 @@ type TranscriptProps = {
 
 /** A conversation as a chat, which starts at its newest message, or at the one that the address names. */
 export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown, loaded }: TranscriptProps) {
+  const { scroll, scroller, failure, fail, retry } = useScroll(path, total, shown);
+  useLayoutEffect(() => {
+    void (message_id === undefined ? scroll.toNewest() : scroll.toMessage(message_id));
+  }, [message_id]);
+  useLayoutEffect(() => scroll.settle());
+  useLayoutEffect(() => highlight(scroller.current, '.query, .answer', words));
+  useLayoutEffect(loaded, [scroll.history.rows.length]);
+  const isStale = useLiveMessages(scroll, path.at(-1), fail);
+  useStableFocus(scroller.current);
+
+  // Without the newest messages, the browser's own End would stop too early.
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'End' || !(scroll.history.hasNewer || scroll.history.isDisconnected)) return;
+    event.preventDefault();
+    void scroll.toNewest();
+  };
+  const mark = (isReached: boolean) => scroller.current?.toggleAttribute('data-reached', isReached);
+  const { history } = scroll;
+  return (
+    <div class="transcript">
+      <div
+        class="scroller"
+        ref={scroller}
+        tabIndex={0}
+        role="region"
+        aria-label="Transcript"
+        onScroll={() => scroll.moved()}
+        onKeyDown={onKeyDown}
+        onKeyUp={({ key, target }) => key === 'Tab' && mark(target === scroller.current)}
+        onBlur={() => mark(false)}
+      >
+        <div class="above">
+          {scroll.isReading && failure === undefined && <p class="soft">Loading older messages…</p>}
+        </div>
+        <div role="feed" aria-busy={scroll.isReading} aria-label="Messages">
+          {itemsOf(scroll, message_id, hrefOf, goTo)}
+        </div>
+        <div />
+        {history.isOpen && history.rows.length === 0 && <p class="soft empty">No messages yet.</p>}
+      </div>
+      {failure && (
+        <div class="trouble">
+          {failure.isOfConversation ? (
+            <p class="note bad" role="alert">
+              This conversation does not exist or was deleted.
+            </p>
+          ) : (
+            <ErrorNote error={failure.error} retry={retry} />
+          )}
+        </div>
+      )}
+      <Foot scroll={scroll} total={total} isStale={isStale} />
+    </div>
+  );
+}
+
+/** What is drawn of a conversation in the element that scrolls it, and why it could not be read. */
+function useScroll(path: readonly string[], total: number | undefined, shown: TranscriptProps['shown']) {
   const [, draw] = useState(0);
   const [failure, setFailure] = useState<{ error: ApiError; isOfConversation: boolean }>();
   const scroller = useRef<HTMLDivElement>(null);
@@ -48,116 +106,85 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
         fail: (error) => fail(error as ApiError),
       }),
   );
-
   useLayoutEffect(() => {
     if (!scroller.current) return;
-    const [above, list, below] = scroller.current.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
-    scroll.attach({ scroller: scroller.current, above, list, below });
-    // Keys scroll at once, unless the user has focused another element.
-    if (document.activeElement === document.body) scroller.current.focus({ preventScroll: true });
+    const detach = attach(scroll, scroller.current);
     shown.current = scroll;
-    const resized = new ResizeObserver((entries) => {
-      // Only the messages changed: the user opened a collapsible, and wants to see that rather than the newest end.
-      const isOfMessages = entries.every(({ target }) => target !== scroller.current);
-      if (!(isOfMessages && scroll.moved())) scroll.settle();
-    });
-    resized.observe(scroller.current);
-    resized.observe(list);
     return () => {
-      resized.disconnect();
+      detach();
       unmount.abort();
     };
   }, []);
-  useLayoutEffect(() => {
-    void (message_id === undefined ? scroll.toNewest() : scroll.toMessage(message_id));
-  }, [message_id]);
-  useLayoutEffect(() => scroll.settle());
-  useLayoutEffect(() => highlight(scroller.current, '.query, .answer', words));
-  useLayoutEffect(loaded, [scroll.history.rows.length]);
-  const isStale = useLiveMessages(scroll, path.at(-1), fail);
-  useStableFocus(scroller.current);
-
   const retry = () => {
     setFailure(undefined);
     // The message that the address names does not exist, but the conversation does.
     if (failure?.error.status === 404) void scroll.toNewest();
     else scroll.retry();
   };
-  // Without the newest messages, the browser's own End would stop too early.
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'End' || !(scroll.history.hasNewer || scroll.history.isDisconnected)) return;
-    event.preventDefault();
-    void scroll.toNewest();
-  };
-  const mark = (isReached: boolean) => scroller.current?.toggleAttribute('data-reached', isReached);
-  const { history, from, to } = scroll;
-  const siblings = siblingsOf(
-    history.rows.map(({ message }) => message),
-    goTo,
-  );
+  return { scroll, scroller, failure, fail, retry };
+}
+
+function attach(scroll: Scroll, scroller: HTMLElement): () => void {
+  const [above, list, below] = scroller.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
+  scroll.attach({ scroller, above, list, below });
+  // Keys scroll at once, unless the user has focused another element.
+  if (document.activeElement === document.body) scroller.focus({ preventScroll: true });
+  const resized = new ResizeObserver((entries) => {
+    // Only the messages changed: the user opened a collapsible, and wants to see that rather than the newest end.
+    const isOfMessages = entries.every(({ target }) => target !== scroller);
+    if (!(isOfMessages && scroll.moved())) scroll.settle();
+  });
+  resized.observe(scroller);
+  resized.observe(list);
+  return () => resized.disconnect();
+}
+
+/** The messages near the window. */
+function itemsOf(
+  { history, from, to }: Scroll,
+  message_id: string | undefined,
+  hrefOf: (message_id: string) => string,
+  goTo: (message_id: string) => void,
+) {
+  const messages = history.rows.map(({ message }) => message);
+  const siblings = siblingsOf(messages, goTo);
+  return messages
+    .slice(from, to)
+    .map((message, i) => (
+      <Item
+        key={message.id}
+        message={message}
+        day={dayAt(history, from + i)}
+        isFirst={from + i === 0 && !history.hasOlder}
+        before={messages[from + i - 1]?.id}
+        href={hrefOf(message.id)}
+        isCurrent={message.id === message_id}
+        siblings={siblings.get(message.id)}
+      />
+    ));
+}
+
+type FootProps = { scroll: Scroll; total: number | undefined; isStale: boolean };
+
+/** Below the messages, so that it covers none and does not move them. */
+function Foot({ scroll, total, isStale }: FootProps) {
   const unseenText = scroll.unseen > 0 ? counted(scroll.unseen, 'new message') : '';
-  const isEmpty = history.isOpen && history.rows.length === 0;
   return (
-    <div class="transcript">
-      <div
-        class="scroller"
-        ref={scroller}
-        tabIndex={0}
-        role="region"
-        aria-label="Transcript"
-        onScroll={() => scroll.moved()}
-        onKeyDown={onKeyDown}
-        onKeyUp={({ key, target }: KeyboardEvent) => key === 'Tab' && mark(target === scroller.current)}
-        onBlur={() => mark(false)}
-      >
-        <div class="above">
-          {scroll.isReading && failure === undefined && <p class="soft">Loading older messages…</p>}
-        </div>
-        <div role="feed" aria-busy={scroll.isReading} aria-label="Messages">
-          {history.rows.slice(from, to).map(({ message }, i) => (
-            <Item
-              key={message.id}
-              message={message}
-              day={dayAt(history, from + i)}
-              isFirst={from + i === 0 && !history.hasOlder}
-              before={history.rows[from + i - 1]?.message.id}
-              href={hrefOf(message.id)}
-              isCurrent={message.id === message_id}
-              siblings={siblings.get(message.id)}
-            />
-          ))}
-        </div>
-        <div />
-        {isEmpty && <p class="soft empty">No messages yet.</p>}
-      </div>
-      {failure && (
-        <div class="trouble">
-          {failure.isOfConversation ? (
-            <p class="note bad" role="alert">
-              This conversation does not exist or was deleted.
-            </p>
-          ) : (
-            <ErrorNote error={failure.error} retry={retry} />
-          )}
-        </div>
+    <footer class="foot row soft small">
+      {total !== undefined && <span>{counted(total, 'message')}</span>}
+      <span class="stale" role="status">
+        {isStale && 'Not up to date: the service cannot be reached.'}
+      </span>
+      <span class="hidden-label" role="status">
+        {unseenText}
+      </span>
+      {(!scroll.isPinned || scroll.history.isDisconnected) && (
+        <Button class={scroll.unseen > 0 ? 'primary at-end' : 'quiet at-end'} onClick={() => scroll.toNewest()}>
+          {unseenText || 'Newest'}
+          <Icon name="down" />
+        </Button>
       )}
-      {/* Below the messages, so that it covers none and does not move them. */}
-      <footer class="foot row soft small">
-        {total !== undefined && <span>{counted(total, 'message')}</span>}
-        <span class="stale" role="status">
-          {isStale && 'Not up to date: the service cannot be reached.'}
-        </span>
-        <span class="hidden-label" role="status">
-          {unseenText}
-        </span>
-        {(!scroll.isPinned || history.isDisconnected) && (
-          <Button class={scroll.unseen > 0 ? 'primary at-end' : 'quiet at-end'} onClick={() => scroll.toNewest()}>
-            {unseenText || 'Newest'}
-            <Icon name="down" />
-          </Button>
-        )}
-      </footer>
-    </div>
+    </footer>
   );
 }
 
