@@ -44,7 +44,7 @@ export function pageOf(name: PageName, parts: Parts, files: BuiltPage['files'], 
   const integrity = Object.fromEntries(Object.entries(digests).filter(([file]) => file.endsWith('.js')));
   const script = `try{${applyTheme}${name === 'console' ? prepareView(parts.later) : ''}}catch{}${isDevelopment ? reloadChanged : ''}`;
   const importMap = JSON.stringify({ integrity });
-  const style = `${path}/${parts.style}`;
+  const [main, style] = [`${path}/${parts.main}`, `${path}/${parts.style}`];
   const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -55,7 +55,7 @@ export function pageOf(name: PageName, parts: Parts, files: BuiltPage['files'], 
 <link rel="icon" href="${icon}">
 <script type="importmap">${importMap}</script>
 <link rel="stylesheet" href="${style}" integrity="${digests[style]}">
-<script type="module" src="${path}/${parts.main}"></script>
+<script type="module" src="${main}" integrity="${digests[main]}"></script>
 <script>${script}</script>
 <link rel="preload" as="font" type="font/woff2" crossorigin href="${path}/${parts.font}">
 </head>

@@ -158,6 +158,8 @@ onOneEngine('the console', (engine) => {
     const data = ['/console/session', '/admin/conversations', '/admin/search/counts'];
     assert.ok(data.every((path) => requested.includes(path)));
     assert.ok(requested.length <= 15, requested.join(' '));
+    const files = requested.filter((path) => /^\/console\/.+\./.test(path));
+    assert.deepEqual(files, [...new Set(files)]);
     await page.locator('.first-frame').waitFor({ state: 'detached' });
     assert.deepEqual(pageErrors, []);
   });
