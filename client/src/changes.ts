@@ -1,8 +1,9 @@
 import type { Items } from './lists.ts';
+import type { CallOptions } from './options.ts';
 import { withQuery } from './paths.ts';
 import type { ChangeKind, ChangeOf, ChangePageOf, ChangesQuery } from './requests.ts';
 import { limits } from './retry.ts';
-import { abortedBy, type CallOptions, type Transport } from './transport.ts';
+import { abortedBy, type Transport } from './transport.ts';
 
 /** Seconds that the service holds a request while nothing changes: less than usual proxies allow. */
 const waitSeconds = 20;

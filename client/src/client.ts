@@ -2,6 +2,7 @@ import { changePages, changesIn } from './changes.ts';
 import { NotFound } from './errors.ts';
 import { messagesBefore } from './history.ts';
 import { type ConversationPlace, type Items, offsetItems, pageItems, scrolledConversations } from './lists.ts';
+import type { CallOptions } from './options.ts';
 import { exportedRecords, feedbackItems, foundMessages, listedUsers } from './own-lists.ts';
 import { chunkPath, conversationPath, datasetPath, documentPath, modelsPath, segmentPath, withQuery } from './paths.ts';
 import type {
@@ -39,7 +40,7 @@ import type {
   UpdateOptions,
   UsersQuery,
 } from './requests.ts';
-import { type ApiRequest, type CallOptions, ifMatchHeader, Transport } from './transport.ts';
+import { type ApiRequest, ifMatchHeader, Transport } from './transport.ts';
 import type {
   AppFeedback,
   AppInfo,

@@ -1,5 +1,6 @@
+import type { CallOptions } from './options.ts';
 import { type Query, withQuery } from './paths.ts';
-import { type ApiResponse, abortedBy, type CallOptions, type Transport } from './transport.ts';
+import { type ApiResponse, abortedBy, type Transport } from './transport.ts';
 import type { ConversationPage, ListedConversation } from './types.ts';
 
 /** Items per request in a loop, if the caller gives no limit. */

@@ -1,7 +1,8 @@
 import { type Items, itemsOf, type PageOptions, pageItems } from './lists.ts';
+import type { CallOptions } from './options.ts';
 import { type Query, withQuery } from './paths.ts';
 import type { ExportedRecord, ExportQuery, MessageSearchQuery, UsersQuery } from './requests.ts';
-import type { CallOptions, Transport } from './transport.ts';
+import type { Transport } from './transport.ts';
 import type { AppFeedback, AppFeedbacks, FoundMessage, User } from './types.ts';
 
 /** Lists that only this service has. */

@@ -1,4 +1,4 @@
-import type { CallOptions, TransportOptions } from './transport.ts';
+import type { CallOptions, TransportOptions } from './options.ts';
 import type {
   Change,
   ChangePage,

@@ -27,3 +27,27 @@ function backoff(attempt: number): number {
   const millis = Math.min(limits.backoffMillis * 2 ** attempt, limits.backoffMillisMax);
   return millis * (0.5 + Math.random() / 2);
 }
+
+/** `Retry-After` in seconds. It may be a date, which is compared with the service's own clock. */
+export function retryAfterOf(headers: Headers): number | undefined {
+  const value = headers.get('retry-after')?.trim();
+  if (!value) return undefined;
+  if (/^\d+$/.test(value)) return Number(value);
+  const date = Date.parse(value);
+  if (Number.isNaN(date)) return undefined;
+  const now = Date.parse(headers.get('date') ?? '') || Date.now();
+  return Math.max(0, (date - now) / 1000);
+}
+
+/** Ends early if the signal aborts; the next attempt then throws. */
+export function sleep(millis: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, signal?.aborted ? 0 : millis);
+    signal?.addEventListener('abort', end);
+  });
+}

@@ -8,32 +8,8 @@ import {
   Timeout,
   UnexpectedResponse,
 } from './errors.ts';
-import { limits, waitBefore } from './retry.ts';
-
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
-
-export type TransportOptions = {
-  /** Base address of the API: `https://backscroll.example.com/v1`. Without a path, `/v1` is added. */
-  baseUrl: string;
-  /** The secret of a key. It is sent to `baseUrl` and shown nowhere. */
-  key: string;
-  /** A `fetch` to use instead of the runtime's own. */
-  fetch?: Fetch | undefined;
-  /** Milliseconds that one attempt may take, including reading the response. Default 10,000. */
-  timeout?: number | undefined;
-  /** Number of retries of a failed call. Default 2. */
-  retries?: number | undefined;
-  /** The longest wait before a retry, in milliseconds. If `Retry-After` is longer, there is no retry. Default 30,000. */
-  maxWait?: number | undefined;
-};
-
-/** Options of a single call. */
-export type CallOptions = {
-  /** Ends the call with `Aborted`, also while it waits for a retry. */
-  signal?: AbortSignal | undefined;
-  timeout?: number | undefined;
-  retries?: number | undefined;
-};
+import { type CallOptions, checkBaseUrl, checkKey, checkNumber, type Fetch, type TransportOptions } from './options.ts';
+import { limits, retryAfterOf, sleep, waitBefore } from './retry.ts';
 
 /**
  * A request that may be repeated: two executions have the result of one. Decision 0021 gives the reason for each. The one
@@ -220,29 +196,6 @@ export class Transport {
   }
 }
 
-function checkBaseUrl(baseUrl: string): string {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  const isPlain =
-    url && /^https?:$/.test(url.protocol) && `${url.username}${url.password}${url.search}${url.hash}` === '';
-  // Not quoted: it may contain a password.
-  if (!isPlain) throw new TypeError('baseUrl must be an http or https address without user, query and fragment');
-  const path = url.pathname.replace(/\/+$/, '');
-  if (path !== '' && !path.endsWith('/v1')) throw new TypeError('baseUrl must end in /v1, the path of the API');
-  return url.origin + (path || '/v1');
-}
-
-function checkKey(key: string): string {
-  // Other characters are not allowed in a header, and the runtime's own message would show the key.
-  if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key))
-    throw new TypeError('key must be the secret of an API key');
-  return key;
-}
-
-function checkNumber(name: string, value: number, min: number): number {
-  if (Number.isInteger(value) && value >= min && value <= limits.timerMillisMax) return value;
-  throw new TypeError(`${name} must be an integer from ${min} to ${limits.timerMillisMax}, not ${value}`);
-}
-
 const linesOf = (records: readonly object[]): string => records.map((one) => `${JSON.stringify(one)}\n`).join('');
 
 function parseObject(text: string): Record<string, unknown> | undefined {
@@ -261,32 +214,8 @@ function reasonOf(error: unknown): string {
   return `the service could not be reached: ${message ?? error}${why ? ` (${why})` : ''}`;
 }
 
-/** `Retry-After` in seconds. It may be a date, which is compared with the service's own clock. */
-function retryAfterOf(headers: Headers): number | undefined {
-  const value = headers.get('retry-after')?.trim();
-  if (!value) return undefined;
-  if (/^\d+$/.test(value)) return Number(value);
-  const date = Date.parse(value);
-  if (Number.isNaN(date)) return undefined;
-  const now = Date.parse(headers.get('date') ?? '') || Date.now();
-  return Math.max(0, (date - now) / 1000);
-}
-
 export function abortedBy(signal: AbortSignal): Aborted {
   return new Aborted('the call was aborted', { cause: signal.reason });
-}
-
-/** Ends early if the signal aborts; the next attempt then throws. */
-function sleep(millis: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, signal?.aborted ? 0 : millis);
-    signal?.addEventListener('abort', end);
-  });
 }
 
 export const ifMatchHeader = (ifMatch: string | undefined) =>

@@ -1,7 +1,8 @@
 import { InvalidParam, MethodNotAllowed, NotFound } from './errors.ts';
+import type { CallOptions } from './options.ts';
 import { conversationPath, messagePath, storedMessagePath } from './paths.ts';
 import type { ConversationDeletion, MessageFeedback, MessagePath, PurgeSelection } from './requests.ts';
-import type { CallOptions, Transport } from './transport.ts';
+import type { Transport } from './transport.ts';
 import type { Purged } from './types.ts';
 
 /** Writes whose retries have rules of their own: see decision 0021. */

@@ -107,6 +107,7 @@ describe('the package', () => {
       'history',
       'index',
       'lists',
+      'options',
       'own-lists',
       'paths',
       'requests',

@@ -1,20 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 import { ChildChunk } from './child-chunk.ts';
-import { limits } from './limits.ts';
-import {
-  epochSeconds,
-  flag,
-  id,
-  integer,
-  list,
-  nullable,
-  openObject,
-  optional,
-  pageParameters,
-  shape,
-  text,
-  uuid,
-} from './primitives.ts';
+import { epochSeconds, flag, id, integer, list, nullable, openObject, shape, text, uuid } from './primitives.ts';
 import { Type } from './type.ts';
 
 /**
@@ -143,7 +129,7 @@ const documentState = {
 const process_rule_id = absent(text('Processing rule.'));
 const display_status = text(`Status: ${displayStatuses.map((status) => `\`${status}\``).join(', ')}.`);
 const hit_count = absent(integer('Number of times it was retrieved.'));
-const doc_form = nullable(text('Splitting method.'));
+export const doc_form = nullable(text('Splitting method.'));
 const doc_metadata = list(openObject('A metadata field with its value.'), 'Metadata.');
 const documentEnd = {
   summary_index_status: absent(text('Status of its summary.')),
@@ -241,48 +227,5 @@ export function constantsOf(schema: { properties: object }): Record<string, unkn
   const constants = Object.entries<{ default?: unknown }>(schema.properties as never);
   return Object.fromEntries(constants.flatMap(([name, field]) => ('default' in field ? [[name, field.default]] : [])));
 }
-
-const total = integer('Number of all items.');
-const has_more = flag('Whether there are more pages.');
-const limit = integer('Number of items per page.');
-const page = integer('Number of this page.');
-const dataOf = <S extends TSchema>(item: S) => list(item, 'The items of this page.');
-
-/** The envelopes of offset pages: see `domain/knowledge/offset-page.ts`. */
-export const offsetPage = <S extends TSchema>(item: S) =>
-  shape({ data: dataOf(item), has_more, limit, total, page }, { description: 'A page of the list.' });
-export const SegmentPage = shape(
-  { data: dataOf(KnowledgeSegment), doc_form, total, has_more, limit, page },
-  { description: 'A page of the list.' },
-);
-export const ChildChunkPage = shape(
-  { data: dataOf(ChildChunk), total, total_pages: integer('Number of pages.'), page, limit },
-  { description: 'A page of the list.' },
-);
-export const SegmentResponse = shape({ data: KnowledgeSegment, doc_form }, { description: 'The segment.' });
-
-const paged = pageParameters(limits.listRowsMax, 'items');
-const keyword = (field: string) => optional.text(`Only items whose ${field} contains this. A–Z match in any case.`);
-
-export const KnowledgeBaseQuery = Type.Object({
-  ...paged,
-  keyword: keyword('name'),
-  tag_ids: Type.Optional(Type.Array(Type.String(), { description: 'Only knowledge bases with all of these tags.' })),
-  include_all: optional.text('Accepted and ignored.'),
-});
-export const DocumentQuery = Type.Object({
-  ...paged,
-  keyword: keyword('name'),
-  status: optional.choice(displayStatuses, 'Only this `display_status`.'),
-});
-export const SegmentQuery = Type.Object({
-  ...paged,
-  keyword: keyword('text'),
-  status: Type.Optional(Type.Array(Type.String(), { description: 'Only segments with one of these statuses.' })),
-});
-export const ChildChunkQuery = Type.Object({ ...paged, keyword: keyword('text') });
-export const SingleDocumentQuery = Type.Object({
-  metadata: optional.choice(metadataModes, '`all`, `only` or `without`: which fields are returned.', metadataModes[0]),
-});
 
 export type KnowledgeBase = Static<typeof KnowledgeBase>;

@@ -56,15 +56,12 @@ export const limits = {
   /** Request bytes read and discarded after an early response, so that the client receives the response. */
   drainBytesMax: 8_388_608,
   drainMillisMax: 10_000,
-  /** Time for the rest of a body to arrive before an early response that closes the connection. */
-  earlyResponseGraceMillis: 50,
   /** After an error response to invalid HTTP: time until the connection is closed, if the client does not close it. */
   closeMillis: 2_000,
   /** At shutdown: how long an idle connection stays open for a request that was already sent. */
   lingerMillis: 500,
   headerBytesMax: 16_384,
   headersMillisMax: 15_000,
-  headersCheckMillis: 2_000,
   bodyMillisMax: 30_000,
   /** Maximum time between two chunks of a streamed upload. */
   bodyIdleMillisMax: 60_000,
@@ -86,16 +83,12 @@ export const limits = {
   auditScanMax: 20_000,
   /** Records of one audit entry that are listed with their names. */
   namedRecordsMax: 10,
-  /** Conversations that one transaction erases, and their messages, unless one conversation has more. */
+  /** Conversations that one transaction erases. */
   erasedConversationsMax: 200,
-  erasedMessagesMax: 2_000,
   /** A purge waits this long until the files of the embedded database have no copies of what was erased. */
   cleanMillisMax: 5_000,
   retentionDaysMin: 1,
   retentionDaysMax: 36_500,
-  /** Time from the start of the service until the first run of the retention, and between two runs. */
-  retentionStartMillis: 600_000,
-  retentionIntervalMillis: 3_600_000,
   /** The year 5138. */
   epochSecondsMax: 99_999_999_999,
 
@@ -119,12 +112,8 @@ export const limits = {
   waitingMax: 200,
   /** Records that one transaction sequences, and rows that one page of the feed reads at most. */
   changesBatchMax: 1_000,
-  /** Time between two looks into the outbox of a cluster, which is on all shards, while readers wait. */
-  clusterOutboxMillis: 1_000,
   /** Maximum time that `/metrics` waits for the database. */
   metricsMillisMax: 1_000,
-  /** Ids in one row of the outbox. */
-  changeIdsMax: 500,
 
   /** Tokens of a record that are indexed, and their UTF-16 units: a `tsvector` of PostgreSQL has at most 1 MiB. */
   searchTokensMax: 16_000,
@@ -144,8 +133,6 @@ export const limits = {
   /** Duration of a transaction of the indexer: alone, and while others write. */
   indexWriteMillis: 50,
   indexBusyMillis: 10,
-  /** Lease of the indexer: one that has died delays the next one for at most this time. */
-  indexLeaseSeconds: 10,
   /** While others write, the indexer works for at most this share of the time. */
   indexShareMax: 1 / 3,
 
@@ -186,22 +173,11 @@ export const limits = {
   upstreamIdleMillisMax: 120_000,
   /** The same for what this server can respond to instead: front ends wait for that before they show anything. */
   upstreamUrgentMillisMax: 2_000,
-  /** Responses that are read to their end after their client has left, and for how long. */
-  keptResponsesMax: 256,
-  keptMillisMax: 1_800_000,
-  /** The end of a response waits this long for its message, and then for its message to be in doubt. */
+  /** The end of a response waits this long for its message. */
   heldMillisMax: 900,
-  doubtWriteMillisMax: 100,
-  /** The beginning of a line of a stream, and the copy of a body, that are held back at most. */
-  heldLineBytesMax: 65_536,
-  heldBodyBytesMax: 4_194_304,
-  /** Time until an object is put in doubt again, if that has failed. */
-  doubtRetryMillis: 1_000,
   /** Log lines that wait for a reader; further ones are dropped. */
   logBufferBytesMax: 2_097_152,
 
-  /** Time from the start of the service until the schema compiler is loaded, unless a request needs it earlier. */
-  loadCompilerMillis: 500,
   writeWaitMillisMax: 5_000,
   shutdownMillisMax: 20_000,
 } as const;

@@ -29,6 +29,9 @@ export function canonicalId(id: string): string {
   return id.includes('\0') ? '' : id;
 }
 
+/** The names of an object whose type has all of them. */
+export const keysOf = <T extends object>(object: T) => Object.keys(object) as (keyof T & string)[];
+
 type Notes = { description?: string; default?: unknown; examples?: unknown[] };
 
 export const text = (description: string, notes: Notes = {}) => Type.String({ description, ...notes });

@@ -13,6 +13,7 @@ import {
   flag,
   id,
   integer,
+  keysOf,
   list,
   nullable,
   openObject,
@@ -245,4 +246,4 @@ export const records = {
 } satisfies Record<string, TSchema>;
 
 export type RecordKind = keyof typeof records;
-export const recordKinds = Object.keys(records) as RecordKind[];
+export const recordKinds = keysOf(records);

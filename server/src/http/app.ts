@@ -1,18 +1,8 @@
-import type { ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import Fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { limits } from '../contract/limits.ts';
-import type { PageOrder } from '../contract/message.ts';
 import { loadCompiler } from '../contract/validator.ts';
-import { ChangeWatch } from '../domain/changes/change-watch.ts';
 import { notFound, overloaded, ServiceError } from '../domain/errors.ts';
-import type { KeyUses } from '../domain/keys/key-uses.ts';
-import { pageReads } from '../domain/messages/list-messages.ts';
-import { PageCache } from '../domain/messages/page-cache.ts';
-import type { Owner } from '../domain/owner.ts';
-import type { LineValidator } from '../domain/records/prepare-lines.ts';
-import { whyOff } from '../domain/search/search-indexer.ts';
-import type { Store } from '../domain/store/store.ts';
 import { adminActivityRoutes } from './admin/activity.ts';
 import { adminChangeRoutes } from './admin/changes.ts';
 import { adminConversationRoutes } from './admin/conversations.ts';
@@ -26,16 +16,12 @@ import { sessionRoutes } from './admin/session.ts';
 import { adminTrafficRoutes } from './admin/traffic.ts';
 import { adminUserRoutes } from './admin/users.ts';
 import { adminWorkspaceRoutes } from './admin/workspaces.ts';
-import { Bearer } from './auth/bearer.ts';
-import { FailedKeys } from './auth/failed-keys.ts';
-import { RateLimits } from './auth/rate-limits.ts';
+import { type AppOptions, dependenciesOf } from './dependencies.ts';
 import { Connections } from './front/connections.ts';
-import { isRejected, leaveGate } from './front/gate.ts';
+import { isRejected } from './front/gate.ts';
 import { rejectInvalidHttp } from './front/socket-responses.ts';
 import { mcpRoutes } from './mcp/routes.ts';
-import { Metrics } from './observe/metrics.ts';
-import { type Lines, Observer, requestIdOf, unmatchedRoute } from './observe/observe.ts';
-import { Outages } from './observe/outages.ts';
+import { requestIdOf, unmatchedRoute } from './observe/observe.ts';
 import { openaiRoutes } from './openai/routes.ts';
 import { documentRoutes } from './openapi/openapi.ts';
 import { pageRoutes } from './pages/pages.ts';
@@ -47,15 +33,10 @@ import {
 } from './request/before-routing.ts';
 import { dropRest, jsonReader } from './request/body.ts';
 import { checkFirst } from './request/check-first.ts';
-import { ErrorSender } from './request/errors.ts';
 import { validatorCompiler } from './request/query.ts';
 import { RouteTable } from './request/route-table.ts';
-import type { App, Dependencies, Routes } from './route-types.ts';
+import type { App, Routes } from './route-types.ts';
 import { createServer } from './server.ts';
-import { OwnedData } from './upstream/owned-data.ts';
-import { ownedPages } from './upstream/owned-pages.ts';
-import { UnstoredDoubts } from './upstream/unstored-doubts.ts';
-import { Upstream } from './upstream/upstream.ts';
 import { appInfoRoutes } from './v1/app-info.ts';
 import { chatMessageRoutes } from './v1/chat-messages.ts';
 import { childChunkRoutes } from './v1/child-chunks.ts';
@@ -68,41 +49,10 @@ import { messageRoutes } from './v1/messages.ts';
 import { modelRoutes } from './v1/models.ts';
 import { upstreamRoutes } from './v1/passed-on.ts';
 import { recordRoutes } from './v1/records.ts';
-import { contextOf, type SharedState, type WorkerContext } from './workers/context.ts';
-import { SharedSum } from './workers/shared-sum.ts';
-import { SlowReaders } from './workers/slow-readers.ts';
+import { contextOf } from './workers/context.ts';
 
-export type AppOptions = {
-  store: Store;
-  logger: FastifyBaseLogger;
-  /** The destination of the logger. */
-  lines: Lines;
-  /** Milliseconds since the epoch. */
-  clock: () => number;
-  /** Milliseconds that only go forward, by which the gate notices overload. */
-  now?: () => number;
-  shared: SharedState;
-  /** The number of this worker: 0, 1, … */
-  worker: number;
-  /** Collects when keys were last used. */
-  uses: KeyUses;
-  /** Validates the lines of an import. */
-  validateLines: LineValidator;
-  /** MiB of pages that all workers cache. */
-  page_cache: number;
-  page_order: PageOrder;
-  rate_limit: number;
-  in_flight_max: number;
-  write_limit: number;
-  metrics_token: string | undefined;
-  public_url: string | undefined;
-  upstream_url: string | undefined;
-  dify_dataset_key: string | undefined;
-  /** The system behind the upstream, if it owns the data. */
-  owner?: Owner | undefined;
-  changes: boolean;
-  search: boolean;
-};
+/** Time from the start of the service until the schema compiler is loaded, unless a request needs it earlier. */
+const loadCompilerMillis = 500;
 
 /** In the order of the OpenAPI document. */
 const routes: readonly Routes[] = [
@@ -205,7 +155,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.addHook('onSend', dropRest);
   app.addHook('onSend', connections.announceEnd);
   // Loaded after the service is ready, so that neither the start nor the first request has to wait for it.
-  app.addHook('onListen', async () => void setTimeout(loadCompiler, limits.loadCompilerMillis).unref());
+  app.addHook('onListen', async () => void setTimeout(loadCompiler, loadCompilerMillis).unref());
   // First, since connections are closed when their requests have ended.
   app.addHook('preClose', async () => dependencies.changeWatch.close());
   app.addHook('preClose', () => connections.close());
@@ -215,62 +165,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
   for (const add of routes) add(app, dependencies);
   return app;
-}
-
-function dependenciesOf(options: AppOptions, context: WorkerContext): Dependencies {
-  const { store, clock, logger, lines, uses, validateLines, shared, worker, ...settings } = options;
-  const { page_order, metrics_token, public_url, in_flight_max, now = performance.now.bind(performance) } = settings;
-  const inFlight = new SharedSum(shared.inFlight, worker);
-  const waiting = new SharedSum(shared.waiting, worker);
-  const metrics = new Metrics(
-    clock,
-    () => inFlight.total,
-    () => waiting.total,
-    context,
-    () => store.monitoring.connections(),
-  );
-  const rateLimits = new RateLimits(metrics, settings, shared);
-  const { workers } = shared;
-  const errors = new ErrorSender(logger, new Outages(shared.outages));
-  const passed = new SharedSum(shared.passedOn, worker);
-  const failedKeys = new FailedKeys(clock, metrics, shared);
-  const bearer = new Bearer({ store, clock, limits: rateLimits, uses, failedKeys });
-  const { upstream_url: url, owner, dify_dataset_key: datasetKey } = settings;
-  const upstream = url === undefined ? undefined : new Upstream({ url, errors, metrics, passed, workers });
-  if (upstream !== undefined) metrics.addUpstream();
-  const leave = (response: ServerResponse) => leaveGate(response, inFlight);
-  const unstored = new UnstoredDoubts(shared.unstoredDoubts, worker);
-  const owned =
-    upstream &&
-    owner &&
-    new OwnedData({ owner, store, bearer, upstream, metrics, errors, unstored, leave, clock, datasetKey });
-  const pages = new PageCache((settings.page_cache * 2 ** 20) / shared.workers);
-  const reads = pageReads(store, pages);
-  return {
-    store,
-    pages,
-    pageReads: owned === undefined ? reads : ownedPages(reads, metrics),
-    bearer,
-    metrics,
-    observer: new Observer(metrics, uses, logger, lines),
-    logger,
-    errors,
-    clock,
-    validateLines,
-    page_order,
-    metrics_token,
-    public_url,
-    in_flight_max,
-    inFlight,
-    changeWatch: new ChangeWatch(store),
-    search: whyOff(settings),
-    upstream,
-    owned,
-    waiting,
-    slowReaders: new SlowReaders(limits.unreadBytesMax, context),
-    worker: context,
-    now,
-  };
 }
 
 /** 404, or 405 if the path allows other methods. Checked before everything else, even before the key. */

@@ -9,11 +9,14 @@ import { afterPending, writeError } from './front/socket-responses.ts';
 import { requestIdOf } from './observe/observe.ts';
 import type { Dependencies, Handler } from './route-types.ts';
 
+/** Time between two looks for headers that have taken too long. */
+const headersCheckMillis = 2_000;
+
 const options = {
   maxHeaderSize: limits.headerBytesMax,
   keepAliveTimeout: limits.keepAliveMillis,
   headersTimeout: limits.headersMillisMax,
-  connectionsCheckingInterval: limits.headersCheckMillis,
+  connectionsCheckingInterval: headersCheckMillis,
   // An upload may take long. `request/body.ts` sets time limits for bodies.
   requestTimeout: 0,
   // `app.ts` checks it, so that the error has our body.

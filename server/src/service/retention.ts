@@ -1,8 +1,12 @@
-import { limits } from '../contract/limits.ts';
 import { retain } from '../domain/erasure/retention.ts';
 import { type Lease, underLease } from '../domain/lease.ts';
 import type { Store } from '../domain/store/store.ts';
 import { type Maintenance, type MaintenanceOptions, regularly } from './regularly.ts';
+
+/** Time from the start of the service until the first run of the retention. */
+const retentionStartMillis = 600_000;
+/** Time between two runs. */
+const retentionIntervalMillis = 3_600_000;
 
 /** One process of a database erases at a time. `clock`: milliseconds since the epoch. */
 export const retentionLease = (store: Store, clock: () => number): Lease => ({
@@ -48,7 +52,7 @@ type Options = MaintenanceOptions & {
  */
 export function retainRegularly(options: Options): Maintenance {
   const { store, logger, clock } = options;
-  const { startMillis = limits.retentionStartMillis, intervalMillis = limits.retentionIntervalMillis } = options;
+  const { startMillis = retentionStartMillis, intervalMillis = retentionIntervalMillis } = options;
   const erase = (signal: AbortSignal) =>
     retain(store, { now: Math.floor(clock() / 1000), signal }, ({ name: _, ...erased }) =>
       logger.info(erased, 'erased what is older than its period of retention'),

@@ -15,6 +15,10 @@ import { migrateSqlite, sqliteSchemaStatus } from './sqlite/migrate.ts';
 import { Writer } from './sqlite/writer.ts';
 import type { WriterLinks } from './sqlite/writer-link.ts';
 
+/** Pauses between two attempts to reach a database that is still starting. */
+const pauseMillisMin = 100;
+const pauseMillisMax = 2_000;
+
 /** The memory that the stores of a process share, one store for each thread. */
 export type StoreMemory = {
   threads: number;
@@ -180,7 +184,7 @@ function isPostgres(): never {
 async function waitFor(pool: PostgresPool, location: string, seconds: number): Promise<void> {
   const { isRejection } = await import('./postgres/pool/errors.ts');
   const deadline = performance.now() + seconds * 1000;
-  for (let pause = 100; ; pause = Math.min(pause * 2, 2_000)) {
+  for (let pause = pauseMillisMin; ; pause = Math.min(pause * 2, pauseMillisMax)) {
     try {
       await pool.query('SELECT 1');
       return;

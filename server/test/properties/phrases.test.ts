@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import {
-  hasTokens,
-  parseQuery,
-  phraseComparer,
-  snippetCutter,
-  tokensInQuery,
-} from '../../src/domain/words/search-query.ts';
+import { hasTokens, parseQuery, phraseComparer, tokensInQuery } from '../../src/domain/words/search-query.ts';
+import { snippetCutter } from '../../src/domain/words/snippets.ts';
 import { indexTokens, type QueryToken, queryTokens, tokensOf } from '../../src/domain/words/tokens.ts';
 import { shortOrLong } from '../support/long.ts';
 

@@ -66,6 +66,7 @@ describe('the schema', () => {
     assert.deepEqual(tablesBy('conversation_id').sort(), [
       'conversation_days',
       'conversations',
+      'item_appends',
       'messages',
       'search_messages',
       'tombstones',
@@ -73,7 +74,7 @@ describe('the schema', () => {
     const byDataset = ['child_chunk_revisions', 'child_chunks', 'documents', 'search_chunks', 'segments'];
     assert.deepEqual(tablesBy('dataset_id').sort(), byDataset);
     assert.deepEqual(tablesBy('scope'), ['audit_entries', 'change_outbox']);
-    assert.equal(Object.keys(distributed).length, 12);
+    assert.equal(Object.keys(distributed).length, 13);
   });
 
   const keys = () =>
@@ -572,6 +573,7 @@ describe('the Citus calls', () => {
     `SELECT create_distributed_table('conversations', 'conversation_id', colocate_with => 'none')`,
     `SELECT create_distributed_table('messages', 'conversation_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('conversation_days', 'conversation_id', colocate_with => 'conversations')`,
+    `SELECT create_distributed_table('item_appends', 'conversation_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('tombstones', 'conversation_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('documents', 'dataset_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('segments', 'dataset_id', colocate_with => 'documents')`,

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { conversationFilters, listParameters } from '../admin.ts';
 import { limits } from '../limits.ts';
-import { epochSeconds, id, integer, list, nullable, number, optional, shape, text } from '../primitives.ts';
+import { epochSeconds, id, integer, keysOf, list, nullable, number, optional, shape, text } from '../primitives.ts';
 import { noNul } from '../rules.ts';
 import { Type } from '../type.ts';
 
@@ -24,7 +24,7 @@ export const UserListed = shape(
 );
 export type UserListed = Static<typeof UserListed>;
 
-export const userColumns = Object.keys(UserListed.properties) as (keyof UserListed)[];
+export const userColumns = keysOf(UserListed.properties);
 const userOrders = userColumns.flatMap((column) => [column, `-${column}`] as const);
 export type UserOrder = (typeof userOrders)[number];
 

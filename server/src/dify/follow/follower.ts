@@ -2,8 +2,8 @@ import { importConfiguration } from '../configuration.ts';
 import { IdSets } from '../id-set.ts';
 import { endDoubts, readDoubts } from '../owned/doubts.ts';
 import { isComparable, type SourcePoint } from '../point.ts';
+import { pollMessages, pollOthers, readConfigurationFingerprint } from '../poll.ts';
 import type { RunContext } from '../run-context.ts';
-import { pollMessages, pollOthers, readConfigurationFingerprint } from '../scan.ts';
 import { syncChanges } from '../sync-changes.ts';
 import { Comparisons } from './comparisons.ts';
 

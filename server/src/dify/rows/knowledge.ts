@@ -1,15 +1,14 @@
 import { limits } from '../../contract/limits.ts';
 import {
   type ChildChunkRow,
-  type DatasetRow,
   type DocumentRow,
   type MetadataField,
   mapChildChunk,
-  mapDataset,
   mapDocument,
   mapSegment,
   type SegmentRow,
-} from '../map/knowledge.ts';
+} from '../map/documents.ts';
+import { type DatasetRow, mapDataset } from '../map/knowledge.ts';
 import type { OpenObject } from '../map/values.ts';
 import type { DifySource, Reading, RecordInput, Report } from '../source.ts';
 import { columns, epoch, readRows } from './selection.ts';

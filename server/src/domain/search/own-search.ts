@@ -3,9 +3,12 @@ import type { ReadBudget } from '../store/read-budget.ts';
 import type { SearchReads } from '../store/search-reads.ts';
 import type { SearchInput, SearchResult } from '../store/searches.ts';
 import { positionsPerSecond } from '../words/search-document.ts';
-import { parseQuery, partsOf, type SearchWords, snippetCutter } from '../words/search-query.ts';
+import { parseQuery, type SearchWords } from '../words/search-query.ts';
+import { partsOf, snippetCutter } from '../words/snippets.ts';
 import { verified } from './candidates.ts';
 import { candidateMessages, findsNothing } from './message-candidates.ts';
+
+const hourSeconds = 3_600;
 
 /**
  * Messages of one user of an app. A position of the index would tell how many messages others have, so its cursor is a
@@ -33,7 +36,7 @@ export async function searchOwnMessages(
   for await (const candidate of verified(candidatesOf, words, { before, limit: limit + 1 }, budget)) {
     if ('spentAt' in candidate) {
       // Rounded, since the end of a part of the index depends on the messages of others.
-      const hour = Math.ceil(candidate.spentAt / positionsPerSecond / 3600) * 3600;
+      const hour = Math.ceil(candidate.spentAt / positionsPerSecond / hourSeconds) * hourSeconds;
       const isProgress = cursor === undefined || hour < cursor.second;
       return pageTo(isProgress ? hour : Math.floor(candidate.spentAt / positionsPerSecond));
     }

@@ -8,6 +8,9 @@ import type { IndexChange, IndexState } from '../store/search-reads.ts';
 import type { Store } from '../store/store.ts';
 import { tokenRules } from '../words/tokens.ts';
 
+/** Lease of the indexer: one that has died delays the next one for at most this time. */
+const indexLeaseSeconds = 10;
+
 const kinds: readonly ChangeKind[] = ['segment', 'child_chunk', 'conversation', 'message'];
 
 /** Why the search is off; undefined if it is on. Without the change feed, the index would miss changes. */
@@ -106,10 +109,10 @@ export class SearchIndexer {
   async #hasLease(): Promise<boolean> {
     const now = this.#now();
     if (now < this.#renewAt && this.#cursor !== undefined) return true;
-    const state = await this.#takeLease(now + limits.indexLeaseSeconds);
+    const state = await this.#takeLease(now + indexLeaseSeconds);
     if (state?.cursor !== this.#cursor) this.#changes = [];
     this.#cursor = state?.cursor;
-    this.#renewAt = now + Math.floor(limits.indexLeaseSeconds / 3);
+    this.#renewAt = now + Math.floor(indexLeaseSeconds / 3);
     if (state !== undefined && state.rules !== tokenRules) await this.reset();
     return state !== undefined;
   }

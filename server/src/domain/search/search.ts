@@ -11,7 +11,8 @@ import type {
   SearchResult,
 } from '../store/searches.ts';
 import { tokensWithIds } from '../words/search-document.ts';
-import { hasTokens, parseQuery, type SearchWords, snippetCutter, tokensInQuery } from '../words/search-query.ts';
+import { hasTokens, parseQuery, type SearchWords, tokensInQuery } from '../words/search-query.ts';
+import { snippetCutter } from '../words/snippets.ts';
 import {
   type AnyEntry,
   type AnyHit,

@@ -4,13 +4,12 @@ import { DatasetListed, RevisionListed } from '../../contract/console/knowledge.
 import { KnowledgeHit, SearchQuery } from '../../contract/console/search.ts';
 import {
   DocumentQuery,
-  KnowledgeBase,
   KnowledgeBaseQuery,
-  KnowledgeDocument,
   offsetPage,
   SegmentPage,
   SegmentQuery,
-} from '../../contract/knowledge.ts';
+} from '../../contract/knowledge/pages.ts';
+import { KnowledgeBase, KnowledgeDocument } from '../../contract/knowledge.ts';
 import { limits } from '../../contract/limits.ts';
 import { choice, list, nullable, shape, text } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';

@@ -9,6 +9,9 @@ import { requireUnambiguousBody } from './before-routing.ts';
 import { checkFirst } from './check-first.ts';
 import { requireValid } from './query.ts';
 
+/** Time for the rest of a body to arrive before an early response that closes the connection. */
+const earlyResponseGraceMillis = 50;
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route accepts bodies of any length. */
@@ -172,7 +175,7 @@ async function drop(request: FastifyRequest, reply: FastifyReply): Promise<void>
   const ended = dropBody(raw, isUpload ? Number.POSITIVE_INFINITY : limits.drainBytesMax + more, isUpload);
   if (reply.raw.shouldKeepAlive) return;
   // Usually the rest arrives soon, and the response can close the connection as usual.
-  await Promise.race([ended, sleep(limits.earlyResponseGraceMillis)]);
+  await Promise.race([ended, sleep(earlyResponseGraceMillis)]);
   if (!raw.complete) closeWhenDropped(request, reply);
 }
 

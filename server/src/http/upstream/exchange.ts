@@ -8,6 +8,9 @@ import { dropBody, hasBody } from '../request/body.ts';
 import type { ErrorSender } from '../request/errors.ts';
 import { responseHeaders } from './headers.ts';
 
+/** How long a response is read to its end after its client has left. */
+const keptMillisMax = 1_800_000;
+
 /** One request of a client. */
 export type PassedRequest = {
   request: IncomingMessage;
@@ -64,7 +67,7 @@ export class Exchange {
     const { request, response, outlivesClient } = this.#passed;
     const isOver = response.writableFinished || this.#hasFailed || this.#hasEnded;
     if (isOver || !outlivesClient || !request.complete || !this.#options.keep()) return this.#end();
-    this.#kept = setTimeout(() => this.#end(), limits.keptMillisMax);
+    this.#kept = setTimeout(() => this.#end(), keptMillisMax);
   };
 
   #end(): void {

@@ -1,5 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { limits } from '../../contract/limits.ts';
+
+/** The beginning of a line of a stream that is held back at most. */
+const heldLineBytesMax = 65_536;
+/** The copy of a body that is held back at most. */
+const heldBodyBytesMax = 4_194_304;
 
 /** What a response says about the message that it generates. */
 export type AnswerIds = { message_id: string | undefined; conversation_id: string | undefined };
@@ -40,8 +44,7 @@ export async function* holdBackEnd(chunks: Bytes, record: (ids: AnswerIds) => Pr
         start = end;
       }
       const rest = bytes.subarray(start);
-      isForwarded ||=
-        isRecorded || rest.length > limits.heldLineBytesMax || otherEvent.test(rest.toString('latin1', 0, 64));
+      isForwarded ||= isRecorded || rest.length > heldLineBytesMax || otherEvent.test(rest.toString('latin1', 0, 64));
       held = isForwarded ? Buffer.alloc(0) : rest;
       const ready = bytes.subarray(forwarded, bytes.length - held.length);
       if (ready.length > 0) yield ready;
@@ -91,7 +94,7 @@ export async function* holdBackBody(
       if (last !== undefined) yield last;
       last = chunk;
       bytes += chunk.length;
-      if (bytes > limits.heldBodyBytesMax) copy = undefined;
+      if (bytes > heldBodyBytesMax) copy = undefined;
       copy?.push(chunk);
     }
   } finally {
@@ -109,9 +112,9 @@ export function copyBody(request: IncomingMessage): () => Record<string, unknown
   let bytes = 0;
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes <= limits.heldLineBytesMax) copy.push(chunk);
+    if (bytes <= heldLineBytesMax) copy.push(chunk);
   });
-  return () => (bytes > limits.heldLineBytesMax ? {} : parseObject(Buffer.concat(copy).toString()));
+  return () => (bytes > heldLineBytesMax ? {} : parseObject(Buffer.concat(copy).toString()));
 }
 
 export function idsIn(body: Record<string, unknown>): AnswerIds {

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { ChildChunkPath } from '../../contract/child-chunk.ts';
-import { limits } from '../../contract/limits.ts';
 import { canonicalId, isUuid } from '../../contract/primitives.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { asError, notFound, ServiceError } from '../../domain/errors.ts';
@@ -22,6 +21,9 @@ import { changedBy, isAnswer, mayHaveFailedLate, operationOf, prefix } from './o
 import type { UnstoredDoubts } from './unstored-doubts.ts';
 import type { Upstream } from './upstream.ts';
 import { type Asked, whoResponds } from './who-responds.ts';
+
+/** The end of a response waits this long for its message to be in doubt, if that could not be stored. */
+const doubtWriteMillisMax = 100;
 
 type Options = {
   owner: Owner;
@@ -260,7 +262,7 @@ export class OwnedData {
     const { store, unstored, clock } = this.#options;
     await Promise.race([
       unstored.store({ ...doubt, at: clock() }, store, this.#closed.signal),
-      sleep(limits.doubtWriteMillisMax, undefined, { ref: false }),
+      sleep(doubtWriteMillisMax, undefined, { ref: false }),
     ]);
   }
 }

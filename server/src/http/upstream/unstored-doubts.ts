@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { limits } from '../../contract/limits.ts';
 import type { Doubt } from '../../domain/store/doubts.ts';
 import type { Store } from '../../domain/store/store.ts';
+
+/** Time until an object is put in doubt again, if that has failed. */
+const doubtRetryMillis = 1_000;
 
 /** A power of two. */
 const slots = 1_024;
@@ -32,7 +34,7 @@ export class UnstoredDoubts {
         for (const id of ids) this.add(id, -1);
         return;
       } catch {
-        await sleep(limits.doubtRetryMillis, undefined, { ref: false });
+        await sleep(doubtRetryMillis, undefined, { ref: false });
       }
     }
   }

@@ -9,6 +9,9 @@ import { Exchange, type PassedRequest, tooLarge } from './exchange.ts';
 import { requestHeaders } from './headers.ts';
 import { upstreamPath } from './path.ts';
 
+/** Responses that are read to their end after their client has left. */
+const keptResponsesMax = 256;
+
 export type UpstreamOptions = {
   url: string;
   errors: ErrorSender;
@@ -68,7 +71,7 @@ export class Upstream {
     metrics.countResponder('upstream');
     const start = performance.now();
     const keep = () => {
-      if (this.#kept >= limits.keptResponsesMax / workers) return false;
+      if (this.#kept >= keptResponsesMax / workers) return false;
       this.#kept += 1;
       count.add(-1);
       return true;

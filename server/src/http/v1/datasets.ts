@@ -3,17 +3,14 @@ import {
   ChildChunkPage,
   ChildChunkQuery,
   DocumentQuery,
-  DocumentResponse,
-  KnowledgeBase,
   KnowledgeBaseQuery,
-  KnowledgeDocument,
-  metadataModes,
   offsetPage,
   SegmentPage,
   SegmentQuery,
   SegmentResponse,
   SingleDocumentQuery,
-} from '../../contract/knowledge.ts';
+} from '../../contract/knowledge/pages.ts';
+import { DocumentResponse, KnowledgeBase, KnowledgeDocument, metadataModes } from '../../contract/knowledge.ts';
 import { Type } from '../../contract/type.ts';
 import * as knowledge from '../../domain/knowledge/list-knowledge.ts';
 import { withPage } from '../../domain/knowledge/offset-page.ts';

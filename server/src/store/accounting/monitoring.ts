@@ -4,6 +4,8 @@ import { execute, insertInto, type RowStatements, type Statement, type Write, wr
 
 /** The SQL about what operators watch, which both engines share. */
 
+const hourSeconds = 3_600;
+
 export const insertKeyErrors: RowStatements = {
   ...insertInto(
     'key_errors',
@@ -89,7 +91,7 @@ export class SqlMonitoring implements Monitoring {
       client_errors: ofKey.reduce((sum, { client_errors }) => sum + client_errors, 0),
       server_errors: ofKey.reduce((sum, { server_errors }) => sum + server_errors, 0),
       hours: ofKey.map(({ hour, client_errors, server_errors }) => ({
-        at: hour * 3_600,
+        at: hour * hourSeconds,
         client_errors,
         server_errors,
       })),

@@ -1,3 +1,4 @@
+import { keysOf } from '../../contract/primitives.ts';
 import type { Statement } from '../base/statement.ts';
 
 /** The columns that are sums, with their types on PostgreSQL. */
@@ -10,7 +11,7 @@ export const sumTypes = {
   failed: 'bigint',
 } as const;
 export type UsageSums = Record<keyof typeof sumTypes, number>;
-export const sumColumns = Object.keys(sumTypes) as (keyof UsageSums)[];
+export const sumColumns = keysOf(sumTypes);
 
 export type ConversationSums = {
   conversation_id: string;

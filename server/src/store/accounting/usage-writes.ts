@@ -1,3 +1,4 @@
+import { keysOf } from '../../contract/primitives.ts';
 import { insertInto, type Write, writeRows } from '../base/statement.ts';
 import { sumColumns, sumTypes } from './usage-statements.ts';
 import type { UsageOfDay } from './usage-tally.ts';
@@ -9,7 +10,7 @@ const keyTypes = {
   model_provider: 'text',
   model: 'text',
 } as const;
-const keyColumns = Object.keys(keyTypes) as (keyof typeof keyTypes)[];
+const keyColumns = keysOf(keyTypes);
 const sums = sumColumns.map((column) => `${column} = conversation_days.${column} + excluded.${column}`);
 const addDays = insertInto(
   'conversation_days',

@@ -2,6 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Dialect, WriteContext } from '../base/engine.ts';
 import { isUser } from '../base/selection.ts';
 import {
+  type Bound,
   begin,
   execute,
   first,
@@ -189,11 +190,11 @@ const deleteTotals = 'DELETE FROM user_totals WHERE user_key = ? AND app_id = ?'
  * those that were counted: if a conversation has changed since, its next count replaces them. Null if another count gives all of
  * them to another user.
  */
-function findBounds({ app_id, user }: UserTotals, { jsonField }: Dialect): readonly [Statement<Bounds>, ...Scalar[]] {
+function findBounds({ app_id, user }: UserTotals, { jsonField }: Dialect): Bound<Bounds> {
   const [ofUser, ...values] = isUser('"user"', user);
   const time = (name: string) => `CAST(${jsonField('counted', name)} AS BIGINT)`;
   const text = `
     SELECT MIN(${time('first_at')}) AS first_at, MAX(${time('last_at')}) AS last_at FROM conversations
     WHERE app_id = ? AND deleted IN (0, 1) AND ${ofUser} AND ${jsonField('counted', 'user')} = ?`;
-  return [text, app_id, ...(values as string[]), user];
+  return [text, app_id, ...values, user];
 }

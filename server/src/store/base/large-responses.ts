@@ -133,7 +133,7 @@ export class Slots {
 
   /** Only this thread writes its part. */
   get #held(): number {
-    return this.#counts[this.#own] as number;
+    return this.#counts[this.#own] ?? 0;
   }
 
   #add(slots: number): void {

@@ -1,8 +1,10 @@
 import type { ChangeKind } from '../../contract/change.ts';
-import { limits } from '../../contract/limits.ts';
 import { newEntryId } from '../accounting/entry-id.ts';
 import type { OutboxEntry } from '../base/outbox-entry.ts';
 import type { SpooledRecord } from '../base/spooled-record.ts';
+
+/** Ids in one row of the outbox. */
+const changeIdsMax = 500;
 
 /**
  * Which records a transaction has changed, for the change feed. A transaction writes them to the outbox. They get
@@ -77,7 +79,7 @@ export class OutboxTally {
   #ids = 0;
 
   get isFull(): boolean {
-    return this.#ids >= limits.changeIdsMax;
+    return this.#ids >= changeIdsMax;
   }
 
   addRecord(record: SpooledRecord): void {

@@ -20,6 +20,9 @@ import { RecordReader } from './records.ts';
 import * as sequencing from './sequencing.ts';
 import { type Candidate, type KeyRow, keysStatement, sourceOf } from './sources.ts';
 
+/** Time between two looks into the outbox of a cluster, which is on all shards, while readers wait. */
+const clusterOutboxMillis = 1_000;
+
 const batch = limits.changesBatchMax;
 const findEntries = (ofWorkspace: boolean): Statement<sequencing.FeedEntry> => `
   SELECT kind, scope, id, position, at, workspace_id, owner FROM changes
@@ -86,7 +89,7 @@ export class SqlChangeReads implements ChangeReads {
   }
 
   get outboxMillis(): number {
-    return this.#engine.dialect.unfinished === undefined ? 0 : limits.clusterOutboxMillis;
+    return this.#engine.dialect.unfinished === undefined ? 0 : clusterOutboxMillis;
   }
 
   async count(): Promise<ChangeCounts> {

@@ -1,5 +1,6 @@
 import type { ChangeKind } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
+import { keysOf } from '../../contract/primitives.ts';
 import type { ChangesHead } from '../../domain/store/change-reads.ts';
 import type { Dialect, WriteContext, WriteResult } from '../base/engine.ts';
 import type { OutboxEntry } from '../base/outbox-entry.ts';
@@ -44,7 +45,7 @@ const entryColumns = {
   workspace_id: 'text',
   owner: 'text',
 } as const satisfies Record<keyof FeedEntry, string>;
-const entryFields = Object.keys(entryColumns) as (keyof FeedEntry)[];
+const entryFields = keysOf(entryColumns);
 /** A record that was written again moves to its new position. A conversation may have been created again in another app. */
 const onKnownRecord = `ON CONFLICT (kind, scope, id) DO UPDATE SET position = excluded.position, at = excluded.at,
   workspace_id = excluded.workspace_id, owner = excluded.owner`;

@@ -14,6 +14,9 @@ import { findDoc } from '../messages/statements.ts';
 import { eraseEntries } from '../search/index-writes.ts';
 import * as sql from './statements.ts';
 
+/** Messages that one transaction erases, unless one conversation has more. */
+const erasedMessagesMax = 2_000;
+
 /**
  * Erases some of the selected conversations. Conversations first: this waits for the locks of appends in flight, so their
  * messages are deleted too.
@@ -64,7 +67,7 @@ function* findSome(selection: ErasureSelection, dialect: Dialect): Write<{ ids: 
   let messages = 0;
   for (const id of found.slice(0, limits.erasedConversationsMax)) {
     messages += counts.get(id) ?? 0;
-    if (messages > limits.erasedMessagesMax && ids.length > 0) break;
+    if (messages > erasedMessagesMax && ids.length > 0) break;
     ids.push(id);
   }
   return { ids, hasMore: ids.length < found.length };

@@ -1,55 +1,87 @@
-import type { Prepared } from '../../domain/records/prepared-record.ts';
 import type { Dialect } from '../base/engine.ts';
-import type { RowStatements, Statement } from '../base/statement.ts';
+import type { SpooledOf } from '../base/spooled-record.ts';
+import { first, query, type RowStatements, type Statement, type Write, writeRows } from '../base/statement.ts';
+
+/** Maximum number of documents with changed counts in memory before they are written. */
+const openDocumentsMax = 10_000;
 
 /** A change of the counts of one document. */
-export type CountChange = { dataset_id: string; id: string; segments: number; words: number };
+type CountChange = { dataset_id: string; id: string; segments: number; words: number };
 
-/** Collects by how much the segments of an import change the counts of their documents. */
+/** Collects by how much the segments of an import change the counts of their documents, and writes it. */
 export class DocumentCounts {
+  readonly #dialect: Dialect;
   readonly #changes = new Map<string, CountChange>();
 
-  get size(): number {
-    return this.#changes.size;
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
   }
 
-  /** `storedWords` is the word count of the segment that the record replaces; undefined for a new segment. */
-  add({ dataset_id, document_id, word_count }: Prepared<'segment'>, storedWords: number | undefined): void {
-    let change = this.#changes.get(document_id);
-    if (change === undefined) {
-      change = { dataset_id, id: document_id, segments: 0, words: 0 };
+  /** To be called before the segments are written. */
+  *add(records: readonly SpooledOf<'segment'>[]): Write<void> {
+    const { list } = this.#dialect;
+    const datasets = [...new Set(records.map(({ dataset_id }) => dataset_id))];
+    const ids = records.map(({ id }) => id);
+    const rows = yield* query(findSegmentWords(this.#dialect), list(datasets), list(ids));
+    const stored = new Map(rows.map(({ id, word_count }) => [id, word_count]));
+    for (const { id, dataset_id, document_id, word_count } of records) {
+      const storedWords = stored.get(id);
+      const change = this.#changes.get(document_id) ?? { dataset_id, id: document_id, segments: 0, words: 0 };
+      change.segments += storedWords === undefined ? 1 : 0;
+      change.words += word_count - (storedWords ?? 0);
       this.#changes.set(document_id, change);
     }
-    change.segments += storedWords === undefined ? 1 : 0;
-    change.words += word_count - (storedWords ?? 0);
+    if (this.#changes.size >= openDocumentsMax) yield* this.write();
   }
 
   /** The changes so far, in the order of their documents. */
-  take(): CountChange[] {
+  *write(): Write<void> {
     const changes = [...this.#changes.values()].filter(({ segments, words }) => segments !== 0 || words !== 0);
     this.#changes.clear();
-    return changes.sort((one, other) => (one.id < other.id ? -1 : 1));
+    const sorted = changes.sort((one, other) => (one.id < other.id ? -1 : 1));
+    yield* writeRows(
+      addCounts,
+      sorted.map(({ segments, words, dataset_id, id }) => [segments, words, dataset_id, id]),
+    );
   }
 }
 
-/** Assigns positions to documents without one, in the order of an import. It has the highest position of each dataset. */
+/** Gives documents without a position that of the stored document, or the next one, in the order of an import. */
 export class DocumentPositions {
+  readonly #dialect: Dialect;
+  /** The highest position of each dataset. */
   readonly #highest = new Map<string, number>();
 
-  has(dataset_id: string): boolean {
-    return this.#highest.has(dataset_id);
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
   }
 
-  set(dataset_id: string, highest: number): void {
-    this.#highest.set(dataset_id, highest);
+  *assign(records: readonly SpooledOf<'document'>[]): Write<void> {
+    const { list } = this.#dialect;
+    const unplaced = records.filter(({ position }) => position === null);
+    const datasets = [...new Set(unplaced.map(({ dataset_id }) => dataset_id))];
+    yield* this.#findHighest(datasets.filter((id) => !this.#highest.has(id)));
+    const ids = unplaced.map(({ id }) => id);
+    const rows = ids.length > 0 ? yield* query(findPositions(this.#dialect), list(datasets), list(ids)) : [];
+    const stored = new Map(rows.map(({ id, position }) => [id, position]));
+    for (const record of records) {
+      const highest = this.#highest.get(record.dataset_id);
+      record.position ??= stored.get(record.id) ?? Math.min((highest ?? 0) + 1, Number.MAX_SAFE_INTEGER);
+      if (highest !== undefined) this.#highest.set(record.dataset_id, Math.max(highest, record.position));
+    }
   }
 
-  /** Sets the position of the record, if it has none: that of the stored document, or the next one. */
-  assign(record: Prepared<'document'>, storedPosition: number | undefined): void {
-    const { dataset_id } = record;
-    const highest = this.#highest.get(dataset_id) ?? 0;
-    record.position ??= storedPosition ?? Math.min(highest + 1, Number.MAX_SAFE_INTEGER);
-    if (this.has(dataset_id)) this.set(dataset_id, Math.max(highest, record.position));
+  *#findHighest(datasets: readonly string[]): Write<void> {
+    for (const id of datasets) this.#highest.set(id, 0);
+    const [dataset_id, another] = datasets;
+    if (dataset_id === undefined) return;
+    if (another === undefined) {
+      const highest = yield* first(findHighestPosition, dataset_id);
+      this.#highest.set(dataset_id, highest?.position ?? 0);
+      return;
+    }
+    const rows = yield* query(findHighestPositions(this.#dialect), this.#dialect.list(datasets));
+    for (const row of rows) this.#highest.set(row.dataset_id, row.position);
   }
 }
 

@@ -5,16 +5,13 @@ import type { LookupKind } from '../../domain/store/store.ts';
 import type { Dialect } from '../base/engine.ts';
 import type { MessageTables } from '../base/message-tables.ts';
 import type { SpooledOf, SpooledRecord } from '../base/spooled-record.ts';
-import { execute, first, query, type Statement, type Write, writeKeyedRows, writeRows } from '../base/statement.ts';
+import { execute, first, query, type Statement, type Write, writeKeyedRows } from '../base/statement.ts';
 import { lookupStatement } from '../tables/lookups.ts';
 import * as sql from '../tables/statements.ts';
 import type { RowKind } from '../tables/tables.ts';
 import { omittedIn, upsertOf } from '../tables/upserts.ts';
-import * as counts from './document-counts.ts';
+import { DocumentCounts, DocumentPositions } from './document-counts.ts';
 import { MessageWriter } from './message-writer.ts';
-
-/** Maximum number of documents with changed counts in memory before they are written. */
-const openDocumentsMax = 10_000;
 
 /** Records of one kind, each at most once, so that one statement can write them. */
 type Batch = { [K in RecordKind]: { kind: K; records: SpooledOf<K>[] } }[RecordKind];
@@ -26,13 +23,15 @@ export class RecordWriter {
   readonly #messages: MessageWriter;
   /** Records that `lockConversations` has written already. */
   readonly #locked = new Set<SpooledRecord>();
-  readonly #counts = new counts.DocumentCounts();
-  readonly #positions = new counts.DocumentPositions();
+  readonly #counts: DocumentCounts;
+  readonly #positions: DocumentPositions;
   #hasAddedRevisions = false;
 
   constructor(dialect: Dialect, messages: MessageTables) {
     this.#dialect = dialect;
     this.#messages = new MessageWriter(messages);
+    this.#counts = new DocumentCounts(dialect);
+    this.#positions = new DocumentPositions(dialect);
   }
 
   /**
@@ -77,7 +76,7 @@ export class RecordWriter {
   /** Writes sums that are still in memory. */
   *finish(): Write<void> {
     yield* this.#messages.finish();
-    yield* this.#writeCounts();
+    yield* this.#counts.write();
   }
 
   /** Returns the records that have changed nothing. */
@@ -97,11 +96,11 @@ export class RecordWriter {
         return [];
       case 'document':
         yield* this.#recheck('document', batch.records);
-        yield* this.#assignPositions(batch.records);
+        yield* this.#positions.assign(batch.records);
         break;
       case 'segment':
         yield* this.#recheck('segment', batch.records);
-        yield* this.#count(batch.records);
+        yield* this.#counts.add(batch.records);
         break;
       case 'child_chunk':
         yield* this.#recheck('child_chunk', batch.records);
@@ -158,44 +157,6 @@ export class RecordWriter {
     const ids = records.map(({ id }) => id);
     const find = yield* this.#find(kind, ids);
     for (const record of records) recheckReferences(record, find);
-  }
-
-  *#assignPositions(records: readonly SpooledOf<'document'>[]): Write<void> {
-    const { list } = this.#dialect;
-    const unplaced = records.filter(({ position }) => position === null);
-    const datasets = [...new Set(unplaced.map(({ dataset_id }) => dataset_id))];
-    const unread = datasets.filter((id) => !this.#positions.has(id));
-    for (const id of unread) this.#positions.set(id, 0);
-    const [dataset_id] = unread;
-    if (dataset_id !== undefined && unread.length === 1) {
-      const highest = yield* first(counts.findHighestPosition, dataset_id);
-      this.#positions.set(dataset_id, highest?.position ?? 0);
-    } else if (unread.length > 0) {
-      const rows = yield* query(counts.findHighestPositions(this.#dialect), list(unread));
-      for (const row of rows) this.#positions.set(row.dataset_id, row.position);
-    }
-    const ids = unplaced.map(({ id }) => id);
-    const rows = ids.length > 0 ? yield* query(counts.findPositions(this.#dialect), list(datasets), list(ids)) : [];
-    const stored = new Map(rows.map(({ id, position }) => [id, position]));
-    for (const record of records) this.#positions.assign(record, stored.get(record.id));
-  }
-
-  *#count(records: readonly SpooledOf<'segment'>[]): Write<void> {
-    const { list } = this.#dialect;
-    const datasets = [...new Set(records.map(({ dataset_id }) => dataset_id))];
-    const ids = records.map(({ id }) => id);
-    const rows = yield* query(counts.findSegmentWords(this.#dialect), list(datasets), list(ids));
-    const stored = new Map(rows.map(({ id, word_count }) => [id, word_count]));
-    for (const record of records) this.#counts.add(record, stored.get(record.id));
-    if (this.#counts.size >= openDocumentsMax) yield* this.#writeCounts();
-  }
-
-  *#writeCounts(): Write<void> {
-    const changes = this.#counts.take();
-    yield* writeRows(
-      counts.addCounts,
-      changes.map(({ segments, words, dataset_id, id }) => [segments, words, dataset_id, id]),
-    );
   }
 
   /** Stores the texts that these records replace as revisions. */

@@ -107,9 +107,9 @@ export class Connection {
   }
 
   /** The values of the first row, in the order of the columns: cheaper than an object. */
-  first(sql: string, ...values: Value[]): unknown[] | undefined {
+  first<R extends unknown[]>(sql: Statement<R>, ...values: Value[]): R | undefined {
     const statement = this.#prepare(sql, this.#ordered, returnArrays);
-    return statement.get(...inputs(values)) as unknown as unknown[] | undefined;
+    return statement.get(...inputs(values)) as unknown as R | undefined;
   }
 
   /** The number of rows changed. */

@@ -93,7 +93,7 @@ export class SqliteEngine implements Engine {
     const commits = this.#writes?.commits;
     if (this.#tickVersion === undefined || commits === undefined || commits !== this.#tickCommits) {
       if (this.#tickVersion === undefined) setImmediate(this.#endTick);
-      this.#tickVersion = orUnavailable(() => this.#reader.first('PRAGMA data_version')?.[0] as number);
+      this.#tickVersion = orUnavailable(() => this.#reader.first(embedded.dataVersion)?.[0]);
       this.#tickCommits = commits;
     }
     return this.#tickVersion;

@@ -44,7 +44,7 @@ function findConversation(db: Connection, position: PagePosition): FoundConversa
       ? db.first(pageStatements.conversation[from].anyUser, ...first, conversation_id, app_id)
       : db.first(pageStatements.conversation[from].user, ...first, conversation_id, app_id, user);
   if (row === undefined) return undefined;
-  const [version, hasLarge, created_at, sequence] = row as [string, number, Value | undefined, Value | undefined];
+  const [version, hasLarge, created_at, sequence] = row;
   const has_large_messages = hasLarge === 1;
   if (created_at === null) return { version, has_large_messages, start: undefined };
   const before = created_at === undefined || sequence === undefined ? [] : [created_at, sequence];
@@ -58,7 +58,7 @@ function joinMessages(
   { limit, page_order }: PageShape,
 ): Messages | 'too_large' {
   const statement = pageStatements.messages[from][page_order];
-  const [count, docs] = db.first(statement, conversation_id, ...before, limit + 1) as [number, Uint8Array | null];
+  const [count, docs] = db.first(statement, conversation_id, ...before, limit + 1) ?? [0, null];
   if (docs === null) return { docs: new Uint8Array(), next: undefined };
   const text = Buffer.from(docs.buffer, docs.byteOffset, docs.length);
   let [page, next]: [Buffer, string | undefined] = [text, undefined];

@@ -41,12 +41,18 @@ export const dialect: Dialect = {
   databaseBytes: 'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()',
 };
 
+/** Changes with every commit of any process. */
+export const dataVersion: Statement<[number]> = 'PRAGMA data_version';
+
+type Position = number | null;
+type FoundConversation = [version: string, has_large_messages: 0 | 1, created_at?: Position, sequence?: Position];
+
 /**
  * The version of a conversation, whether it has large messages and, if `hasFirst`, the position of the first message: null
  * if that message does not exist.
  * Parameters: [first_id,] conversation_id, app_id[, user].
  */
-function findConversation(hasFirst: boolean, hasUser: boolean): string {
+function findConversation(hasFirst: boolean, hasUser: boolean): Statement<FoundConversation> {
   return `
     SELECT c.version, c.has_large_messages ${hasFirst ? ', f.created_at, f.sequence' : ''}
     FROM conversations c
@@ -58,7 +64,7 @@ function findConversation(hasFirst: boolean, hasUser: boolean): string {
  * The newest messages, or those before a position, joined into one text: returning one row per message costs twice as much.
  * Parameters: conversation_id[, created_at, sequence], count.
  */
-function joinMessages(hasFirst: boolean, page_order: PageOrder): string {
+function joinMessages(hasFirst: boolean, page_order: PageOrder): Statement<[count: number, docs: Uint8Array | null]> {
   const newest = (columns: string) => `
     SELECT ${columns} FROM messages
     WHERE conversation_id = ? ${hasFirst ? 'AND (created_at, sequence) < (?, ?)' : ''}

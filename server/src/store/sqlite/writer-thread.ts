@@ -125,14 +125,14 @@ function commitTaken(groups: Group[], inSavepoints: boolean): void {
     writePendingEntries(db);
     db.db.exec('COMMIT');
     // All links have the same counter.
-    const [{ link: anyLink }] = groups as [Group];
-    Atomics.add(anyLink.commits, 0, 1);
+    const [any] = groups;
+    if (any !== undefined) Atomics.add(any.link.commits, 0, 1);
     for (const [at, { writes }] of groups.entries()) {
       const [write] = writes;
       if (write?.name === 'rebuildFile') rebuildFile(db);
       if (write?.name === 'emptyLog') outcomes[at] = [{ result: emptyLog(db, `${path}-wal`, write.input.salt) }];
     }
-    for (const [index, { link }] of groups.entries()) send(link, { outcomes: outcomes[index] as WriteOutcome[] });
+    for (const [at, { link }] of groups.entries()) send(link, { outcomes: outcomes[at] ?? [] });
   } catch (error) {
     // On a full disk SQLite has rolled back everything itself.
     const canContinue = db.db.isTransaction;

@@ -1,8 +1,9 @@
+import { keysOf } from '../../contract/primitives.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import type { ExportStep, Row } from '../base/engine.ts';
 import { columnsOf, type RowKind, tables, textColumnsOf } from './tables.ts';
 
-export const exportSteps: readonly ExportStep[] = Object.keys(tables).map((kind) => stepOf(kind as RecordKind));
+export const exportSteps: readonly ExportStep[] = keysOf(tables).map(stepOf);
 
 function stepOf(kind: RecordKind): ExportStep {
   const table = tables[kind];

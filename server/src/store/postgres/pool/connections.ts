@@ -1,7 +1,8 @@
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import type pg from 'pg';
 import type { Reader, Value } from '../../base/engine.ts';
 import type { Breaker, Probe } from './breaker.ts';
+import { type Driven, drivenOf } from './driven.ts';
 import { isSilence } from './errors.ts';
 import type { Hosts } from './hosts.ts';
 
@@ -33,7 +34,7 @@ export function newProbe(hosts: Hosts, millis: number): Probe {
       } catch (error) {
         if (server === hosts.count || !isSilence(error)) throw error;
       } finally {
-        (client as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
+        drivenOf(client).connection.stream.destroy();
       }
     }
   };
@@ -61,23 +62,13 @@ export async function waitUntil(
   }
 }
 
-/** What the driver knows of a connection without saying so in its types. */
-type Driven = {
-  host: string;
-  port: number;
-  processID: number;
-  secretKey: number;
-  connection: { stream: Socket };
-  _getActiveQuery(): unknown;
-};
-
 /**
  * A write that failed with 503 must not take effect later, so it is cancelled, on a separate connection. A request to cancel
  * may be lost, so it is repeated, unless the connection is used again: the pool closes one whose statement has not ended.
  * Returns whether there was a statement to cancel.
  */
 export function cancel(client: pg.PoolClient): boolean {
-  const driven = client as unknown as Driven;
+  const driven = drivenOf(client);
   const cancelled = driven._getActiveQuery();
   // The statement was not sent, or has ended.
   if (cancelled === null) return false;

@@ -1,14 +1,13 @@
-import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { PostgresAddress } from '../../../database-url.ts';
 import { asError } from '../../../domain/errors.ts';
+import { drivenOf } from './driven.ts';
 import { readRowBytes } from './row-bytes.ts';
 
 /** A connection, with the server that it was opened to. */
 export type HostClient = pg.PoolClient & { server: number; generation: number };
 
 type Callback = (error: Error | null) => void;
-type Connection = { stream: Socket; once: (event: string, listener: (message: never) => void) => void };
 
 /**
  * The servers of an address, tried in order. New connections use the first server that accepted one until it fails, and then
@@ -89,7 +88,7 @@ export class Hosts {
 
 /** The driver would continue without channel binding if the server does not offer it. */
 function requireChannelBinding(client: pg.Client): void {
-  const { connection } = client as unknown as { connection: Connection };
+  const { connection } = drivenOf(client);
   const fail = () => connection.stream.destroy(new Error('the server does not offer channel binding'));
   let isBound = false;
   connection.once('authenticationSASL', ({ mechanisms }: { mechanisms: string[] }) => {

@@ -6,6 +6,7 @@ import { asError, ServiceError } from '../../../domain/errors.ts';
 import type { Row, Statement, Value } from '../../base/statement.ts';
 import { Breaker } from './breaker.ts';
 import { cancel, newProbe, readerOn, waitUntil } from './connections.ts';
+import { drivenOf } from './driven.ts';
 import { codeOf, connectionsBusy, isLost, isRetryable, isSilence, isTimeout, publicError, readOnly } from './errors.ts';
 import { type HostClient, Hosts } from './hosts.ts';
 import { hasBytes } from './row-bytes.ts';
@@ -37,6 +38,7 @@ export interface Session extends Transaction {
 const attemptsMax = 5;
 const pauseMillis = 50;
 const closeMillis = 1_000;
+const idleMillisMax = 60_000;
 /** A server that takes longer to accept a connection, or to run a short statement, is silent. */
 const probeMillis = 2_000;
 /** Requests per connection that may wait for one. Further requests are rejected. */
@@ -80,7 +82,7 @@ export class PostgresPool {
       onConnect: (client) => this.#hosts.check(client as HostClient),
       max: options.connections,
       connectionTimeoutMillis: options.statementMillis,
-      idleTimeoutMillis: 60_000,
+      idleTimeoutMillis: idleMillisMax,
       keepAlive: keepAlive.isOn,
       keepAliveInitialDelayMillis: keepAlive.idleSeconds * 1000,
       enableChannelBinding: channelBinding !== 'disable',
@@ -92,7 +94,7 @@ export class PostgresPool {
     // If a connection in use is lost between two statements, the next statement fails.
     this.#pool.on('connect', (client) => {
       client.on('error', () => undefined);
-      const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+      const { stream } = drivenOf(client).connection;
       this.#sockets.add(stream);
       stream.once('close', () => this.#sockets.delete(stream));
     });

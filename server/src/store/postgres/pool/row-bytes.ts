@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type pg from 'pg';
+import { drivenOf } from './driven.ts';
 
 /**
  * A column of this name is returned as bytes, a part of what was received. All other columns of such a statement are texts, too:
@@ -8,9 +9,6 @@ import type pg from 'pg';
  */
 export const bytesColumn = 'raw_doc';
 export const hasBytes = (statement: string): boolean => statement.includes(bytesColumn);
-
-/** The parts of a driver's connection that are used: it emits an event for each message that it receives. */
-type Connection = EventEmitter & { attachListeners(stream: EventEmitter): void };
 
 /** https://www.postgresql.org/docs/current/protocol-message-formats.html: the type, a length without the type, the content. */
 const headerBytes = 5;
@@ -21,7 +19,7 @@ const dataRow = 'D'.charCodeAt(0);
  * time than all the rest of a page. The driver reads all other messages.
  */
 export function readRowBytes(client: pg.Client): void {
-  const { connection } = client as unknown as { connection: Connection };
+  const { connection } = drivenOf(client);
   const attachDriver = connection.attachListeners;
   connection.attachListeners = (stream) => {
     const others = new EventEmitter();

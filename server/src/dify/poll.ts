@@ -1,0 +1,131 @@
+import type { IdSets } from './id-set.ts';
+import type { SourcePoint } from './point.ts';
+import { addTargets, changedSince, isPresent, overlapSeconds, scans, type Target } from './scan.ts';
+import type { DifySource } from './source.ts';
+
+/** Finds recent changes of the source, while it is followed, and before every sync. */
+
+/** Seconds that polls look back by the times of rows, at least. Older rows are found by the hourly scan. */
+const recentSeconds = 900;
+
+/** The time from which on a poll reads rows: also all that were created while nothing was polled. */
+const recentSince = (since: SourcePoint, now: SourcePoint): string => {
+  const seconds = Math.ceil(Math.max(recentSeconds, now.time - since.time + overlapSeconds));
+  return `now() AT TIME ZONE 'UTC' - interval '${seconds} seconds'`;
+};
+
+/**
+ * Adds recently created messages that were written since a point, themselves or one of their parts, and their conversations.
+ * All of it is read by indexes. Conversations that were deleted recently have an index too.
+ *
+ * It is the last read before a sync: a message that another statement has found, by its new feedback for example, may be
+ * newer than one that the same statement could not find yet, and messages of one second are stored in the order of syncs.
+ */
+export async function pollMessages(
+  source: DifySource,
+  since: SourcePoint,
+  now: SourcePoint,
+  changed: IdSets,
+): Promise<void> {
+  const recently = recentSince(since, now);
+  const parts = scans.filter(({ table, of }) => of === 'r.message_id' && source.has(table));
+  const isChanged = (table: string, row: string) => changedSince(source, table, row, since, now);
+  const hasChangedPart = parts.map(
+    ({ table }) => `EXISTS (SELECT FROM ${table} p WHERE p.message_id = m.id AND ${isChanged(table, 'p')})`,
+  );
+  const rows = await source.query<{ id: string; conversation_id: string }>(
+    `SELECT m.id, m.conversation_id FROM messages m
+     WHERE m.created_at > ${recently} AND (${[isChanged('messages', 'm'), ...hasChangedPart].join(' OR ')})`,
+    [],
+  );
+  addTargets(
+    changed,
+    'message',
+    rows.map(({ id }) => id),
+  );
+  addTargets(changed, 'conversation', [...new Set(rows.map(({ conversation_id }) => conversation_id))]);
+  if (!source.has('conversations', 'is_deleted')) return;
+  const deleted = await source.query<{ id: string }>(
+    `SELECT c.id FROM conversations c
+     WHERE c.is_deleted IS true AND c.updated_at > ${recently} AND ${isChanged('conversations', 'c')}`,
+    [],
+  );
+  addTargets(
+    changed,
+    'conversation',
+    deleted.map(({ id }) => id),
+  );
+}
+
+/**
+ * Adds what polls of messages do not find, and what has no index on its times: conversations by app, feedback, forms, and
+ * documents with their segments and child chunks.
+ */
+export async function pollOthers(
+  source: DifySource,
+  since: SourcePoint,
+  now: SourcePoint,
+  changed: IdSets,
+): Promise<void> {
+  const recently = recentSince(since, now);
+  const isChanged = (table: string, row: string) => changedSince(source, table, row, since, now);
+  const read = async (target: Target, sql: string, ids: readonly string[] = []) => {
+    const rows = await source.query<{ id: string | null }>(sql, ids.length === 0 ? [] : [ids]);
+    const found = rows.map(({ id }) => id);
+    addTargets(changed, target, found);
+    return found.filter((id) => id !== null);
+  };
+  await read(
+    'conversation',
+    `SELECT c.id FROM apps a CROSS JOIN LATERAL (
+       SELECT c.id FROM conversations c WHERE c.app_id = a.id AND c.is_deleted IS false AND c.updated_at > ${recently}
+         AND ${isChanged('conversations', 'c')}) c`,
+  );
+  for (const { table, of } of scans.filter(({ table }) => ['message_feedbacks', 'human_input_forms'].includes(table))) {
+    if (!isPresent(source, { table, of, target: 'message' })) continue;
+    await read('message', `SELECT ${of} AS id FROM ${table} r WHERE ${isChanged(table, 'r')}`);
+  }
+  const documents = await read('document', `SELECT r.id FROM documents r WHERE ${isChanged('documents', 'r')}`);
+  if (documents.length === 0) return;
+  const segmentsOf = 'SELECT g.id FROM document_segments g WHERE g.document_id = ANY($1::uuid[])';
+  await read('segment', `${segmentsOf} AND ${isChanged('document_segments', 'g')}`, documents);
+  await read(
+    'child_chunk',
+    `SELECT h.id FROM child_chunks h WHERE h.segment_id IN (${segmentsOf}) AND ${isChanged('child_chunks', 'h')}`,
+    documents,
+  );
+}
+
+/** Tables that decide on keys, apps and datasets. */
+const configurationTables = [
+  'tenants',
+  'apps',
+  'api_tokens',
+  'datasets',
+  'sites',
+  'app_model_configs',
+  'app_annotation_settings',
+  'tenant_account_joins',
+  'tag_bindings',
+  'tags',
+  'dataset_metadatas',
+  'external_knowledge_bindings',
+  'external_knowledge_apis',
+];
+
+/** A text that changes with every write to the tables of workspaces, apps, datasets and keys. */
+export async function readConfigurationFingerprint(source: DifySource): Promise<string> {
+  const parts = configurationTables
+    .filter((table) => source.has(table))
+    .map(
+      (
+        table,
+      ) => `SELECT '${table}' AS name, count(*) AS n, coalesce(sum(hashtext(r.id::text || ' ' || r.xmin)), 0) AS sum
+        FROM ${table} r`,
+    );
+  const [row] = await source.query<{ fingerprint: string }>(
+    `SELECT string_agg(concat_ws(' ', name, n, sum), ',' ORDER BY name) AS fingerprint FROM (${parts.join(' UNION ALL ')}) f`,
+    [],
+  );
+  return row?.fingerprint ?? '';
+}
