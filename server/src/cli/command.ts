@@ -107,7 +107,6 @@ const isDay = (text: string): boolean => {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 };
 
-/** The seconds of a time such as `2026-01-31` (UTC), `2026-01-31T12:00:00Z` or `1769817600`. */
 /** Throws Usage if the parameters of an operation, which have the names of the options, are not valid. */
 export function requireOptions<T>(read: () => T): T {
   try {
@@ -118,6 +117,7 @@ export function requireOptions<T>(read: () => T): T {
   }
 }
 
+/** The seconds of a time such as `2026-01-31` (UTC), `2026-01-31T12:00:00Z` or `1769817600`. */
 export function timeOption(option: string, text: string): number {
   if (/^\d{1,12}$/.test(text)) return Number(text);
   const [, day = ''] = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d))?$/.exec(text) ?? [];

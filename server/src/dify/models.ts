@@ -20,7 +20,7 @@ export async function importModels(context: RunContext, baseUrl: string, keys: r
        WHERE type = 'dataset' AND encode(sha256(convert_to(token, 'UTF8')), 'hex') = $1`,
       [digestOf(key)],
     );
-    if (row === undefined) throw new Error('DIFY_API_KEY: not a knowledge key of this Dify');
+    if (row === undefined) throw new Error('DIFY_API_KEY: not a knowledge key of this Dify installation');
     const providers = new Map<string, RecordInput & { models: Model[] }>();
     for (const type of modelTypes) {
       for (const entry of await readEntries(baseUrl, key, type)) {

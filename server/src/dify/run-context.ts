@@ -22,7 +22,7 @@ export type RunContext = {
   readPoint(): Promise<SourcePoint>;
   /** Progress for the command, set by the current phase. */
   progress: Progress;
-  /** Something that an operator should know. The same text is given once. */
+  /** A warning for operators. The same text is given once. */
   warn(text: string): void;
   /** Called between batches. Throws if the run was stopped. While a source is followed, new messages are read here. */
   checkpoint(): Promise<void>;

@@ -25,7 +25,7 @@ export type RunOptions = {
   isForced: boolean;
   /** The source owns the data: what was changed in Backscroll is not kept where it changes. */
   isOwner: boolean;
-  /** The address of the API of the Dify, and its knowledge keys, for model providers. */
+  /** The address of the API of the Dify installation, and its knowledge keys, for model providers. */
   models: { url: string; keys: readonly string[] } | undefined;
   /** Seconds between two polls; undefined: the run ends when it finds nothing new. */
   follow: number | undefined;
@@ -43,7 +43,7 @@ export type RunEvents = {
   complete(messagesRead: number): void;
   /** A poll has ended. */
   lag(lag: Lag, written: number): void;
-  /** Something that an operator should know. */
+  /** A warning for operators. */
   warning(text: string): void;
   /** Another process follows this source, and this one waits until it ends. */
   elsewhere(): void;
@@ -104,7 +104,7 @@ async function requireSelected(
   if (ids === undefined) return;
   const rows = await source.query<{ id: string }>(`SELECT id FROM ${table} WHERE id = ANY($1::uuid[])`, [ids]);
   const missing = ids.find((id) => !rows.some((row) => row.id === id));
-  if (missing !== undefined) throw new Error(`the Dify has no ${name} ${missing}`);
+  if (missing !== undefined) throw new Error(`the Dify installation has no ${name} ${missing}`);
 }
 
 class Run {

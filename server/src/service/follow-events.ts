@@ -13,10 +13,10 @@ export function followEvents(logger: FastifyBaseLogger): RunEvents {
       logger.info({ phase, rows: Math.round(done), of: total && Math.round(total) }, 'reading the Dify installation');
     },
     complete: (messages) => logger.info({ messages }, 'complete: everything of the Dify installation is stored'),
-    difference: ({ kind, id }) => logger.warn({ kind, id }, 'a record differs from the Dify'),
+    difference: ({ kind, id }) => logger.warn({ kind, id }, 'a record differs from the Dify installation'),
     lag: () => undefined,
     warning: (text) => logger.warn(text),
-    elsewhere: () => logger.info('another process follows the Dify'),
+    elsewhere: () => logger.info('another process follows the Dify installation'),
     unavailable: (error) => logger.warn(error?.message ?? 'the Dify database responds again'),
   };
 }

@@ -10,7 +10,7 @@ import { followEvents } from './follow-events.ts';
 import { runInThread } from './run-in-thread.ts';
 
 /**
- * A thread that follows the Dify that owns the data, as `import --from-dify --follow` does. One of all processes of a database
+ * A thread that follows the Dify installation that owns the data, as `import --from-dify --follow` does. One of all processes of a database
  * follows; the others wait for its lease.
  */
 runInThread(async ({ config, worker, storeMemory, writer, logger }) => {
@@ -36,7 +36,10 @@ async function follow(config: Config, store: Store, logger: FastifyBaseLogger, s
     follow: limits.followSeconds,
     clock: Date.now,
   };
-  const report: Report = { skip: (skip) => logger.debug(skip, 'skipped a row of the Dify'), count: () => undefined };
+  const report: Report = {
+    skip: (skip) => logger.debug(skip, 'skipped a row of the Dify installation'),
+    count: () => undefined,
+  };
   let failure = '';
   while (!signal.aborted) {
     try {
@@ -44,7 +47,8 @@ async function follow(config: Config, store: Store, logger: FastifyBaseLogger, s
     } catch (error) {
       const { message } = error as Error;
       // While it lasts, an outage is logged once.
-      if (!signal.aborted && message !== failure) logger.error({ cause: message }, 'cannot follow the Dify now');
+      if (!signal.aborted && message !== failure)
+        logger.error({ cause: message }, 'cannot follow the Dify installation now');
       failure = message;
     }
     await sleep(limits.followSeconds * 1000, undefined, { signal }).catch(() => undefined);

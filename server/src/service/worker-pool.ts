@@ -10,7 +10,7 @@ const youngMegabytes = 12;
 type Options = {
   /** Their numbers: all but 0, which is the main thread. */
   data: Omit<ThreadData, 'worker'>;
-  /** Whether one more thread follows the Dify that owns the data. Its number comes after those of the workers. */
+  /** Whether one more thread follows the Dify installation that owns the data. Its number comes after those of the workers. */
   follows: boolean;
   /** Undefined on PostgreSQL. */
   writer: Writer | undefined;

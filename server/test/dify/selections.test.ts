@@ -128,7 +128,7 @@ onOneEngine('a selection of a Dify installation', (engine) => {
     assert.deepEqual(await store.imports.read(`dify ${ids.workspace}`), state);
   });
 
-  it('includes the model providers of a workspace, from the API of the Dify', async (t) => {
+  it('includes the model providers of a workspace, from the API of the Dify installation', async (t) => {
     const { dify, service } = await start(t);
     const there = await startService('sqlite');
     t.after(() => there.close());

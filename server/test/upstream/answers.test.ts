@@ -334,7 +334,7 @@ describe('a service that follows a Dify installation', () => {
     }).catch(() => undefined);
     await until(() => dify.upstream.requests.some(({ head }) => head.startsWith('POST')));
     const second = await startService();
-    await until(() => second.output().includes('another process follows the Dify'));
+    await until(() => second.output().includes('another process follows the Dify installation'));
     await first.end('SIGKILL');
     await left;
     await answer.finish().catch(() => undefined);

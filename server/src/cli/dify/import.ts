@@ -152,7 +152,7 @@ function eventsOf(isDry: boolean): RunEvents {
     },
     lag: (lag, written) => display.showLag(lag, written),
     warning: printProblem,
-    elsewhere: () => printProblem('another process follows this Dify; waiting until it ends'),
+    elsewhere: () => printProblem('another process follows this Dify installation; waiting until it ends'),
     unavailable: (error) => printProblem(error?.message ?? 'the Dify database responds again'),
   };
 }
