@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { limits } from './contract/limits.ts';
 import { pageOrders } from './contract/message.ts';
 import { parsePostgresUrl } from './database-url.ts';
+import { findOidcProblem, oidcSettings } from './oidc-settings.ts';
 import {
   choice,
   fromFile,
@@ -169,6 +170,7 @@ export const settings = {
     parse: originOf,
     withoutSecret: withoutUser,
   } satisfies Setting<string | undefined>,
+  ...oidcSettings,
   metrics_token: secret('a bearer token that allows only `/metrics`; an admin key allows it too'),
 };
 
@@ -197,6 +199,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     return [key, value];
   });
   const config: Config = Object.fromEntries(values);
+  const problem = findOidcProblem(config);
+  if (problem !== undefined) throw new BadSetting(problem);
   // The pages of a Dify installation have that order, and a client must not see two.
   const isOrdered = !difyOwnsData(config) || Boolean(environment.PAGE_ORDER);
   return Object.freeze(isOrdered ? config : { ...config, page_order: 'oldest_first' });

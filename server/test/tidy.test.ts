@@ -104,12 +104,13 @@ const layerOf = (path: string): string => (path.includes('/') ? (path.split('/')
 /** Imports allowed in each layer: layers below it, never layers beside it. */
 const allowedImports: Record<string, readonly string[]> = {
   cli: ['cli', 'backup', 'service', 'store', 'http', 'dify', 'config', 'domain', 'contract'],
-  service: ['service', 'backup', 'store', 'http', 'dify', 'config', 'domain', 'contract'],
+  service: ['service', 'backup', 'store', 'http', 'dify', 'config', 'oidc-settings', 'domain', 'contract'],
   backup: ['backup', 'config', 'setting-kinds', 'domain', 'contract'],
   dify: ['dify', 'database-url', 'domain', 'contract'],
   store: ['store', 'database-url', 'domain', 'contract'],
   http: ['http', 'domain', 'contract'],
-  config: ['setting-kinds', 'database-url', 'domain', 'contract'],
+  config: ['oidc-settings', 'setting-kinds', 'database-url', 'domain', 'contract'],
+  'oidc-settings': ['setting-kinds', 'domain', 'contract'],
   'setting-kinds': ['database-url'],
   'database-url': [],
   domain: ['domain', 'contract'],

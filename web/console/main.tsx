@@ -4,7 +4,7 @@ import { applyTheme, readSetting, storeSetting } from '../shared/settings.tsx';
 import './common.ts';
 import { ErrorNote } from './components/ui.tsx';
 import { Shell } from './shell.tsx';
-import { SignIn } from './sign-in.tsx';
+import { problems, SignIn, takeLeftView } from './sign-in.tsx';
 import { type ApiError, request, whenSignedOut } from './state/api.ts';
 import { noSession, SessionContext } from './state/route.ts';
 import type { ConsoleSession } from './state/types.ts';
@@ -12,9 +12,9 @@ import type { ConsoleSession } from './state/types.ts';
 /** Shows the console if there is a session, else the form to sign in. */
 function Console() {
   const [token] = useState(takeToken);
+  const [note, setNote] = useState(takeProblem);
   const [session, showSession] = useState<ConsoleSession | null>(() => (token === undefined ? lastSession() : null));
   const [failed, setFailed] = useState<{ message: string; error: ApiError; retry: () => void }>();
-  const [note, setNote] = useState<string>();
   /** Requests that are under way while the user signs out get 401, which does not mean that the session ended by itself. */
   const isLeaving = useRef(false);
 
@@ -48,7 +48,13 @@ function Console() {
   const signOut = () => {
     isLeaving.current = true;
     setFailed(undefined);
-    request('/console/session', { method: 'DELETE' }).then(showSignIn, (error: ApiError) => {
+    const leave = () => {
+      const { person_id } = session ?? noSession;
+      showSignIn();
+      // At the provider, too: otherwise the next click would sign the same person in.
+      if (person_id !== null) location.assign('/console/oidc/sign-out');
+    };
+    request('/console/session', { method: 'DELETE' }).then(leave, (error: ApiError) => {
       // The session had already ended.
       if (error.status === 401) return showSignIn();
       isLeaving.current = false;
@@ -79,6 +85,15 @@ function takeToken(): string | undefined {
   const [, token] = /^#sign-in=([\w-]+)$/.exec(location.hash) ?? [];
   if (token !== undefined) history.replaceState(null, '', location.pathname);
   return token;
+}
+
+/** Why a sign-in by name led to no session, `#problem=…`, or undefined. After one that did, `#signed-in`, the view is as before it. */
+function takeProblem(): string | undefined {
+  const [, problem, isSignedIn] = /^#(?:problem=(\w+)|(signed-in))$/.exec(location.hash) ?? [];
+  if (problem === undefined && isSignedIn === undefined) return undefined;
+  history.replaceState(null, '', `${location.pathname}${takeLeftView()}`);
+  if (isSignedIn !== undefined) storeSetting(place, '{}');
+  return problem && (problems[problem] ?? problems.failed);
 }
 
 /**

@@ -70,8 +70,8 @@ export function Shell({ session, signOut }: ShellProps) {
           <kbd>Ctrl K</kbd>
         </Button>
         <Menu class="account" label="Account" icon="account">
-          <p class="soft">Signed in with the key</p>
-          <p title={`key ${session.key_id}`}>
+          <p class="soft">{session.person_id === null ? 'Signed in with the key' : 'Signed in as'}</p>
+          <p title={session.person_id === null ? `key ${session.key_id}` : `person ${session.person_id}`}>
             <strong>{session.name || session.key_id}</strong>
           </p>
           <a class="entry" href={hrefOf('start')}>

@@ -6,11 +6,37 @@ import { ErrorNote, useTitle } from './components/ui.tsx';
 import { ApiError, request } from './state/api.ts';
 import type { ConsoleSession } from './state/types.ts';
 
+/** Why a sign-in by name failed: the service names the problem. */
+export const problems: Readonly<Record<string, string>> = {
+  no_role: 'Your account has no access to this installation. Ask those who run it for a role, then sign in again.',
+  blocked: 'Your account is blocked in this installation. Ask those who run it.',
+  expired: 'The sign-in took longer than ten minutes, or the browser keeps no cookies. Try again.',
+  failed:
+    'The sign-in failed. Try again; if it fails again, ask those who run this installation: its log has the reason.',
+};
+
+/** The view that was left to sign in at the provider. */
+const leftView = 'backscroll-left-view';
+
+export function takeLeftView(): string {
+  const view = sessionStorage.getItem(leftView) ?? '';
+  sessionStorage.removeItem(leftView);
+  return /^#[/]/.test(view) ? view : '';
+}
+
+/** Sign-in by name, if the service offers it. A link, so that the browser goes to the provider. */
+const ByName = ({ name }: { name: string }) => (
+  <a class="button primary" href="/console/oidc/start" onClick={() => sessionStorage.setItem(leftView, location.hash)}>
+    Sign in with {name}
+  </a>
+);
+
 type Props = { enter: (session: ConsoleSession) => void; note: string | undefined; token: string | undefined };
 
 /** Exchanges an admin key, or the token of a sign-in link, for a session. The page does not store the key. */
 export function SignIn({ enter, note, token }: Props) {
   useTitle('Sign in');
+  const { oidc, keys } = document.documentElement.dataset;
   const [error, setError] = useState<ApiError>();
   const [isBusy, setBusy] = useState(false);
   const [isLink, setLink] = useState(token !== undefined && note === undefined);
@@ -45,14 +71,17 @@ export function SignIn({ enter, note, token }: Props) {
             {note}
           </p>
         )}
-        <form class="card stack" onSubmit={submit}>
-          {isLink ? <p>This link signs you in once, without a key.</p> : <KeyField field={field} />}
-          <ErrorNote error={error} />
-          <button type="submit" class="primary" disabled={isBusy}>
-            {isBusy ? 'Signing in…' : 'Sign in'}
-          </button>
-        </form>
-        {!isLink && <LostKey />}
+        {oidc !== undefined && <ByName name={oidc} />}
+        {keys !== 'off' && (
+          <form class="card stack" onSubmit={submit}>
+            {isLink ? <p>This link signs you in once, without a key.</p> : <KeyField field={field} />}
+            <ErrorNote error={error} />
+            <button type="submit" class={oidc === undefined ? 'primary' : ''} disabled={isBusy}>
+              {isBusy ? 'Signing in…' : 'Sign in'}
+            </button>
+          </form>
+        )}
+        {!isLink && keys !== 'off' && <LostKey />}
       </div>
     </main>
   );

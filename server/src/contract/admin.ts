@@ -78,11 +78,14 @@ export const SignIn = Type.Object({
 
 export const ConsoleSession = shape(
   {
-    key_id: id('Admin key of the session. The session ends when the key is revoked or expires.'),
-    name: text('Name of that key.'),
+    key_id: nullable(
+      id('Admin key of the session, which ends when the key is revoked or expires; null after sign-in by name.'),
+    ),
+    person_id: nullable(id('Person of the session; null after sign-in with a key.')),
+    name: text('Name of that key or person.'),
     expires_at: epochSeconds('End of the session.'),
     read_only: flag('Whether the key, and so the session, allows only reads.'),
-    role: choice(roles, 'Role of the key. `x-role` of an operation is the role that it needs.'),
+    role: choice(roles, 'Role of the key or person. `x-role` of an operation is the role that it needs.'),
   },
   { title: 'ConsoleSession', description: 'A session of the console. Its secret is only in the cookie.' },
 );

@@ -12,6 +12,7 @@ import { whyOff } from '../domain/search/search-indexer.ts';
 import type { Store } from '../domain/store/store.ts';
 import { Bearer } from './auth/bearer.ts';
 import { FailedKeys } from './auth/failed-keys.ts';
+import { Oidc, type SignInOptions } from './auth/oidc.ts';
 import { RateLimits } from './auth/rate-limits.ts';
 import { leaveGate } from './front/gate.ts';
 import { Metrics } from './observe/metrics.ts';
@@ -27,7 +28,7 @@ import type { SharedState, WorkerContext } from './workers/context.ts';
 import { SharedSum } from './workers/shared-sum.ts';
 import { SlowReaders } from './workers/slow-readers.ts';
 
-export type AppOptions = {
+export type AppOptions = SignInOptions & {
   store: Store;
   logger: FastifyBaseLogger;
   /** The destination of the logger. */
@@ -62,7 +63,14 @@ export type AppOptions = {
 /** What the server and its routes need, of one worker. */
 export function dependenciesOf(options: AppOptions, context: WorkerContext): Dependencies {
   const { store, clock, logger, lines, uses, validateLines, shared, worker, ...settings } = options;
-  const { page_order, metrics_token, public_url, in_flight_max, now = performance.now.bind(performance) } = settings;
+  const {
+    page_order,
+    metrics_token,
+    public_url,
+    in_flight_max,
+    sign_in,
+    now = performance.now.bind(performance),
+  } = settings;
   const inFlight = new SharedSum(shared.inFlight, worker);
   const waiting = new SharedSum(shared.waiting, worker);
   const metrics = new Metrics(
@@ -77,7 +85,7 @@ export function dependenciesOf(options: AppOptions, context: WorkerContext): Dep
   const errors = new ErrorSender(logger, new Outages(shared.outages));
   const passed = new SharedSum(shared.passedOn, worker);
   const failedKeys = new FailedKeys(clock, metrics, shared);
-  const bearer = new Bearer({ store, clock, limits: rateLimits, uses, failedKeys });
+  const bearer = new Bearer({ store, clock, limits: rateLimits, uses, failedKeys, sign_in, oidc: options.oidc });
   const { upstream_url: url, owner, dify_dataset_key: datasetKey } = settings;
   const upstream = url === undefined ? undefined : new Upstream({ url, errors, metrics, passed, workers });
   if (upstream !== undefined) metrics.addUpstream();
@@ -103,6 +111,8 @@ export function dependenciesOf(options: AppOptions, context: WorkerContext): Dep
     page_order,
     metrics_token,
     public_url,
+    sign_in,
+    oidc: options.oidc && new Oidc(options.oidc, { store, clock, logger }),
     in_flight_max,
     inFlight,
     changeWatch: new ChangeWatch(store),

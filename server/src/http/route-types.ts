@@ -8,6 +8,7 @@ import type { PageCache } from '../domain/messages/page-cache.ts';
 import type { LineValidator } from '../domain/records/prepare-lines.ts';
 import type { Store } from '../domain/store/store.ts';
 import type { Bearer } from './auth/bearer.ts';
+import type { Oidc, SignInOptions } from './auth/oidc.ts';
 import type { Metrics } from './observe/metrics.ts';
 import type { Observer } from './observe/observe.ts';
 import type { ErrorSender } from './request/errors.ts';
@@ -43,6 +44,10 @@ export type Dependencies = {
   metrics_token: string | undefined;
   /** The address by which people reach this installation, without a slash at its end. */
   public_url: string | undefined;
+  /** What opens the console. */
+  sign_in: SignInOptions['sign_in'];
+  /** Sign-in by name, if it is on. */
+  oidc: Oidc | undefined;
   in_flight_max: number;
   /** Requests in flight, of all workers. */
   inFlight: SharedSum;

@@ -7,6 +7,7 @@ import { buildApp } from '../http/app.ts';
 import type { App } from '../http/route-types.ts';
 import { listenOnLocalhost } from '../http/server.ts';
 import type { SharedState } from '../http/workers/context.ts';
+import { oidcOf } from '../oidc-settings.ts';
 import type { BufferedLog } from './buffered-log.ts';
 import { saveUses } from './maintenance.ts';
 import { validateInThreads } from './validation-pool.ts';
@@ -43,6 +44,7 @@ export class ServiceWorker {
       ...config,
       ...observed,
       owner,
+      oidc: oidcOf(config),
       store,
       shared,
       worker,

@@ -11,7 +11,7 @@ import { applyRecords } from './import/apply-records.ts';
 import { addDoubts, endDoubts } from './import/doubts.ts';
 import { changeImportSource, takeLease } from './import/import-sources.ts';
 import { appendItems, changeMetadata, deleteItem } from './items/writes.ts';
-import { changePerson } from './keys/person-writes.ts';
+import { changePerson, endSessionsOf, signIn } from './keys/person-writes.ts';
 import { createKey, noteKeyUse, revokeKey, updateKey } from './keys/writes.ts';
 import { createChildChunk, deleteChildChunk, findUnchanged, updateChildChunk } from './knowledge/chunk-writes.ts';
 import { changeConversation, rateMessage } from './messages/writes.ts';
@@ -30,6 +30,8 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   revokeKey,
   updateKey,
   changePerson,
+  signIn,
+  endSessionsOf,
   noteKeyUse,
   addKeyErrors,
   trimKeyErrors,

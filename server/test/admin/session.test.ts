@@ -92,7 +92,7 @@ onEveryEngine('sessions of the console', (engine) => {
     const response = await signIn(admin);
     assert.equal(response.status, 200);
     const { expires_at, ...rest } = response.body;
-    assert.deepEqual(rest, { key_id: adminId, name: 'admin', read_only: false, role: 'admin' });
+    assert.deepEqual(rest, { key_id: adminId, person_id: null, name: 'admin', read_only: false, role: 'admin' });
     assert.ok(expires_at >= startedAt + hours12 && expires_at <= startedAt + hours12 + 60);
     const [cookie = '', ...more] = response.headers['set-cookie'] ?? [];
     assert.deepEqual(more, []);

@@ -19,6 +19,7 @@ import { makeSecret } from '../../src/domain/secret.ts';
 import type { Store } from '../../src/domain/store/store.ts';
 import { buildApp } from '../../src/http/app.ts';
 import { createSharedState } from '../../src/http/shared-state.ts';
+import { oidcOf } from '../../src/oidc-settings.ts';
 import { validateInThreads } from '../../src/service/validation-pool.ts';
 import { databaseOf } from '../../src/store/open.ts';
 import { citusUrl, createDatabase, dropDatabase, urlOf } from '../citus/cluster.ts';
@@ -157,7 +158,16 @@ export async function startService(
   const owner = difyOwnsData(config)
     ? new DifyOwner(config.dify_database_url ?? '', store, clock, heldMillisMax)
     : undefined;
-  const app = await buildApp({ ...config, ...observed, owner, store, clock, now, validateLines: validateInThreads });
+  const app = await buildApp({
+    ...config,
+    ...observed,
+    owner,
+    store,
+    clock,
+    now,
+    validateLines: validateInThreads,
+    oidc: oidcOf(config),
+  });
   await app.listen({ host: '127.0.0.1', port: config.port });
   const { port } = app.server.address() as AddressInfo;
   const base = `http://127.0.0.1:${port}`;

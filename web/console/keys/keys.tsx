@@ -103,7 +103,7 @@ function isLastAdmin(key: Key, rows: readonly Key[], now: number): boolean {
   return admins.length === 1 && admins[0]?.id === key.id;
 }
 
-function columns(now: number, ownId: string, act: (key: Key) => ComponentChildren): Column<Key>[] {
+function columns(now: number, ownId: string | null, act: (key: Key) => ComponentChildren): Column<Key>[] {
   return [
     {
       title: 'Key',

@@ -61,7 +61,14 @@ export function useFilters(): FilterAccess {
   return { filters: readFilters(hash), setFilters, hrefOfFilters: (change) => withFilters(hash, change) };
 }
 
-export const noSession: ConsoleSession = { key_id: '', name: '', expires_at: 0, read_only: false, role: 'viewer' };
+export const noSession: ConsoleSession = {
+  key_id: null,
+  person_id: null,
+  name: '',
+  expires_at: 0,
+  read_only: false,
+  role: 'viewer',
+};
 export const SessionContext = createContext(noSession);
 
 /** Whether the session allows writes: else no view offers them. */

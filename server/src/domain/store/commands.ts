@@ -4,7 +4,7 @@ import type { ChildChunkDeletion, ChildChunkEdit, ChildChunkOutcome, NewChildChu
 import type { Doubt } from './doubts.ts';
 import type { Eraser, MessageLocation, Tombstone } from './erasure.ts';
 import type { ItemAppend, ItemAppendOutcome, ItemDeletion, MetadataChange } from './items.ts';
-import type { NewStoredKey, Session } from './keys.ts';
+import type { IdentifiedPerson, Logout, NewStoredKey, Session } from './keys.ts';
 import type { BackupNote, KeyErrors } from './monitoring.ts';
 import type { AppliedChanges, IndexChange, IndexState } from './search-reads.ts';
 
@@ -50,6 +50,17 @@ export type Commands = {
 
   /** Blocks a person or not, or only ends the sessions, if `blocked` is undefined. False if the person does not exist. */
   changePerson: [{ id: string; blocked: boolean | undefined; by: string | null; now: number }, exists: boolean];
+
+  /** Stores the person and opens the session. False if the person is blocked. */
+  signIn: [
+    {
+      person: IdentifiedPerson;
+      session: { digest: string; sid: string | null; created_at: number; expires_at: number };
+    },
+    isOpen: boolean,
+  ];
+  /** Ends the sessions that a provider names. False if it has sent the same token before. */
+  endSessionsOf: [logout: Logout, isNew: boolean];
 
   openSession: [session: Session, undefined];
   /** Replaces a session that has not expired by another one of its key. Nothing happens if there is none. */

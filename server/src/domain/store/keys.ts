@@ -29,7 +29,7 @@ export type NewStoredKey = Reach & {
   role: Role | null;
 };
 
-/** A session of the console. It ends at the latest when its admin key expires or is revoked. */
+/** A session of the console that was opened with an admin key. It ends at the latest when its admin key expires or is revoked. */
 export type Session = {
   /** Digest of the secret in the cookie. The secret itself is not stored. */
   digest: string;
@@ -40,14 +40,39 @@ export type Session = {
   expires_at: number;
 };
 
+/** A person as the provider describes them now. */
+export type IdentifiedPerson = {
+  id: string;
+  issuer: string;
+  subject: string;
+  name: string;
+  email: string | null;
+  role: Role;
+  role_source: string | null;
+};
+
+/** What a provider says has ended: a session there, or all sessions of a person. `jti` is accepted once, until `expires_at`. */
+export type Logout = {
+  issuer: string;
+  subject: string | undefined;
+  sid: string | undefined;
+  jti: string;
+  expires_at: number;
+};
+
 /**
- * `name`, `read_only` and `role` are the key's; `expires_at` is the time at which the session or the key expires, whichever is
- * earlier.
+ * `name`, `read_only` and `role` are those of the key, or of the person; `expires_at` is the time at which the session or the key
+ * expires, whichever is earlier.
  */
-export type StoredSession = { key_id: string; name: string; expires_at: number; read_only: boolean; role: Role };
+export type StoredSession = {
+  name: string;
+  expires_at: number;
+  read_only: boolean;
+  role: Role;
+} & ({ key_id: string; person_id: null; issuer: null } | { key_id: null; person_id: string; issuer: string });
 
 /** Sessions in the database, for all instances. They are not cached: a session that has ended is rejected immediately. */
 export interface Sessions {
-  /** A session that has not ended, of an admin key that is neither revoked nor expired. */
+  /** A session that has not ended, of an admin key that is neither revoked nor expired, or of a person who is not blocked. */
   find(digest: string, now: number): Promise<StoredSession | undefined>;
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { KeyKind } from '../../contract/key-kinds.ts';
 import { allows, type Role, requiredRole } from '../../contract/people/roles.ts';
+import { personPrefix } from '../../domain/author.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
 import { asError, ServiceError } from '../../domain/errors.ts';
 import { authenticate } from '../../domain/keys/authenticate.ts';
@@ -11,6 +12,7 @@ import { digestOf } from '../../domain/secret.ts';
 import type { StoredSession } from '../../domain/store/keys.ts';
 import type { Store } from '../../domain/store/store.ts';
 import type { FailedKeys } from './failed-keys.ts';
+import type { SignInOptions } from './oidc.ts';
 import type { RateLimits } from './rate-limits.ts';
 import { sessionDigest } from './session-cookie.ts';
 
@@ -33,7 +35,7 @@ export type BearerOptions = {
   limits: RateLimits;
   uses: KeyUses;
   failedKeys: FailedKeys;
-};
+} & SignInOptions;
 
 type FoundCaller = Caller | undefined | Promise<Caller | undefined>;
 
@@ -44,9 +46,11 @@ export class Bearer {
   readonly #limits: RateLimits;
   readonly #uses: KeyUses;
   readonly failedKeys: FailedKeys;
+  readonly #signIn: SignInOptions;
   readonly #callers = new WeakMap<IncomingMessage, { caller: FoundCaller }>();
 
-  constructor({ store, clock, limits, uses, failedKeys }: BearerOptions) {
+  constructor({ store, clock, limits, uses, failedKeys, ...signIn }: BearerOptions) {
+    this.#signIn = signIn;
     this.#store = store;
     this.#clock = clock;
     this.#limits = limits;
@@ -99,10 +103,19 @@ export class Bearer {
   async requireSession(request: FastifyRequest, reply: FastifyReply): Promise<StoredSession> {
     const digest = sessionDigest(request.headers);
     if (digest === undefined) return this.failedKeys.reject(request.ip, 'missing');
-    const session = await this.#store.sessions.find(digest, this.#seconds());
+    const session = await this.#findSession(digest);
     if (session === undefined) return this.failedKeys.reject(request.ip, 'unknown');
     this.#admit(request, reply, sessionCaller(session));
     return session;
+  }
+
+  /** Settings that have changed end sessions, too. */
+  async #findSession(digest: string): Promise<StoredSession | undefined> {
+    const session = await this.#store.sessions.find(digest, this.#seconds());
+    if (session === undefined) return undefined;
+    const { sign_in, oidc } = this.#signIn;
+    const isAllowed = session.person_id === null ? sign_in !== 'oidc' : isSameIssuer(session.issuer, oidc?.issuer);
+    return isAllowed ? session : undefined;
   }
 
   /** The one place where a caller is kept from what its role does not allow. */
@@ -132,7 +145,7 @@ export class Bearer {
     const digest = bearerDigest(headers.authorization);
     if (digest !== undefined) return this.authenticate(digest, this.#store.dataVersion());
     const digestOfSession = sessionDigest(headers);
-    const session = digestOfSession && (await this.#store.sessions.find(digestOfSession, this.#seconds()));
+    const session = digestOfSession && (await this.#findSession(digestOfSession));
     return session ? sessionCaller(session) : undefined;
   }
 
@@ -180,9 +193,13 @@ export class Bearer {
   }
 }
 
-function sessionCaller({ key_id, read_only, role }: StoredSession): CallerOf<'admin'> {
-  return { kind: 'admin', key_id, read_only, role };
+function sessionCaller({ key_id, person_id, read_only, role }: StoredSession): CallerOf<'admin'> {
+  return { kind: 'admin', key_id: key_id ?? `${personPrefix}${person_id}`, read_only, role };
 }
+
+/** The setting may have a slash at its end or not. */
+const isSameIssuer = (one: string, other: string | undefined): boolean =>
+  other !== undefined && one.replace(/\/$/, '') === other.replace(/\/$/, '');
 
 /** The role that an operation of the console needs, if the caller does not have it. */
 function missingRole({ routeOptions: { config, schema } }: FastifyRequest, caller: Caller): Role | undefined {

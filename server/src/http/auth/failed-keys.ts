@@ -37,6 +37,15 @@ export class FailedKeys {
       : wrongKind(wrong);
   }
 
+  /** Counts a failed sign-in by name. Throws if there were too many. */
+  countFailure(address: string): void {
+    this.#metrics.countFailedKey('unknown');
+    const now = this.#clock();
+    const window = this.#byAddress.hit(address, now);
+    if (window.count > limits.failedKeysPerMinuteMax)
+      this.#throttle('too many failed sign-ins from this address', window, now);
+  }
+
   /** By key, not by address: all clients behind a proxy have the same one. */
   countRejection(digest: string): void {
     this.#byDigest.hit(digest, this.#clock());

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../../domain/errors.ts';
 import { matchesTag } from '../request/etag.ts';
-import type { Routes } from '../route-types.ts';
+import type { Dependencies, Routes } from '../route-types.ts';
 import { type BuiltPage, type PageName, pageReader } from './built-pages.ts';
 import { llmsText, readGuides } from './guides.ts';
 import { cachedResult, type PageFile, packFile } from './page-files.ts';
@@ -29,7 +29,7 @@ export const pageRoutes: Routes = (app, dependencies) => {
   app.get('/llms.txt', { schema: { hide: true } }, async (request, reply) => sendFile(request, reply, await llms()));
   const read = pageReader(app, dependencies);
   for (const name of ['console', 'docs'] as const) {
-    const page = cachedResult(async () => packPage((await read())[name], name));
+    const page = cachedResult(async () => packPage((await read())[name], name, signInMethods(dependencies)));
     app.get(`/${name}`, { schema: { hide: true } }, async (request, reply) => {
       const { html, policy } = await page();
       return sendFile(request, reply, html, { 'referrer-policy': 'no-referrer', 'content-security-policy': policy });
@@ -44,6 +44,12 @@ export const pageRoutes: Routes = (app, dependencies) => {
   }
 };
 
+/** Attributes of the page that tell the console what sign-in it offers. The content security policy does not depend on them. */
+function signInMethods({ oidc, sign_in }: Dependencies): string {
+  const name = oidc?.options.name.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+  return `${name === undefined ? '' : ` data-oidc="${name}"`}${sign_in === 'oidc' ? ' data-keys="off"' : ''}`;
+}
+
 /** The HTML of a page, and its files by their names. `forEver`: those with a hash of their content in their names. */
 type PackedPage = {
   html: PageFile;
@@ -52,7 +58,7 @@ type PackedPage = {
   forEver: ReadonlySet<string>;
 };
 
-async function packPage(page: BuiltPage, name: PageName): Promise<PackedPage> {
+async function packPage(page: BuiltPage, name: PageName, methods: string): Promise<PackedPage> {
   const guides = name === 'docs' ? await readGuides() : [];
   const all = [
     ...page.files,
@@ -61,8 +67,9 @@ async function packPage(page: BuiltPage, name: PageName): Promise<PackedPage> {
     ...guides.map(({ name, text }) => [`${name}.md`, text] as const),
   ];
   const files = all.map(async ([file, content]) => [file, await packFile(file, content)] as const);
+  const html = name === 'console' ? page.html.replace('<html lang="en"', (start) => start + methods) : page.html;
   return {
-    html: await packFile('index.html', page.html),
+    html: await packFile('index.html', html),
     policy: page.policy,
     files: new Map(await Promise.all(files)),
     forEver: new Set(page.files.map(([file]) => file)),

@@ -16,8 +16,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route accepts bodies of any length. */
     isUpload?: boolean;
-    /** The key is in the body, so anyone may send one. */
-    isPublic?: boolean;
+    /** The key is in the body, so anyone may send one of this size. */
+    publicBodyBytesMax?: number;
     /** The route parses the body: it has its own response to one that is not JSON. */
     parsesBody?: boolean;
     /** The request may have no body: then it is undefined. */
@@ -58,8 +58,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 export function jsonReader(in_flight_max: number) {
   const publicBodies = new PublicBodies(in_flight_max);
   return async ({ routeOptions }: FastifyRequest, payload: IncomingMessage): Promise<unknown> => {
-    const { isPublic, parsesBody, isBodyOptional } = routeOptions.config;
-    const bytes = await (isPublic ? publicBodies.read(payload) : readAll(payload, limits.bodyBytesMax));
+    const { publicBodyBytesMax: max, parsesBody, isBodyOptional } = routeOptions.config;
+    const bytes = await (max === undefined ? readAll(payload, limits.bodyBytesMax) : publicBodies.read(payload, max));
     if (isBodyOptional && bytes.length === 0) return undefined;
     return parsesBody ? bytes : parseJson(bytes);
   };
@@ -99,13 +99,13 @@ class PublicBodies {
     this.#max = Math.ceil(in_flight_max / 10);
   }
 
-  async read(payload: IncomingMessage): Promise<Buffer> {
+  async read(payload: IncomingMessage, bytesMax: number): Promise<Buffer> {
     const [oldest] = this.#awaited.size < this.#max ? [] : this.#awaited;
     oldest?.abort();
     const waiting = new AbortController();
     this.#awaited.add(waiting);
     waiting.signal.addEventListener('abort', () => this.#awaited.delete(waiting));
-    return readAll(payload, limits.signInBodyBytesMax, waiting.signal).finally(() => this.#awaited.delete(waiting));
+    return readAll(payload, bytesMax, waiting.signal).finally(() => this.#awaited.delete(waiting));
   }
 }
 

@@ -28,7 +28,7 @@ const isAlwaysKept = (name: string) => /^(?:content-.*|authorization|set-cookie)
 /** Headers of requests that this server writes itself, whatever the client has sent. `expect` was handled already. */
 const written =
   /^(?:host|content-length|expect|cookie|via|x-request-id|x-forwarded-(?:for|proto|host)|x-backscroll-.*)$/;
-const sessionPair = new RegExp(`^\\s*${sessionCookie}\\s*=`);
+const sessionPair = new RegExp(`^\\s*(?:__Host-)?${sessionCookie}\\s*=`);
 
 /**
  * The headers of a request to the upstream. A client cannot set those that say who it is. `caller`: whom the upstream is told

@@ -4,14 +4,17 @@ import { type Bound, execute, type Statement, type Write } from '../base/stateme
 
 /** The SQL about sessions, which both engines share. */
 
-/** Parameters: digest, now, now. */
-export const findSession: Statement<
-  Omit<StoredSession, 'read_only'> & { key_expires_at: number | null; read_only: number }
-> = `
-  SELECT s.key_id, k.name, s.expires_at, k.expires_at AS key_expires_at, k.read_only, k.role
-  FROM console_sessions s JOIN api_keys k ON k.id = s.key_id
-  WHERE s.digest = ? AND s.expires_at > ? AND k.digest = s.key_digest AND k.kind = 'admin'
-    AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
+type SessionRow = Pick<StoredSession, 'key_id' | 'person_id' | 'issuer' | 'name' | 'expires_at' | 'role'>;
+
+/** Parameters: now, digest, now. */
+export const findSession: Statement<SessionRow & { key_expires_at: number | null; read_only: number }> = `
+  SELECT k.id AS key_id, p.id AS person_id, p.issuer, COALESCE(k.name, p.name) AS name, s.expires_at,
+    k.expires_at AS key_expires_at, COALESCE(k.read_only, 0) AS read_only, COALESCE(k.role, p.role) AS role
+  FROM console_sessions s
+  LEFT JOIN api_keys k ON k.id = s.key_id AND k.digest = s.key_digest AND k.kind = 'admin'
+    AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)
+  LEFT JOIN persons p ON p.id = s.person_id AND p.blocked = 0
+  WHERE s.digest = ? AND s.expires_at > ? AND (k.id IS NOT NULL OR p.id IS NOT NULL)`;
 
 export const insertSession = `
   INSERT INTO console_sessions (digest, key_id, key_digest, created_at, expires_at) VALUES (?, ?, ?, ?, ?)`;

@@ -10,10 +10,10 @@ export class SqlSessions implements Sessions {
   }
 
   async find(digest: string, now: number): Promise<StoredSession | undefined> {
-    const [row] = await this.#engine.read(findSession, digest, now, now);
+    const [row] = await this.#engine.read(findSession, now, digest, now);
     if (row === undefined) return undefined;
-    const { key_id, name, expires_at, key_expires_at, read_only, role } = row;
+    const { expires_at, key_expires_at, read_only, ...session } = row;
     const end = Math.min(expires_at, key_expires_at ?? expires_at);
-    return { key_id, name, expires_at: end, read_only: read_only === 1, role };
+    return { ...session, expires_at: end, read_only: read_only === 1 } as StoredSession;
   }
 }

@@ -1,0 +1,132 @@
+import { type Role, roles } from './contract/people/roles.ts';
+import type { RoleRules } from './domain/people/role.ts';
+import { choice, fromFile, type Setting, secret } from './setting-kinds.ts';
+
+const text = (fallback: string | undefined, allowed: string, help: string, pattern: RegExp) => ({
+  fallback,
+  allowed,
+  help,
+  parse: (text: string) => (pattern.test(text) ? text : undefined),
+});
+const optional = (allowed: string, help: string, pattern: RegExp) => ({
+  ...text(undefined, allowed, help, pattern),
+  fallback: undefined,
+});
+
+/** Sign-in by name. */
+export const oidcSettings = {
+  sign_in: choice('any', ['any', 'oidc', 'key'], 'what opens the console'),
+  oidc_issuer: {
+    fallback: undefined,
+    allowed: 'the https:// address of the identity provider, as in the `issuer` of its discovery document',
+    help: 'the identity provider for sign-in by name to the console with OpenID Connect; requires PUBLIC_URL',
+    // With the address of the document itself, the library would not compare the issuer.
+    parse: (text) => (isSafeAddress(text) && !/[?#]|\/\.well-known\//.test(text) ? text : undefined),
+    withoutSecret: (text) => text.replace(/\/\/[^/]*@/, '//…@').replace(/[?#].*/s, '?…'),
+  } satisfies Setting<string | undefined>,
+  oidc_client_id: optional('visible ASCII without spaces', 'the client at that provider', /^[\x21-\x7e]+$/),
+  oidc_client_secret: fromFile(secret('the secret of that client')),
+  oidc_scopes: text('openid profile email', 'scopes with `openid`', 'requested scopes', /^(\S+ )*openid( \S+)*$/),
+  oidc_role_claim: optional(
+    'the name of a claim',
+    'the claim with roles or groups, also nested such as `realm_access.roles`',
+    /^\S+$/,
+  ),
+  oidc_roles: {
+    fallback: undefined,
+    allowed: `VALUE=ROLE,… with the roles ${roles.join(', ')}`,
+    help: 'which value of the claim means which role, such as `support=viewer,ops=admin`; the highest counts',
+    parse: parseRoles,
+  } satisfies Setting<ReadonlyMap<string, Role> | undefined>,
+  oidc_default_role: {
+    fallback: undefined,
+    allowed: `one of ${roles.join(', ')}`,
+    help: 'role of people without such a value; without it, they may not enter',
+    parse: (text) => roles.find((role) => role === text),
+  } satisfies Setting<Role | undefined>,
+  oidc_name: optional(
+    'a text of at most 60 characters',
+    "the provider's name on the sign-in page (default: its host)",
+    /^.{1,60}$/,
+  ),
+  oidc_session: {
+    fallback: '12h',
+    allowed: 'a time from 5m to 30d, such as 12h',
+    help: 'length of a session of sign-in by name',
+    parse: parseSession,
+  } satisfies Setting<number>,
+};
+
+type Values = {
+  [K in keyof typeof oidcSettings]: ReturnType<(typeof oidcSettings)[K]['parse']> | undefined;
+} & { public_url: string | undefined };
+
+type OidcSettings = {
+  issuer: string;
+  client_id: string;
+  client_secret: string | undefined;
+  scopes: string;
+  name: string;
+  session_seconds: number;
+  public_url: string;
+  rules: RoleRules;
+};
+
+/** Sign-in by name, if it is on. */
+export function oidcOf(values: Values): OidcSettings | undefined {
+  const { oidc_issuer: issuer, oidc_client_id: client_id, public_url } = values;
+  if (values.sign_in === 'key' || issuer === undefined || client_id === undefined || public_url === undefined) return;
+  return {
+    issuer,
+    client_id,
+    client_secret: values.oidc_client_secret,
+    scopes: values.oidc_scopes ?? '',
+    name: values.oidc_name ?? new URL(issuer).host,
+    session_seconds: values.oidc_session ?? 0,
+    public_url,
+    rules: {
+      claim: values.oidc_role_claim,
+      roles: values.oidc_roles ?? new Map(),
+      defaultRole: values.oidc_default_role,
+    },
+  };
+}
+
+/** What is wrong with settings that are valid by themselves. */
+export function findOidcProblem(values: Values): string | undefined {
+  const { oidc_issuer: issuer, public_url, oidc_roles } = values;
+  if (issuer === undefined) return values.sign_in === 'oidc' ? 'SIGN_IN=oidc: requires OIDC_ISSUER' : undefined;
+  if (public_url === undefined) return 'PUBLIC_URL is required with OIDC_ISSUER';
+  if (!isSafeAddress(public_url))
+    return `PUBLIC_URL=${public_url}: must be https://… with OIDC_ISSUER, or of this machine`;
+  if (values.oidc_client_id === undefined) return 'OIDC_CLIENT_ID is required with OIDC_ISSUER';
+  if ((oidc_roles === undefined) !== (values.oidc_role_claim === undefined))
+    return 'OIDC_ROLES and OIDC_ROLE_CLAIM are required together';
+  if (oidc_roles === undefined && values.oidc_default_role === undefined)
+    return 'OIDC_ROLES or OIDC_DEFAULT_ROLE is required with OIDC_ISSUER: otherwise no one may enter';
+}
+
+/** Only a loopback address may be without TLS. */
+function isSafeAddress(text: string): boolean {
+  const url = /^https?:\/\/[^\s@]+$/i.test(text) ? URL.parse(text) : null;
+  if (url === null || url.username !== '') return false;
+  return url.protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
+}
+
+/** A value may contain `=` and commas, as a distinguished name does: it ends at the next role. */
+function parseRoles(text: string): ReadonlyMap<string, Role> | undefined {
+  const pattern = new RegExp(`\\s*([^,\\s].*?)=(${roles.join('|')})\\s*(?:,|$)`, 'gy');
+  const pairs = [...text.matchAll(pattern)];
+  const isWhole = pairs.reduce((length, [pair]) => length + pair.length, 0) === text.length;
+  return isWhole ? new Map(pairs.map(([, value = '', role]) => [value, role as Role])) : undefined;
+}
+
+const unitSeconds: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
+const sessionSecondsMin = 300;
+const sessionSecondsMax = 2_592_000;
+
+function parseSession(text: string): number | undefined {
+  const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
+  const seconds = Number(count) * (unitSeconds[unit] ?? 0);
+  return seconds >= sessionSecondsMin && seconds <= sessionSecondsMax ? seconds : undefined;
+}
