@@ -22,6 +22,8 @@ export type S3Account = {
  */
 export type S3Patience = { attempts: number; pauseMillis: number; quietMillis: number; bytesPerMilli: number };
 const defaultPatience: S3Patience = { attempts: 7, pauseMillis: 500, quietMillis: 60_000, bytesPerMilli: 50 };
+/** Of the service: an operation that it does not have, and no space. */
+const finalStatuses: ReadonlySet<number> = new Set([501, 507]);
 /** A page of a list has at most 1,000 names. */
 const textBytesMax = 8_388_608;
 
@@ -185,7 +187,8 @@ export class S3Requests {
     const [region] = /^[\w-]{1,32}$/.exec(headers.get('x-amz-bucket-region') ?? '') ?? [];
     const isRedirect = status >= 300 && status < 400;
     const hint = isRedirect && region ? `: the bucket is in the region ${region}, see AWS_REGION` : '';
-    const again = isTemporary || status >= 500 || status === 429 || status === 408 || code === 'RequestTimeout';
+    const isFinal = status < 500 || finalStatuses.has(status);
+    const again = isTemporary || !isFinal || status === 429 || status === 408 || code === 'RequestTimeout';
     return new S3Error(`${this.#about(request)}: ${`${status} ${code}`.trim()}${hint}`, code, again);
   }
 

@@ -142,7 +142,10 @@ describe('a store of backups in a bucket', { concurrency: 2 }, () => {
       ['POST uploads', { status: 403, code: 'AccessDenied' }, /403 AccessDenied$/],
     ];
     for (const [operation, fault, expected] of faults) {
-      const { s3, destination, write } = await newDestination(t, { quietMillis: fault === 'silent' ? 100 : 60_000 });
+      const { s3, destination, write } = await newDestination(
+        t,
+        fault === 'silent' ? { quietMillis: 3_000, attempts: 1 } : {},
+      );
       await destination.list('');
       s3.fault = firstTimes(operation, fault, 100);
       const error = await write(`${id}/data.zst`, content).then(

@@ -4,6 +4,8 @@ import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../support/postgres-server.ts';
 import { backup } from './backup.ts';
+import { backupStore } from './backups/backup-store.ts';
+import { replicator } from './backups/replicator.ts';
 import { cluster } from './cluster.ts';
 import { container } from './container.ts';
 import { crash } from './crash.ts';
@@ -26,7 +28,9 @@ import { upgrade } from './upgrade.ts';
 
 const experiments: readonly Experiment[] = [
   ...[crash, crashPostgres, disk, hostile, timing, overload, largePages, largeRecords],
-  ...[keys, shutdown, upgrade, erasure, backup, feed, container],
+  ...[keys, shutdown, upgrade, erasure, backup, backupStore, feed, container],
+  // Needs the program of Litestream: see docs/understand/reliability.md.
+  ...(process.env.LITESTREAM ? [replicator] : []),
   // Needs a cluster that someone has set up: see docs/run/citus.md.
   ...(process.env.CITUS_URL ? [cluster] : []),
 ];
