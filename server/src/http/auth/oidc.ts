@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { createRemoteJWKSet } from 'jose';
 import type { Configuration } from 'openid-client';
+import { asError } from '../../domain/errors.ts';
 import { claimOf, type RoleRules } from '../../domain/people/role.ts';
 import { type SignedIn, signIn, signInProblems } from '../../domain/people/sign-in.ts';
 import type { Logout } from '../../domain/store/keys.ts';
@@ -71,7 +72,7 @@ export class Oidc {
       });
       return { url: url.href, pending };
     } catch (error) {
-      this.#warn(error as Error);
+      this.#warn(error);
       return undefined;
     }
   }
@@ -88,7 +89,7 @@ export class Oidc {
         this.#logger.warn({ subject: claims.sub, result: result.outcome }, `sign-in by name: ${problem}`);
       return result;
     } catch (error) {
-      this.#warn(error as Error);
+      this.#warn(error);
       return { outcome: 'failed' };
     }
   }
@@ -117,7 +118,7 @@ export class Oidc {
       if (!isNew) this.#logger.warn('sign-out by the provider: the logout token was used before');
       return isNew;
     } catch (error) {
-      this.#logger.warn({ cause: (error as Error).message }, 'sign-out by the provider: the logout token is not valid');
+      this.#logger.warn({ cause: asError(error).message }, 'sign-out by the provider: the logout token is not valid');
       return false;
     }
   }
@@ -156,7 +157,7 @@ export class Oidc {
       if (configuration.serverMetadata().end_session_endpoint === undefined) return home;
       return buildEndSessionUrl(configuration, { post_logout_redirect_uri: home }).href;
     } catch (error) {
-      this.#warn(error as Error);
+      this.#warn(error);
       return home;
     }
   }
@@ -195,7 +196,8 @@ export class Oidc {
   }
 
   /** One line that says what to do. It never has a token: messages of the libraries name claims, not their values. */
-  #warn(error: Error & { code?: string; error?: string }): void {
+  #warn(thrown: unknown): void {
+    const error: Error & { code?: string; error?: string } = asError(thrown);
     const { message, cause } = error;
     // The provider's own code, which may be from the address of a request.
     const code = /^\w{1,60}$/.exec(error.error ?? error.code ?? '')?.[0] ?? '';
