@@ -14,6 +14,9 @@ export type Opened<T> = { chunks: AsyncIterable<T>; close(): void };
 /** `includes`: whether one of its items has this text. It reads all of them. */
 export type LargeList = LargeText & { includes(text: string): Promise<boolean> };
 
+/** A row of a list. `bytes`: the size of its texts. `row` is undefined if it is large: then it is read when it is needed. */
+export type Listed<R, K = string> = { key: K; bytes: number; row: R | undefined };
+
 /** Parts of a JSON text. */
 export type TextParts = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 

@@ -1,15 +1,14 @@
 import type { ListedKey } from '../contract/admin.ts';
 import { limits } from '../contract/limits.ts';
-import type { ModelType } from '../contract/model.ts';
 import { type AuditEntry, type AuditPage, type AuditQuery, type Author, firstEntryId } from '../domain/store/audit.ts';
 import type { ChunkLocation, FoundChunk } from '../domain/store/child-chunks.ts';
 import type { CommandName, RunCommand } from '../domain/store/commands.ts';
 import type { KeyLookup, StoredKey } from '../domain/store/keys.ts';
-import type { KnowledgeSnapshot } from '../domain/store/knowledge-reads.ts';
 import type {
   CachedVersion,
   FoundPage,
   ImportProgress,
+  ListReads,
   LookupKind,
   OpenPage,
   PagePosition,
@@ -20,7 +19,7 @@ import type {
 } from '../domain/store/store.ts';
 import * as audit from './accounting/audit.ts';
 import { SqlMonitoring } from './accounting/monitoring.ts';
-import type { Engine, Scan } from './base/engine.ts';
+import type { Engine, Reader, Scan } from './base/engine.ts';
 import { type SlotMemory, Slots } from './base/large-responses.ts';
 import { SqlChangeReads } from './changes/reads.ts';
 import { activityReads } from './console/activity-reads.ts';
@@ -87,16 +86,13 @@ export class SqlStore implements Store {
     this.activity = activityReads(lists, this.#scan);
     this.users = userReads(lists);
     this.items = itemReads(lists);
-    this.knowledge = new SqlKnowledgeReads(
-      (statement, ...values) => engine.read(statement, ...values),
-      engine.dialect,
-      this.#scan,
-    );
+    const { apps, knowledge } = this.#listReads(engine.read.bind(engine), lists.read);
+    this.apps = apps;
+    this.knowledge = knowledge;
     this.#slots = new Slots(limits.largePagesMax, engine.openPagesMax, slotMemory);
     this.exports = new SqlExports(engine, this.#slots);
     this.changes = new SqlChangeReads(engine, this.#slots, () => Math.floor(Date.now() / 1000));
     this.search = new SqlSearchStore(engine, slots);
-    this.apps = new SqlAppStore(engine, this.#slots);
   }
 
   findKey(digest: string, now: number, dataVersion: number | undefined): KeyLookup {
@@ -143,14 +139,17 @@ export class SqlStore implements Store {
     return chunkOf(await this.#engine.read(findChunkPath, ...chunkPathValues(location)));
   }
 
-  async openKnowledge(signal: AbortSignal): Promise<KnowledgeSnapshot> {
+  async openReads(signal: AbortSignal): Promise<ListReads & { close(): void }> {
     const { read, close } = await this.#slots.open(() => this.#engine.openSnapshot(), signal);
-    return { reads: new SqlKnowledgeReads(read, this.#engine.dialect, this.#scan), close };
+    return { ...this.#listReads(read, read), close };
   }
 
-  async findModelEntries(workspace_id: string, model_type: ModelType): Promise<string[]> {
-    const rows = await this.#engine.read(sql.findModelEntries, workspace_id, model_type);
-    return rows.map(({ entry }) => entry);
+  #listReads(read: Reader, readSlowly: Reader): { apps: SqlAppStore; knowledge: SqlKnowledgeReads } {
+    const { dialect } = this.#engine;
+    return {
+      apps: new SqlAppStore({ dialect, read }, readSlowly),
+      knowledge: new SqlKnowledgeReads(read, dialect, this.#scan),
+    };
   }
 
   async openImport(): Promise<PendingImport> {

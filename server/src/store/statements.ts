@@ -21,9 +21,6 @@ export const findEndedKey = `
 
 export const listKeys: Statement<KeyRow> = `${selectKeys} ORDER BY created_at, id`;
 
-export const findModelEntries: Statement<{ entry: string }> = `
-  SELECT entry FROM model_entries WHERE workspace_id = ? AND model_type = ? ORDER BY position`;
-
 export const ping = 'SELECT COUNT(*) AS n FROM schema_migrations';
 
 export const findAnyRecord = `

@@ -83,10 +83,11 @@ describe('traffic of the last hour', () => {
   });
 
   it('200: server errors are counted separately', async () => {
-    const { findModelEntries } = service.store;
-    service.store.findModelEntries = () => Promise.reject(new Error('an internal error'));
+    const { apps } = service.store;
+    const { listModelEntries } = apps;
+    apps.listModelEntries = () => Promise.reject(new Error('an internal error'));
     assert.equal((await service.request('GET', models, { key: one.keys.app })).status, 500);
-    service.store.findModelEntries = findModelEntries;
+    apps.listModelEntries = listModelEntries;
     await waitForRequests(6);
     service.advanceClock(10);
     assert.deepEqual(counts((await readTraffic()).at(-1) ?? assert.fail()), [1, 0, 1]);

@@ -31,7 +31,7 @@ const planCases: PlanCase[] = conversationOrders.flatMap((order: ConversationOrd
     // Conversation n has user n modulo `users`: all three belong to u1.
     [undefined, 1, conversations / 2 + 1, conversations - users + 1].map((last): PlanCase => {
       const after = last === undefined ? undefined : { id: `c${last}`, value: undefined };
-      const [text, ...values] = apps.conversations({ app_id: 'a', user, after, order, limit })('small');
+      const [text, ...values] = apps.conversations({ app_id: 'a', user, after, order, limit });
       return { name: `${order}, ${user ?? 'all users'}, after ${after?.id ?? 'nothing'}`, text, values };
     }),
   ),

@@ -13,6 +13,7 @@ import * as erasure from '../../src/store/erasure/statements.ts';
 import { setLastUse, setRevoked } from '../../src/store/keys/writes.ts';
 import { findLastRevision, replaceChunk } from '../../src/store/knowledge/chunk-writes.ts';
 import { chunkPathValues, findChunkPath } from '../../src/store/knowledge/path.ts';
+import * as appStatements from '../../src/store/messages/statements.ts';
 import { editChunk, pageStatement } from '../../src/store/postgres/server/statements.ts';
 import * as messages from '../../src/store/sqlite/messages.ts';
 import * as embedded from '../../src/store/sqlite/statements.ts';
@@ -488,7 +489,6 @@ describe('statements executed on SQLite', () => {
     const { dataset, document, segment } = one.ids;
     const lists: [string, string][] = [
       ['/v1/conversations?user=ann', key],
-      ['/v1/app/feedbacks', key],
       ['/v1/datasets', knowledge],
       [`/v1/datasets/${dataset}/documents`, knowledge],
       [`/v1/datasets/${dataset}/documents/${document}/segments`, knowledge],
@@ -697,7 +697,7 @@ describe('query plans on PostgreSQL', () => {
         ['key', sql.findKey, ['c4ca4238a0b923820dcc509a6f75849b', 0], 2],
         ['cached page', pageStatement(false, true), ['v', 'c1', 'a1', 'u', limit + 1], 1],
         ['cached page with first_id', pageStatement(true, false), ['m9', 'v', 'c1', 'a1', limit + 1], 2],
-        ['models', sql.findModelEntries, ['w1', 'llm'], 10],
+        ['models', appStatements.listModelEntries, ['w1', 'llm'], 10],
         ['chunk', findChunkPath, chunk, 4],
         ['edit', editChunk, [...path, 'new', 1, 2, 'v2', 'k1', null, 'e1', '[]', 'n1', '[]', null, 'k1', null], 14],
       ];
@@ -830,7 +830,10 @@ describe('query plans on SQLite', () => {
 
   it('use keys for every other lookup', () => {
     assertSearch(sql.findKey, /^SEARCH k USING INDEX \w+ \(digest=\?\)/, /^SEARCH a USING INDEX \w+ \(id=\?\)/);
-    assertSearch(sql.findModelEntries, /USING INDEX sqlite_autoindex_\w+ \(workspace_id=\? AND model_type=\?\)/);
+    assertSearch(
+      appStatements.listModelEntries,
+      /USING INDEX sqlite_autoindex_\w+ \(workspace_id=\? AND model_type=\?\)/,
+    );
     assertSearch(
       findChunkPath,
       /^SEARCH d USING INDEX sqlite_autoindex_\w+ \(id=\?\)/,

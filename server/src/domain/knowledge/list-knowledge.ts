@@ -1,21 +1,24 @@
-import type { SegmentPath } from '../../contract/child-chunk.ts';
+import type { ChildChunk, SegmentPath } from '../../contract/child-chunk.ts';
 import { type MetadataMode, metadataModes } from '../../contract/knowledge.ts';
 import type { CallerOf } from '../caller.ts';
 import { ServiceError } from '../errors.ts';
 import { joinTexts } from '../large-text.ts';
+import { type FoundList, type JsonBody, renderList } from '../render-list.ts';
 import type { KnowledgeLocation } from '../store/child-chunks.ts';
 import type {
   DatasetQuery,
+  DatasetRow,
   DocumentQuery,
+  DocumentRow,
   KnowledgeReads,
   OffsetQuery,
   OffsetRows,
   SegmentQuery,
   SegmentRow,
 } from '../store/knowledge-reads.ts';
-import type { Store } from '../store/store.ts';
+import type { ListReads, Store } from '../store/store.ts';
 import { renderBase, renderChunk, renderDocument, renderSegment, renderSingleDocument } from './knowledge-shapes.ts';
-import { envelopeEnd, type FoundItems, hasMore, type JsonBody, renderItems } from './offset-page.ts';
+import { envelopeEnd, hasMore } from './offset-page.ts';
 import { locationOf, requirePath } from './path.ts';
 
 /** The lists of knowledge bases, documents, segments and child chunks that a knowledge key allows, as JSON text. */
@@ -25,29 +28,27 @@ export type ListCaller = { caller: CallerOf<'knowledge'>; disconnected: () => Ab
 
 const pageStart = '{"data":[';
 
-export function listDatasets(
+export async function listDatasets(
   store: Store,
   { caller, disconnected }: ListCaller,
   query: DatasetQuery,
 ): Promise<JsonBody> {
   const { limit, page } = query;
-  const find = async (reads: KnowledgeReads) => {
+  const find = async ({ knowledge: reads }: ListReads) => {
     const found = await reads.listDatasets(caller, { ...query, disconnected });
     const { total } = found;
-    const totals = await reads.findTotals(found.items.map(({ id }) => id));
+    const totals = await reads.findTotals(found.items.map(({ key }) => key));
     return {
       ...found,
       head: pageStart,
       tail: envelopeEnd({ has_more: hasMore(query, total), limit, total, page }),
-      readRows: (ids: readonly string[]) => reads.readDatasets(ids),
-      render: (rows: RowsOf<typeof found>) =>
+      readRow: (id: string) => reads.readDataset(id),
+      render: (rows: readonly DatasetRow[]) =>
         joinTexts(rows, (row) => JSON.stringify(renderBase(row, totals.get(row.id)))),
     };
   };
-  return renderItems(store, find, disconnected);
+  return (await renderList(store, find, disconnected)).body;
 }
-
-type RowsOf<P extends OffsetRows<unknown>> = NonNullable<P['rows']>;
 
 export async function findDataset(store: Store, caller: CallerOf<'knowledge'>, path: { dataset_id: string }) {
   const row = requirePath(await store.knowledge.findDataset(locationOf(caller, path)));
@@ -55,7 +56,7 @@ export async function findDataset(store: Store, caller: CallerOf<'knowledge'>, p
   return renderBase(row, totals.get(row.id));
 }
 
-export function listDocuments(
+export async function listDocuments(
   store: Store,
   { caller, disconnected }: ListCaller,
   path: Pick<SegmentPath, 'dataset_id'>,
@@ -63,19 +64,19 @@ export function listDocuments(
 ): Promise<JsonBody> {
   const location = locationOf(caller, path);
   const { limit, page } = query;
-  const find = async (reads: KnowledgeReads) => {
+  const find = async ({ knowledge: reads }: ListReads) => {
     const found = requirePath(await reads.listDocuments(location, { ...query, disconnected }));
     const { total } = found;
     return {
       ...found,
       head: pageStart,
       tail: envelopeEnd({ has_more: hasMore(query, total), limit, total, page }),
-      readRows: (ids: readonly string[]) => reads.readDocuments(location.dataset_id, ids),
-      render: (rows: RowsOf<typeof found>) =>
+      readRow: (id: string) => reads.readDocument(location.dataset_id, id),
+      render: (rows: readonly DocumentRow[]) =>
         joinTexts(rows, (row) => JSON.stringify(renderDocument(row, caller.workspace_id))),
     };
   };
-  return renderItems(store, find, disconnected);
+  return (await renderList(store, find, disconnected)).body;
 }
 
 /** `metadata` is checked before the path. */
@@ -94,7 +95,7 @@ export async function findDocument(
 
 const isMetadataMode = (value: string): value is MetadataMode => (metadataModes as readonly string[]).includes(value);
 
-export function listSegments(
+export async function listSegments(
   store: Store,
   { caller, disconnected }: ListCaller,
   path: Pick<SegmentPath, 'dataset_id' | 'document_id'>,
@@ -102,35 +103,38 @@ export function listSegments(
 ): Promise<JsonBody> {
   const location = locationOf(caller, path);
   const { limit, page } = query;
-  const find = async (reads: KnowledgeReads) => {
+  const find = async ({ knowledge: reads }: ListReads) => {
     const found = requirePath(await reads.listSegments(location, { ...query, disconnected }));
     const { doc_form, total } = found;
     const tail = envelopeEnd({ doc_form, total, has_more: hasMore(query, total), limit, page });
     return { ...segmentItems(reads, location, found), head: pageStart, tail };
   };
-  return renderItems(store, find, disconnected);
+  return (await renderList(store, find, disconnected)).body;
 }
 
-export function findSegment(store: Store, { caller, disconnected }: ListCaller, path: SegmentPath): Promise<JsonBody> {
+export async function findSegment(
+  store: Store,
+  { caller, disconnected }: ListCaller,
+  path: SegmentPath,
+): Promise<JsonBody> {
   const location = locationOf(caller, path);
-  const find = async (reads: KnowledgeReads) => {
+  const find = async ({ knowledge: reads }: ListReads) => {
     const found = requirePath(await reads.findSegment(location));
     const tail = `,${JSON.stringify({ doc_form: found.doc_form }).slice(1)}`;
     return { ...segmentItems(reads, location, found), head: '{"data":', tail };
   };
-  return renderItems(store, find, disconnected);
+  return (await renderList(store, find, disconnected)).body;
 }
 
 /** Segments with their child chunks, which are read by one statement for the whole page. */
 function segmentItems(
   reads: KnowledgeReads,
   { dataset_id, workspace_id }: KnowledgeLocation,
-  { items, rows }: OffsetRows<SegmentRow>,
-): Omit<FoundItems<SegmentRow>, 'head' | 'tail'> {
+  { items }: OffsetRows<SegmentRow>,
+): Omit<FoundList<SegmentRow>, 'head' | 'tail'> {
   return {
     items,
-    rows,
-    readRows: (ids) => reads.readSegments(dataset_id, ids),
+    readRow: (id) => reads.readSegment(dataset_id, id),
     render: async (segments) => {
       const chunks = await reads.findChildChunks(
         dataset_id,
@@ -160,7 +164,7 @@ async function* toAsync(texts: Iterable<string>): AsyncGenerator<string> {
   yield* texts;
 }
 
-export function listChildChunks(
+export async function listChildChunks(
   store: Store,
   { caller, disconnected }: ListCaller,
   path: SegmentPath,
@@ -168,16 +172,16 @@ export function listChildChunks(
 ): Promise<JsonBody> {
   const location = locationOf(caller, path);
   const { limit, page } = query;
-  const find = async (reads: KnowledgeReads) => {
+  const find = async ({ knowledge: reads }: ListReads) => {
     const found = requirePath(await reads.listChildChunks(location, { ...query, disconnected }));
     const { total } = found;
     return {
       ...found,
       head: pageStart,
       tail: envelopeEnd({ total, total_pages: Math.ceil(total / limit), page, limit }),
-      readRows: (ids: readonly string[]) => reads.readChildChunks(location.dataset_id, ids),
-      render: (rows: RowsOf<typeof found>) => joinTexts(rows, renderChunk),
+      readRow: (id: string) => reads.readChildChunk(location.dataset_id, id),
+      render: (rows: readonly ChildChunk[]) => joinTexts(rows, renderChunk),
     };
   };
-  return renderItems(store, find, disconnected);
+  return (await renderList(store, find, disconnected)).body;
 }

@@ -4,10 +4,11 @@ import { canonicalId } from '../../contract/primitives.ts';
 import { notBlank } from '../../contract/rules.ts';
 import type { CallerOf } from '../caller.ts';
 import { invalidParam, notFound } from '../errors.ts';
-import { joinTexts, type LargeText, openText } from '../large-text.ts';
+import { joinTexts } from '../large-text.ts';
 import { derivedName } from '../records/conversation-name.ts';
-import type { ConversationPosition, ConversationQuery, ConversationRow } from '../store/app-store.ts';
-import type { Store } from '../store/store.ts';
+import { type JsonBody, renderList } from '../render-list.ts';
+import type { ConversationKey, ConversationPosition, ConversationQuery, ConversationRow } from '../store/app-store.ts';
+import type { ListReads, Store } from '../store/store.ts';
 
 /** Operations of an app's users on its conversations: list, rename, delete, rate messages. */
 
@@ -17,7 +18,7 @@ const lastMissing = () => notFound('Last Conversation Not Exists.');
 export type ListParameters = Omit<ConversationQuery, 'app_id'>;
 
 export type ConversationList = {
-  page: string | LargeText;
+  page: JsonBody;
   /** The position of the page's last conversation, if others follow. */
   next: ConversationPosition | undefined;
 };
@@ -28,7 +29,7 @@ export type ConversationList = {
  * others are repeated.
  */
 export async function listConversations(
-  { apps }: Store,
+  store: Store,
   app_id: string,
   { user, after, order, limit, created_after, created_before }: ListParameters,
   disconnected: () => AbortSignal,
@@ -38,29 +39,23 @@ export async function listConversations(
     if (after !== undefined) throw lastMissing();
     return { page: pageHead(limit, false) + pageTail, next: undefined };
   }
-  const query: ConversationQuery = { app_id, user, after, order, limit, created_after, created_before };
-  const foundList = await apps.listConversations(query);
-  if (foundList === undefined) throw lastMissing();
-  if (foundList !== 'too_large') {
-    const { rows, has_more } = foundList;
-    const page = pageHead(limit, has_more) + rows.map(renderConversation).join(',') + pageTail;
-    return { page, next: has_more ? positionOf(rows.at(-1), order) : undefined };
-  }
-  const openList = await apps.openConversations(query, disconnected());
-  if (openList === undefined) throw lastMissing();
-  const { has_more, rows, readRows, close } = openList;
-  const page = openText({
-    head: pageHead(limit, has_more),
-    tail: pageTail,
-    items: rows,
-    read: async (batch) => joinTexts(await readRows(batch), renderConversation),
-    close,
-  });
-  return { page, next: has_more ? positionOf(rows.at(-1), order) : undefined };
+  const find = async ({ apps }: ListReads) => {
+    const found = await apps.listConversations({ app_id, user, after, order, limit, created_after, created_before });
+    if (found === undefined) throw lastMissing();
+    return {
+      ...found,
+      head: pageHead(limit, found.has_more),
+      tail: pageTail,
+      readRow: ({ id }: ConversationKey) => apps.readConversation(id),
+      render: (rows: readonly ConversationRow[]) => joinTexts(rows, renderConversation),
+    };
+  };
+  const { body, items, has_more } = await renderList(store, find, disconnected);
+  return { page: body, next: has_more ? positionOf(items.at(-1)?.key, order) : undefined };
 }
 
-const positionOf = (row: ConversationRow | undefined, order: ConversationOrder): ConversationPosition | undefined =>
-  row && { id: row.id, value: order.endsWith('created_at') ? row.created_at : row.updated_at };
+const positionOf = (key: ConversationKey | undefined, order: ConversationOrder): ConversationPosition | undefined =>
+  key && { id: key.id, value: order.endsWith('created_at') ? key.created_at : key.updated_at };
 
 const pageHead = (limit: number, has_more: boolean): string => `{"limit":${limit},"has_more":${has_more},"data":[`;
 const pageTail = ']}';

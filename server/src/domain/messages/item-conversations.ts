@@ -5,6 +5,7 @@ import { derivedId, withHyphens } from '../derived-id.ts';
 import { invalidParam } from '../errors.ts';
 import { slicesOf } from '../large-text.ts';
 import type { Item } from '../records/items.ts';
+import { readRows } from '../render-list.ts';
 import type { ConversationRow, ConversationScope } from '../store/app-store.ts';
 import type { ItemAuthor, ItemOrder, ItemScope } from '../store/items.ts';
 import type { Store } from '../store/store.ts';
@@ -89,7 +90,6 @@ export async function listConversations(
   { apps }: Store,
   scope: ConversationScope,
   { after, limit, order }: ConversationListQuery,
-  disconnected: () => AbortSignal,
 ): Promise<ConversationList> {
   if (scope.user?.includes('\0')) return { data: [], has_more: false };
   const query = {
@@ -98,14 +98,7 @@ export async function listConversations(
   };
   const found = await apps.listConversations(query);
   if (found === undefined) throw conversationMissing();
-  if (found !== 'too_large') return { data: found.rows.map(toConversation), has_more: found.has_more };
-  const open = await apps.openConversations(query, disconnected());
-  if (open === undefined) throw conversationMissing();
-  try {
-    const [slice = []] = slicesOf(open.rows, limits.pageBytesMax);
-    const rows = await open.readRows(slice);
-    return { data: rows.map(toConversation), has_more: open.has_more || slice.length < open.rows.length };
-  } finally {
-    open.close();
-  }
+  const [slice = []] = slicesOf(found.items, limits.pageBytesMax);
+  const rows = await readRows(slice, ({ id }) => apps.readConversation(id));
+  return { data: rows.map(toConversation), has_more: found.has_more || slice.length < found.items.length };
 }

@@ -1,5 +1,7 @@
 import type { AppDetails } from '../../contract/app.ts';
 import type { ConversationOrder } from '../../contract/conversation.ts';
+import type { ModelType } from '../../contract/model.ts';
+import type { Listed } from '../large-text.ts';
 
 /** Conversations of an app; with `user`, only those of that user. */
 export type ConversationScope = { app_id: string; user: string | undefined };
@@ -28,17 +30,9 @@ export type ConversationRow = {
   updated_at: number;
 };
 
-/** The rows of a page, or `too_large` if the page must be streamed. */
-export type FoundList<R> = { rows: R[]; has_more: boolean } | 'too_large';
-
-/** A list that is too large for memory, in a snapshot that lasts until `close`. Its rows have null in large columns. */
-export type OpenList<R> = {
-  has_more: boolean;
-  rows: readonly (R & { bytes: number })[];
-  /** The same rows with all columns. */
-  readRows(batch: readonly R[]): Promise<R[]>;
-  close(): void;
-};
+/** What an entry of a list has besides its row. */
+export type ConversationKey = Pick<ConversationRow, 'id' | 'created_at' | 'updated_at'>;
+export type ConversationRows = { items: readonly Listed<ConversationRow, ConversationKey>[]; has_more: boolean };
 
 /** Author and time of a change, in seconds. */
 type Change = ConversationScope & { key_id: string; now: number };
@@ -53,24 +47,29 @@ export type MessageRating = Change & {
   content: string | null;
 };
 
-/** Feedback of a message. `feedback` is a JSON text. */
+/** Feedback of a message. `doc` is the JSON text of the message. */
 export type FeedbackEntry = {
   conversation_id: string;
   message_id: string;
-  feedback: string;
+  doc: string;
   content: string | null;
   at: number;
   user: string | null;
 };
+
+export type FeedbackKey = Pick<FeedbackEntry, 'conversation_id' | 'message_id'>;
 
 /** Operations of app keys besides messages. Ids are canonical, and no text contains NUL. */
 export interface AppStore {
   /** Undefined if the app does not exist. */
   findDetails(app_id: string): Promise<AppDetails | undefined>;
   /** Undefined if the page starts after the current position of a conversation that is not in the list. */
-  listConversations(query: ConversationQuery): Promise<FoundList<ConversationRow> | undefined>;
-  /** A list of any size. See `Store.openPage` for the limit and the signal. */
-  openConversations(query: ConversationQuery, signal: AbortSignal): Promise<OpenList<ConversationRow> | undefined>;
+  listConversations(query: ConversationQuery): Promise<ConversationRows | undefined>;
+  readConversation(id: string): Promise<ConversationRow | undefined>;
   /** Feedback of conversations that are not deleted: newest first, then by message id, descending. */
-  listFeedback(app_id: string, offset: number, count: number): Promise<FeedbackEntry[]>;
+  listFeedback(app_id: string, offset: number, count: number): Promise<Listed<FeedbackEntry, FeedbackKey>[]>;
+  readFeedback(key: FeedbackKey): Promise<FeedbackEntry | undefined>;
+  /** JSON texts of provider entries with their positions, in the order in which the providers were recorded. */
+  listModelEntries(workspace_id: string, model_type: ModelType): Promise<Listed<string, number>[]>;
+  readModelEntry(workspace_id: string, model_type: ModelType, position: number): Promise<string | undefined>;
 }

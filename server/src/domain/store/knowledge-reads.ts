@@ -1,5 +1,6 @@
 import type { ChildChunk } from '../../contract/child-chunk.ts';
 import type { DisplayStatus } from '../../contract/knowledge.ts';
+import type { Listed } from '../large-text.ts';
 import type { KnowledgeLocation, MissingPart } from './child-chunks.ts';
 
 /** Which knowledge bases a key allows: all of a workspace, or some of them. */
@@ -22,11 +23,7 @@ export type DatasetRow = Fields & { id: string; workspace_id: string; settings: 
 export type DocumentRow = Fields & { id: string; segment_count: number; word_count: number };
 export type SegmentRow = Fields & { id: string };
 
-/** `bytes` is the size of the texts of a row. */
-export type ItemSize = { id: string; bytes: number };
-
-/** The rows of a page. `rows` is undefined if they are too large to be read at once. */
-export type OffsetRows<R> = { total: number; items: readonly ItemSize[]; rows: readonly R[] | undefined };
+export type OffsetRows<R> = { total: number; items: readonly Listed<R>[] };
 
 /** `doc_form`: of the document that they belong to. */
 export type SegmentRows = OffsetRows<SegmentRow> & { doc_form: string | null };
@@ -50,11 +47,11 @@ export interface KnowledgeReads {
   findDocument(location: KnowledgeLocation): Promise<DocumentRow | MissingPart>;
   findSegment(location: KnowledgeLocation): Promise<SegmentRows | MissingPart>;
 
-  /** Whole rows, in the order of the ids. */
-  readDatasets(ids: readonly string[]): Promise<DatasetRow[]>;
-  readDocuments(dataset_id: string, ids: readonly string[]): Promise<DocumentRow[]>;
-  readSegments(dataset_id: string, ids: readonly string[]): Promise<SegmentRow[]>;
-  readChildChunks(dataset_id: string, ids: readonly string[]): Promise<ChildChunk[]>;
+  /** Whole rows, for large ones. */
+  readDataset(id: string): Promise<DatasetRow | undefined>;
+  readDocument(dataset_id: string, id: string): Promise<DocumentRow | undefined>;
+  readSegment(dataset_id: string, id: string): Promise<SegmentRow | undefined>;
+  readChildChunk(dataset_id: string, id: string): Promise<ChildChunk | undefined>;
 
   /** DatasetTotals of datasets, by id. */
   findTotals(dataset_ids: readonly string[]): Promise<ReadonlyMap<string, DatasetTotals>>;
@@ -62,6 +59,3 @@ export interface KnowledgeReads {
   /** All child chunks of a segment, one after another. */
   scanChildChunks(dataset_id: string, segment_id: string): AsyncIterable<ChildChunk>;
 }
-
-/** Reads from one snapshot, which lasts until `close`. The caller must always close it. Closing it twice is harmless. */
-export type KnowledgeSnapshot = { reads: KnowledgeReads; close(): void };

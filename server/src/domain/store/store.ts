@@ -1,6 +1,5 @@
 import type { ListedKey } from '../../contract/admin.ts';
 import type { PageOrder } from '../../contract/message.ts';
-import type { ModelType } from '../../contract/model.ts';
 import type { Batch } from '../records/prepare-lines.ts';
 import type { ReferableKind } from '../records/record-kinds.ts';
 import type { ActivityReads, Users } from './activity-reads.ts';
@@ -16,7 +15,7 @@ import type { Exports } from './exports.ts';
 import type { ImportSources } from './import-sources.ts';
 import type { ItemReads } from './items.ts';
 import type { KeyLookup, Sessions } from './keys.ts';
-import type { KnowledgeReads, KnowledgeSnapshot } from './knowledge-reads.ts';
+import type { KnowledgeReads } from './knowledge-reads.ts';
 import type { Monitoring } from './monitoring.ts';
 import type { SearchStore } from './searches.ts';
 
@@ -96,6 +95,9 @@ export interface PendingImport {
   discard(): Promise<void>;
 }
 
+/** Reads for lists of any size. */
+export type ListReads = Pick<Store, 'apps' | 'knowledge'>;
+
 /** The database. It returns undefined or false if something does not exist; the domain decides on the error. */
 export interface Store {
   /**
@@ -127,11 +129,8 @@ export interface Store {
 
   /** Reads for the lists of knowledge bases. */
   readonly knowledge: KnowledgeReads;
-  /** The same reads from one snapshot, for a large response. Waits for a free slot as `openPage` does. */
-  openKnowledge(signal: AbortSignal): Promise<KnowledgeSnapshot>;
-
-  /** JSON texts of provider entries, in the order in which the providers were recorded. */
-  findModelEntries(workspace_id: string, model_type: ModelType): Promise<string[]>;
+  /** Reads for lists from one snapshot, which lasts until `close`, for a large response. Waits for a free slot as `openPage` does. */
+  openReads(signal: AbortSignal): Promise<ListReads & { close(): void }>;
 
   /** Several imports may be checked concurrently. */
   openImport(): Promise<PendingImport>;

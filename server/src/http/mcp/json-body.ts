@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/errors.ts';
-import type { JsonBody } from '../../domain/knowledge/offset-page.ts';
 import type { LargeText } from '../../domain/large-text.ts';
+import type { JsonBody } from '../../domain/render-list.ts';
 import type { ToolResult } from './tool.ts';
 
 /** The page of a list. One that is too large for memory is closed, and not returned. */

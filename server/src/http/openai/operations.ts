@@ -8,7 +8,6 @@ import * as conversations from '../../domain/messages/item-conversations.ts';
 import * as items from '../../domain/messages/items.ts';
 import { toItem } from '../../domain/records/items.ts';
 import { requireValid } from '../request/query.ts';
-import { onDisconnect } from '../response/message-page.ts';
 import type { Dependencies } from '../route-types.ts';
 import {
   type ConversationQuery,
@@ -81,14 +80,13 @@ export const operations = {
     return conversations.createConversation(context.store, scope, created, authorOf(context), repetitionOf(request));
   },
 
-  async listConversations(request, { store, caller, reply }) {
+  async listConversations(request, { store, caller }) {
     const query = request.query as Static<typeof ConversationQuery>;
     const user = userOf(request);
     if (user !== undefined && query.user !== undefined && query.user !== user)
       return listText({ data: [], ids: [], has_more: false });
     const scope = { app_id: caller.app.id, user: user ?? query.user };
-    const disconnected = () => onDisconnect(reply.raw);
-    const { data, has_more } = await conversations.listConversations(store, scope, pageOf(query), disconnected);
+    const { data, has_more } = await conversations.listConversations(store, scope, pageOf(query));
     return listText({ data: data.map((one) => JSON.stringify(one)), ids: data.map(({ id }) => id), has_more });
   },
 

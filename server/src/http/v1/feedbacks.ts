@@ -15,7 +15,7 @@ export const feedbackRoutes: Routes = (app, dependencies) => {
     querystring: FeedbackListQuery,
     response: AppFeedbacks,
     errors: [400, 401],
-    read: async ({ query: { page = 1, limit = limits.listRowsDefault } }, { caller }) =>
-      JSON.stringify({ data: await listFeedback(dependencies.store, caller.app.id, page, limit) }),
+    read: ({ query: { page = 1, limit = limits.listRowsDefault } }, { caller, disconnected }) =>
+      listFeedback(dependencies.store, caller.app.id, page, limit, disconnected),
   });
 };

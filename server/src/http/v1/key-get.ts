@@ -1,6 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import type { CallerOf } from '../../domain/caller.ts';
-import type { JsonBody } from '../../domain/knowledge/offset-page.ts';
+import type { JsonBody } from '../../domain/render-list.ts';
 import { requireCaller } from '../auth/bearer.ts';
 import { responses } from '../openapi/openapi.ts';
 import type { validatorCompiler } from '../request/query.ts';

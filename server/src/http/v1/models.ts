@@ -3,6 +3,8 @@ import { choice } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { listModels } from '../../domain/messages/list-models.ts';
 import { responses } from '../openapi/openapi.ts';
+import { sendJson } from '../response/large-page.ts';
+import { onDisconnect } from '../response/message-page.ts';
 import type { Routes } from '../route-types.ts';
 
 export const modelRoutes: Routes = (app, { store, bearer }) => {
@@ -22,8 +24,8 @@ export const modelRoutes: Routes = (app, { store, bearer }) => {
     handler: async (request, reply) => {
       const { caller } = request;
       if (caller === null || !('workspace_id' in caller)) throw new Error('keys of these kinds have a workspace');
-      const listing = await listModels(store, caller.workspace_id, request.params.model_type);
-      return reply.header('content-type', 'application/json; charset=utf-8').send(listing);
+      const disconnected = () => onDisconnect(reply.raw);
+      return sendJson(reply, await listModels(store, caller.workspace_id, request.params.model_type, disconnected));
     },
   });
 };

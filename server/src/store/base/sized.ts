@@ -1,4 +1,5 @@
 import { limits } from '../../contract/limits.ts';
+import type { Listed } from '../../domain/large-text.ts';
 import { type Condition, split } from './selection.ts';
 import type { Bound, Reader, Row, Statement, Value } from './statement.ts';
 
@@ -7,38 +8,64 @@ import type { Bound, Reader, Row, Statement, Value } from './statement.ts';
  * engines know without reading them. Large rows are read one by one, after it is clear that they are needed and fit into memory.
  */
 
-/** `texts`: those of the columns whose texts may be large. A column may have another name in the row: `a AS b`. */
-export type SizedColumns = { columns: readonly string[]; texts: readonly string[] };
+/**
+ * `columns`: those of small values, as SQL. `texts`: by its name in the row, the column of each text that may be large, or several, of
+ * which the first that is not null has the text.
+ */
+export type SizedColumns = {
+  columns: readonly string[];
+  texts: Readonly<Record<string, string | readonly string[]>>;
+};
 
 /** A table that is read in the order of its key. */
 export type SizedTable = SizedColumns & { table: string; key: readonly string[] };
 
-/** Which texts are read. `small`: those of rows with at most `limits.joinedDocBytesMax`; in larger rows they are null. */
+/** Which texts are read. `small`: those of rows with at most `limits.joinedDocBytesMax`; in larger rows they are null. `all`: without sizes. */
 export type Reading = 'none' | 'small' | 'all';
 
 export type Sized<R extends object = Row> = R & { bytes: number };
 
 export const isLarge = ({ bytes }: { bytes: number }): boolean => bytes > limits.joinedDocBytesMax;
 
-const nameOf = (column: string): string => column.split(' AS ')[0] ?? '';
+const textOf = (source: string | readonly string[]): string =>
+  typeof source === 'string' ? source : `COALESCE(${source.join(', ')})`;
+/** SQLite knows the length of a column without reading it, but not that of an expression. */
+const lengthOf = (source: string | readonly string[]): string =>
+  `COALESCE(${[source].flat().map((column) => `octet_length(${column})`)}, 0)`;
 
 /** The columns of a statement, as SQL, with the size of the texts as `bytes`. */
-export function sizedColumns({ columns, texts }: SizedColumns, reading: Reading): string {
-  const bytes = texts.map((text) => `COALESCE(octet_length(${text}), 0)`).join(' + ') || '0';
-  const selected = columns.map((column) => {
-    const name = nameOf(column);
-    if (reading === 'all' || !texts.includes(name)) return column;
-    if (reading === 'none') return [];
-    const field = column.slice(name.length) || ` AS ${name}`;
-    return `CASE WHEN ${bytes} <= ${limits.joinedDocBytesMax} THEN ${name} END${field}`;
+export function sizedColumns(
+  { columns, texts }: SizedColumns,
+  reading: Reading,
+  smallBytesMax: number = limits.joinedDocBytesMax,
+): string {
+  const bytes = Object.values(texts).map(lengthOf).join(' + ') || '0';
+  const selected = Object.entries(texts).map(([name, source]) => {
+    const text = textOf(source);
+    return `${reading === 'all' ? text : `CASE WHEN ${bytes} <= ${smallBytesMax} THEN ${text} END`} AS ${name}`;
   });
-  return [...selected.flat(), `${bytes} AS bytes`].join(', ');
+  return [
+    ...columns,
+    ...(reading === 'none' ? [] : selected),
+    ...(reading === 'all' ? [] : [`${bytes} AS bytes`]),
+  ].join(', ');
 }
+
+/** A row of a list. Its fields are left out if it is large. */
+export const listedOf = <C extends object, R, K = string>(
+  row: Sized<C>,
+  key: K,
+  rowOf: (row: Sized<C>) => R,
+): Listed<R, K> => ({
+  key,
+  bytes: row.bytes,
+  row: isLarge(row) ? undefined : rowOf(row),
+});
 
 /** The rows of a table in the order of its key, which they have as `key_0` and so on. */
 export function selectByKey(table: SizedTable, reading: Reading, where = ''): Statement<Sized> {
   const { key } = table;
-  const columns = [sizedColumns(table, reading), ...key.map((column, at) => `${column} AS key_${at}`)];
+  const columns = [...key.map((column, at) => `${column} AS key_${at}`), sizedColumns(table, reading)];
   return `SELECT ${columns.join(', ')} FROM ${table.table} ${where} ORDER BY ${key.join(', ')}`;
 }
 
@@ -48,7 +75,7 @@ const keyOf = (row: Row, { key }: SizedTable): Value[] => key.map((_, at) => row
 export function wholeRow(table: SizedTable, row: Row, conditions: readonly Condition[] = []): Bound {
   const { texts, values } = split(conditions);
   const where = [...texts, ...table.key.map((column) => `${column} = ?`)].join(' AND ');
-  return [`SELECT ${table.columns.join(', ')} FROM ${table.table} WHERE ${where}`, ...values, ...keyOf(row, table)];
+  return [`SELECT ${sizedColumns(table, 'all')} FROM ${table.table} WHERE ${where}`, ...values, ...keyOf(row, table)];
 }
 
 /** Rows in their order, with the texts of large ones: small rows together, each large one for itself. */

@@ -2,9 +2,9 @@ import { type ChangeKind, changeKinds } from '../../contract/change.ts';
 import { limits } from '../../contract/limits.ts';
 import type { FoundChange } from '../../domain/store/change-reads.ts';
 import type { ReadEngine, Value } from '../base/engine.ts';
+import type { Reading } from '../base/sized.ts';
 import {
   type Candidate,
-  type ChangeTexts,
   findConversations,
   findSegments,
   keyOfRow,
@@ -30,7 +30,7 @@ export class RecordReader {
   }
 
   /** In the order of the candidates. Undefined for a message of a deleted conversation: if that is undeleted, it is listed again. */
-  async read(candidates: readonly Candidate[], texts: ChangeTexts): Promise<(ReadChange | undefined)[]> {
+  async read(candidates: readonly Candidate[], texts: Reading): Promise<(ReadChange | undefined)[]> {
     const found = new Map<Candidate, ReadChange>();
     for (const kind of changeKinds) {
       const ofKind = candidates.filter((candidate) => candidate.kind === kind);
@@ -42,7 +42,7 @@ export class RecordReader {
   async #readKind(
     kind: ChangeKind,
     candidates: readonly Candidate[],
-    texts: ChangeTexts,
+    texts: Reading,
     found: Map<Candidate, ReadChange>,
   ): Promise<void> {
     const { dialect } = this.#engine;
@@ -59,7 +59,7 @@ export class RecordReader {
       // One that does not exist is gone: nothing would list it again.
       if (kind === 'message' && row !== undefined && parents.get(candidate.scope)?.deleted !== 0) continue;
       const gone = row === undefined || row.is_gone === 1;
-      const bytes = gone ? 0 : Number(row.bytes);
+      const bytes = gone ? 0 : Number(row.bytes ?? 0);
       const isLarge = texts === 'small' && bytes > limits.joinedDocBytesMax;
       const line = gone || isLarge || texts === 'none' ? undefined : source.step.line(row);
       const path = pathOf(candidate, row, parents);

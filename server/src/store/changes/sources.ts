@@ -1,10 +1,9 @@
 import type { ChangeKind } from '../../contract/change.ts';
-import { limits } from '../../contract/limits.ts';
 import type { ChangePosition } from '../../domain/store/change-reads.ts';
 import type { Dialect, ExportStep } from '../base/engine.ts';
+import { type Reading, sizedColumns } from '../base/sized.ts';
 import type { Row, Statement } from '../base/statement.ts';
 import { exportSteps } from '../tables/export.ts';
-import { textColumnsOf } from '../tables/tables.ts';
 import type { FeedEntry } from './sequencing.ts';
 
 /** The tables and keys of each kind of record in the change feed. */
@@ -43,9 +42,6 @@ export function sourceOf(kind: ChangeKind): Source {
 
 const identity = ({ id, scope }: Source): string => `${id} AS change_id, ${scope ?? `''`} AS change_scope`;
 
-/** Which texts of records are read. `small`: without those of a record that has more than `limits.joinedDocBytesMax`. */
-export type ChangeTexts = 'none' | 'small' | 'all';
-
 /** A record with the columns of its kind: a segment has a document, a child chunk has a segment. */
 export type RecordRow = Row & {
   change_id: string;
@@ -58,17 +54,11 @@ export type RecordRow = Row & {
 };
 
 /** Records by their ids, with the size of their texts. Parameters: the ids, as pairs with the scope if the kind has one. */
-export function recordsStatement(source: Source, texts: ChangeTexts, { isIn, isPair }: Dialect): Statement<RecordRow> {
+export function recordsStatement(source: Source, texts: Reading, { isIn, isPair }: Dialect): Statement<RecordRow> {
   const { step, id, scope, gone } = source;
-  const textColumns = textColumnsOf(step.kind);
-  const bytes = textColumns.map((column) => `COALESCE(octet_length(${column}), 0)`).join(' + ');
-  const columns = step.columns.map((column) => {
-    if (texts === 'all' || !textColumns.includes(column)) return column;
-    return texts === 'none' ? [] : `CASE WHEN ${bytes} <= ${limits.joinedDocBytesMax} THEN ${column} END AS ${column}`;
-  });
   return `
     SELECT ${identity(source)}, ${gone === undefined ? '0' : `CASE WHEN ${gone} THEN 1 ELSE 0 END`} AS is_gone,
-      ${[`${bytes} AS bytes`, ...columns.flat()].join(', ')}
+      ${sizedColumns(step, texts)}
     FROM ${step.table} WHERE ${scope === undefined ? isIn(id) : isPair(scope, id)}`;
 }
 

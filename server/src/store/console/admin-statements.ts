@@ -5,15 +5,13 @@ import type { PersonListed } from '../../contract/people/people.ts';
 import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
 import type { Dialect, ReadEngine, Value } from '../base/engine.ts';
 import { sorted } from '../base/selection.ts';
+import { isLarge, type Reading, type Sized, type SizedColumns, sizedColumns } from '../base/sized.ts';
 import type { Bound, Row, Statement } from '../base/statement.ts';
 
 /** The SQL of the console's reads, in the subset that both engines understand. */
 
-export type List = {
-  /** The columns, without those of `texts`. Their parameters come first. */
-  columns: string;
-  /** Columns whose texts may be long, by their names in a row. */
-  texts: Readonly<Record<string, string>>;
+/** Parameters of the columns come first. */
+export type List = SizedColumns & {
   /** Tables, with joins. */
   from: string;
   /** Conditions, with one `?` for each value. */
@@ -23,35 +21,23 @@ export type List = {
   descending?: boolean;
 };
 
-/** SELECT … FROM …. `small`: without texts over `limits.joinedDocBytesMax`, and with the size of all texts as `bytes`. */
-export function select(
-  { columns, texts, from }: Pick<List, 'columns' | 'texts' | 'from'>,
-  read: 'small' | 'all' = 'all',
-) {
-  const names = Object.entries(texts);
-  const isSmall = read === 'small';
-  const whole = names.map(([name, column]) => `${column} AS ${name}`);
-  const small = names.map(
-    ([name, column]) =>
-      `CASE WHEN octet_length(${column}) <= ${limits.joinedDocBytesMax} THEN ${column} END AS ${name}`,
-  );
-  const bytes = names.map(([, column]) => `COALESCE(octet_length(${column}), 0)`).join(' + ');
-  return `SELECT ${[columns, ...(isSmall ? [...small, `${bytes} AS bytes`] : whole)].join(', ')} FROM ${from}`;
-}
+type Columns = SizedColumns & Pick<List, 'from'>;
+const select = (list: Columns, reading: Reading = 'all'): string =>
+  `SELECT ${sizedColumns(list, reading)} FROM ${list.from}`;
 
 /** The statement for one page of a list, and its parameters. It reads a range of the sort key, never an offset. */
 export function listPage<R extends object = Row>(
   list: List,
   values: readonly Value[],
   { after, count }: ListRange,
-  read: 'small' | 'all' = 'all',
+  reading: Reading = 'all',
 ): Bound<R> {
   const { where = [], by, descending = false } = list;
   const beyond = `(${by.join(', ')}) ${descending ? '<' : '>'} (${by.map(() => '?').join(', ')})`;
   const conditions = after === undefined ? where : [...where, beyond];
   const order = by.map((column) => (descending ? `${column} DESC` : column)).join(', ');
   const text = `
-    ${select(list, read)} ${conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''} ORDER BY ${order} LIMIT ?`;
+    ${select(list, reading)} ${conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''} ORDER BY ${order} LIMIT ?`;
   return [text, ...values, ...(after ?? []), count];
 }
 
@@ -62,22 +48,19 @@ export async function readList<R extends object>(
   values: readonly Value[],
   { after, count }: ListRange,
 ): Promise<ListRows<R>> {
-  const found = await engine.read(
-    ...listPage<R & { bytes: number }>(list, values, { after, count: count + 1 }, 'small'),
-  );
+  const found = await engine.read(...listPage<Sized<R>>(list, values, { after, count: count + 1 }, 'small'));
   const sizes = found.slice(0, count).map(({ bytes }) => bytes);
   let total = 0;
   const end = sizes.findIndex((bytes, index) => (total += bytes) > limits.pageBytesMax && index > 0);
   const fitting = end === -1 ? sizes.length : end;
-  const isWhole = sizes.slice(0, fitting).every((bytes) => bytes <= limits.joinedDocBytesMax);
-  const rows = isWhole
+  const rows = !found.slice(0, fitting).some(isLarge)
     ? found.slice(0, fitting).map(({ bytes: _, ...row }) => row as unknown as R)
     : await engine.read(...listPage<R>(list, values, { after, count: fitting }));
   return { rows, has_more: found.length > fitting };
 }
 
 const keys = {
-  columns: 'id, kind, workspace_id, app_id, created_at, expires_at, revoked_at, read_only, role, last_used_at',
+  columns: ['id, kind, workspace_id, app_id, created_at, expires_at, revoked_at, read_only, role, last_used_at'],
   texts: { name: 'name', dataset_ids: 'dataset_ids' },
   from: 'api_keys',
 };
@@ -85,28 +68,32 @@ export const selectKeys = select(keys);
 /** Lists are JSON texts, flags are numbers: see `parseKey`. */
 export type KeyRow = Omit<ListedKey, 'dataset_ids' | 'read_only'> & { dataset_ids: string | null; read_only: number };
 const people = {
-  columns: `p.id, p.role, p.blocked, p.last_seen_at, (
+  columns: [
+    `p.id, p.role, p.blocked, p.last_seen_at, (
     SELECT COUNT(*) FROM console_sessions s WHERE s.person_id = p.id AND s.expires_at > ?
   ) AS sessions`,
+  ],
   texts: { issuer: 'p.issuer', subject: 'p.subject', name: 'p.name', email: 'p.email', role_source: 'p.role_source' },
   from: 'persons p',
 };
 const apps = {
-  columns: 'a.id, a.workspace_id, a.mode',
+  columns: ['a.id, a.workspace_id, a.mode'],
   texts: { workspace_name: 'w.name', name: 'a.name' },
   from: 'apps a JOIN workspaces w ON w.id = a.workspace_id',
 };
-const workspaces = { columns: 'id', texts: { name: 'name' }, from: 'workspaces' };
+const workspaces = { columns: ['id'], texts: { name: 'name' }, from: 'workspaces' };
 const datasets = ({ jsonField }: Dialect) => ({
-  columns: `d.id, d.workspace_id, d.created_at, ${jsonField('d.details', 'updated_at')} AS updated_at`,
+  columns: [`d.id, d.workspace_id, d.created_at, ${jsonField('d.details', 'updated_at')} AS updated_at`],
   texts: { workspace_name: 'w.name', name: 'd.name' },
   from: 'datasets d JOIN workspaces w ON w.id = d.workspace_id',
 });
-const documents = { columns: 'id', texts: { name: 'name' }, from: 'documents' };
+const documents = { columns: ['id'], texts: { name: 'name' }, from: 'documents' };
 const segments = {
-  columns: `s.id, s.position, s.word_count, (
+  columns: [
+    `s.id, s.position, s.word_count, (
     SELECT COUNT(*) FROM child_chunks c WHERE c.dataset_id = ? AND c.segment_id = s.id AND c.deleted = 0
   ) AS child_chunk_count`,
+  ],
   texts: { content: 's.content' },
   from: 'segments s',
 };
@@ -148,21 +135,21 @@ export const lists = {
   workspaces: { ...workspaces, by: [sorted('name'), 'id'] },
   apps: { ...apps, by: [sorted('a.name'), 'a.id'] },
   providers: {
-    ...{ columns: 'position', texts: { doc: 'doc' }, from: 'model_providers' },
+    ...{ columns: ['position'], texts: { doc: 'doc' }, from: 'model_providers' },
     where: ['workspace_id = ?'],
     by: ['position'],
   },
   documents: { ...documents, where: ['dataset_id = ?'], by: [sorted('name'), 'id'] },
   segments: { ...segments, where: ['s.dataset_id = ?', 's.document_id = ?'], by: ['s.position', 's.id'] },
   childChunks: {
-    columns: 'id, segment_id, position, word_count, created_at, updated_at',
+    columns: ['id, segment_id, position, word_count, created_at, updated_at'],
     texts: { content: 'content', type: 'type' },
     from: 'child_chunks',
     where: ['dataset_id = ?', 'segment_id = ?', 'deleted = 0'],
     by: ['position', 'id'],
   },
   revisions: {
-    columns: 'r.revision, r.replaced_at, r.key_id, r.person_id',
+    columns: ['r.revision, r.replaced_at, r.key_id, r.person_id'],
     texts: { content: 'r.content', key_name: 'k.name', person_name: 'p.name' },
     from: 'child_chunk_revisions r LEFT JOIN api_keys k ON k.id = r.key_id LEFT JOIN persons p ON p.id = r.person_id',
     where: ['r.dataset_id = ?', 'r.child_chunk_id = ?'],

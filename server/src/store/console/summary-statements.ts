@@ -17,7 +17,7 @@ const latest = (conditions: readonly Condition[]) => ({
 });
 
 export const summaries = (conditions: readonly Condition[]): List => ({
-  columns: 'c.conversation_id AS id, c.app_id, c.created_at, c.updated_at, c.last_message_at',
+  columns: ['c.conversation_id AS id, c.app_id, c.created_at, c.updated_at, c.last_message_at'],
   texts: {
     app_name: '(SELECT a.name FROM apps a WHERE a.id = c.app_id)',
     name: 'c.name',
@@ -31,7 +31,7 @@ export type Position = { id: string; updated_at: number };
 
 /** Only the sort keys. */
 export const positions = (conditions: readonly Condition[], range: ListRange): Bound<Position> => {
-  const list = { columns: 'c.conversation_id AS id, c.updated_at', texts: {}, ...latest(conditions) };
+  const list = { columns: ['c.conversation_id AS id, c.updated_at'], texts: {}, ...latest(conditions) };
   return listPage(list, split(conditions).values, range);
 };
 

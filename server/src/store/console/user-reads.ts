@@ -31,7 +31,7 @@ type Found = Omit<UserListed, 'app_ids' | 'total_price' | 'currency'> & {
 export function usersIn(order: UserOrder): List {
   const sums = 'app_count, conversations, messages, disliked, failed, price_nanos, currency, first_at, last_at';
   return {
-    columns: `user_key, app_id, ${sums}`,
+    columns: [`user_key, app_id, ${sums}`],
     texts: { '"user"': '"user"', app_ids: 'app_ids', prices: 'prices' },
     from: 'user_totals',
     where: ['app_id = ?'],

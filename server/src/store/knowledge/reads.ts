@@ -17,6 +17,7 @@ import type {
   SegmentRows,
 } from '../../domain/store/knowledge-reads.ts';
 import type { Dialect, Reader, Scan } from '../base/engine.ts';
+import { isLarge, listedOf } from '../base/sized.ts';
 import { detailsOf } from '../tables/tables.ts';
 import { findPath, foundRow } from './path.ts';
 import * as sql from './statements.ts';
@@ -130,31 +131,20 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     return 'missing' in found ? found : documentOf(found);
   }
 
-  async readDatasets(ids: readonly string[]): Promise<DatasetRow[]> {
-    const { isIn, list } = this.#dialect;
-    const rows = await this.#read(sql.rowsStatement(sql.listed.datasets, isIn('id'), false), list(ids));
-    return inOrder(ids, rows).map(datasetOf);
+  async readDataset(id: string): Promise<DatasetRow | undefined> {
+    return (await this.#read(sql.rowStatement(sql.listed.datasets), id)).map(datasetOf)[0];
   }
 
-  async readDocuments(dataset_id: string, ids: readonly string[]): Promise<DocumentRow[]> {
-    return (await this.#readRows(sql.listed.documents, dataset_id, ids)).map(documentOf);
+  async readDocument(dataset_id: string, id: string): Promise<DocumentRow | undefined> {
+    return (await this.#read(sql.rowStatement(sql.listed.documents), dataset_id, id)).map(documentOf)[0];
   }
 
-  async readSegments(dataset_id: string, ids: readonly string[]): Promise<SegmentRow[]> {
-    return (await this.#readRows(sql.listed.segments, dataset_id, ids)).map(segmentOf);
+  async readSegment(dataset_id: string, id: string): Promise<SegmentRow | undefined> {
+    return (await this.#read(sql.rowStatement(sql.listed.segments), dataset_id, id)).map(segmentOf)[0];
   }
 
-  async readChildChunks(dataset_id: string, ids: readonly string[]): Promise<ChildChunk[]> {
-    return (await this.#readRows(sql.listed.childChunks, dataset_id, ids)).map(chunkOf);
-  }
-
-  async #readRows<R extends { id: string }>(
-    list: sql.Listed<R>,
-    dataset_id: string,
-    ids: readonly string[],
-  ): Promise<R[]> {
-    const { isIn, list: listOf } = this.#dialect;
-    return inOrder(ids, await this.#read(sql.rowsStatement(list, isIn('id'), true), dataset_id, listOf(ids)));
+  async readChildChunk(dataset_id: string, id: string): Promise<ChildChunk | undefined> {
+    return (await this.#read(sql.rowStatement(sql.listed.childChunks), dataset_id, id)).map(chunkOf)[0];
   }
 
   async findTotals(dataset_ids: readonly string[]): Promise<ReadonlyMap<string, DatasetTotals>> {
@@ -180,14 +170,13 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     const statement = sql.chunksStatement(isIn('c.segment_id'));
     const rows = await this.#read(statement, dataset_id, list(segment_ids), sql.pageChunksMax + 1);
     if (rows.length > sql.pageChunksMax || bytesOf(rows) > limits.pageBytesMax) return undefined;
-    const largeIds = rows.filter(({ is_large }) => is_large === 1).map(({ id }) => id);
-    const largeChunks = largeIds.length === 0 ? [] : await this.readChildChunks(dataset_id, largeIds);
-    const largeById = new Map(largeChunks.map((chunk) => [chunk.id, chunk]));
-    const chunks = rows.map((row) => (row.is_large === 0 ? chunkOf(row) : largeById.get(row.id)));
-    return Map.groupBy(
-      chunks.filter((chunk) => chunk !== undefined),
-      ({ segment_id }) => segment_id,
-    );
+    const chunks: ChildChunk[] = [];
+    for (const row of rows) {
+      const isWhole = row.bytes <= sql.smallChunkBytesMax;
+      const chunk = isWhole ? chunkOf(row) : await this.readChildChunk(dataset_id, row.id);
+      if (chunk !== undefined) chunks.push(chunk);
+    }
+    return Map.groupBy(chunks, ({ segment_id }) => segment_id);
   }
 
   async *scanChildChunks(dataset_id: string, segment_id: string): AsyncGenerator<ChildChunk> {
@@ -195,8 +184,8 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     for (;;) {
       const rows = await this.#read(sql.chunksAfter, dataset_id, segment_id, ...after, scanChunks);
       for (const row of rows) {
-        if (row.is_large === 0) yield chunkOf(row);
-        else yield* await this.readChildChunks(dataset_id, [row.id]);
+        const chunk = isLarge(row) ? await this.readChildChunk(dataset_id, row.id) : chunkOf(row);
+        if (chunk !== undefined) yield chunk;
       }
       const last = rows.at(-1);
       if (last === undefined || rows.length < scanChunks) return;
@@ -213,9 +202,8 @@ function pageOf<C extends { id: string }, R>(
   rows: readonly sql.PageRow<C>[],
   itemOf: (row: sql.PageRow<C>) => R,
 ): OffsetRows<R> {
-  const found = rows.filter(({ id }) => id !== null);
-  const items = found.map(({ id, bytes }) => ({ id, bytes }));
-  return { total: Number(rows[0]?.total ?? 0), items, rows: isTooLarge(found) ? undefined : found.map(itemOf) };
+  const items = rows.filter(({ id }) => id !== null).map((row) => listedOf(row, row.id, itemOf));
+  return { total: Number(rows[0]?.total ?? 0), items };
 }
 
 /** A page in a location. */
@@ -227,15 +215,7 @@ function foundPage<C extends { id: string }, R>(
   return 'missing' in found ? found : pageOf(rows, itemOf);
 }
 
-const isTooLarge = (rows: readonly sql.PageRow[]): boolean =>
-  rows.some(({ is_large }) => is_large === 1) || bytesOf(rows) > limits.pageBytesMax;
-
 const bytesOf = (rows: readonly { bytes: number }[]): number => rows.reduce((sum, { bytes }) => sum + bytes, 0);
-
-function inOrder<R extends { id: string }>(ids: readonly string[], rows: readonly R[]): R[] {
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  return ids.map((id) => byId.get(id)).filter((row) => row !== undefined);
-}
 
 const datasetOf = ({ details, tags, ...row }: sql.DatasetColumns): DatasetRow => ({
   ...row,

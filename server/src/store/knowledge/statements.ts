@@ -3,6 +3,7 @@ import { limits } from '../../contract/limits.ts';
 import type { KnowledgeLocation } from '../../domain/store/child-chunks.ts';
 import type { OffsetQuery } from '../../domain/store/knowledge-reads.ts';
 import type { Dialect, Value } from '../base/engine.ts';
+import { type Sized, type SizedColumns, sizedColumns } from '../base/sized.ts';
 import type { Bound, Statement } from '../base/statement.ts';
 import { type PathRow, pathStatement } from './path.ts';
 
@@ -48,8 +49,6 @@ export type SegmentColumns = ListedRow & {
   details: string;
 };
 
-/** `bytes`: the size of all texts. `is_large`: a text is null because it is large. */
-export type Sized<R> = R & { bytes: number; is_large: 0 | 1 };
 /** `total`: the number of rows of all pages. The columns of the row are null if the page is empty. */
 export type PageRow<R extends ListedRow = ListedRow> = Sized<R> &
   PathRow & { total: number; found_doc_form?: string | null };
@@ -94,27 +93,11 @@ export type Filter = readonly (readonly [condition: string, ...values: Value[]])
 const conditionsOf = (filter: Filter): string => filter.map(([condition]) => condition).join(' AND ');
 const valuesOf = (filter: Filter): Value[] => filter.flatMap(([, ...values]) => values);
 
-/** Large texts are null, and `bytes` is the size of all texts. */
-function guardedColumns(
-  { columns, texts }: ListTable,
-  row: string,
-  bytesMax: number = limits.joinedDocBytesMax,
-): string {
-  const guarded = texts.map(
-    (name) => `CASE WHEN octet_length(${row}.${name}) <= ${bytesMax} THEN ${row}.${name} END AS ${name}`,
-  );
-  const large = texts.map((name) => `COALESCE(octet_length(${row}.${name}), 0) > ${bytesMax}`);
-  const bytes = texts.map((name) => `COALESCE(octet_length(${row}.${name}), 0)`).join(' + ');
-  const others = columns.map((name) => `${row}.${name}`);
-  return [
-    ...others,
-    ...guarded,
-    `${bytes} AS bytes`,
-    `CASE WHEN ${large.join(' OR ')} THEN 1 ELSE 0 END AS is_large`,
-  ].join(', ');
-}
-
-const wholeColumns = ({ columns, texts }: ListTable): string => [...columns, ...texts].join(', ');
+const columnsOf = ({ columns, texts }: ListTable, row: string): SizedColumns => ({
+  columns: columns.map((name) => `${row}.${name}`),
+  texts: Object.fromEntries(texts.map((name) => [name, `${row}.${name}`])),
+});
+const wholeColumns = (list: ListTable, row: string): string => sizedColumns(columnsOf(list, row), 'all');
 
 /** Past this page every list is empty. It keeps the offset within the range of the engines. */
 const offsetMax = 1_000_000_000_000;
@@ -140,7 +123,7 @@ export function pageStatement<R extends ListedRow>(
     SELECT ${[...(path?.columns ?? []), ...docForm, 't.total', 'p.*'].join(', ')}
     FROM ${path === undefined ? counted : `${path.from} CROSS JOIN ${counted}`}
     LEFT JOIN (
-      SELECT ${guardedColumns(list, 'x')}
+      SELECT ${sizedColumns(columnsOf(list, 'x'), 'small')}
       FROM (SELECT id FROM ${table} WHERE ${where} ORDER BY ${order.join(', ')} LIMIT ? OFFSET ?) k
       JOIN ${table} x ON ${inDataset}x.id = k.id
     ) p ON TRUE
@@ -150,18 +133,18 @@ export function pageStatement<R extends ListedRow>(
   return [text, ...(path?.fromValues ?? []), ...values, ...pageValues, ...(path?.whereValues ?? [])];
 }
 
-/** Whole rows by their ids. `isIn` compares the id with a list parameter. */
-export const rowsStatement = <R extends ListedRow>(list: Listed<R>, isIn: string, hasDataset: boolean): Statement<R> =>
-  `SELECT ${wholeColumns(list)} FROM ${list.table} WHERE ${hasDataset ? 'dataset_id = ? AND ' : ''}${isIn}`;
+/** A whole row. Parameters: its dataset, if it has one, and its id. */
+export const rowStatement = <R extends ListedRow>(list: Listed<R>): Statement<R> =>
+  `SELECT ${wholeColumns(list, 'x')} FROM ${list.table} x WHERE ${list.table === 'datasets' ? '' : 'x.dataset_id = ? AND '}x.id = ?`;
 
 export const findDataset: Statement<DatasetColumns & PathRow> =
-  `SELECT ${wholeColumns(listed.datasets)} FROM datasets WHERE id = ? AND workspace_id = ?`;
+  `SELECT ${wholeColumns(listed.datasets, 'x')} FROM datasets x WHERE x.id = ? AND x.workspace_id = ?`;
 
 /** A document and the dataset of its path. */
 export function documentStatement(location: KnowledgeLocation): Bound<DocumentColumns & PathRow> {
   const { columns, from, where, fromValues, whereValues } = pathStatement(location);
-  const own = [...listed.documents.columns, ...listed.documents.texts].map((name) => `o.${name}`);
-  return [`SELECT ${[...columns, ...own].join(', ')} FROM ${from} WHERE ${where}`, ...fromValues, ...whereValues];
+  const own = wholeColumns(listed.documents, 'o');
+  return [`SELECT ${[...columns, own].join(', ')} FROM ${from} WHERE ${where}`, ...fromValues, ...whereValues];
 }
 
 type TotalsRow = { dataset_id: string; display_status: string; documents: number; words: number };
@@ -174,16 +157,16 @@ export const totalsStatement = (isIn: string): Statement<TotalsRow> => `
 /** Child chunks that are read at once for the segments of a page. */
 export const pageChunksMax = 1_000;
 /** A larger text of a child chunk is read only after the size of its page was checked. */
-const smallChunkBytesMax = Math.floor(limits.pageBytesMax / pageChunksMax);
+export const smallChunkBytesMax = Math.floor(limits.pageBytesMax / pageChunksMax);
 
 /** Child chunks of several segments. Parameters: dataset_id, segment ids, count. */
 export const chunksStatement = (isIn: string): Statement<Sized<ChildChunk>> => `
-  SELECT ${guardedColumns(listed.childChunks, 'c', smallChunkBytesMax)} FROM child_chunks c
+  SELECT ${sizedColumns(columnsOf(listed.childChunks, 'c'), 'small', smallChunkBytesMax)} FROM child_chunks c
   WHERE c.dataset_id = ? AND ${isIn} AND c.deleted = 0 ORDER BY c.segment_id, c.position, c.id LIMIT ?`;
 
 /** Child chunks of one segment, after a position. Parameters: dataset_id, segment_id, position, id, count. */
 export const chunksAfter: Statement<Sized<ChildChunk>> = `
-  SELECT ${guardedColumns(listed.childChunks, 'c')} FROM child_chunks c
+  SELECT ${sizedColumns(columnsOf(listed.childChunks, 'c'), 'small')} FROM child_chunks c
   WHERE c.dataset_id = ? AND c.segment_id = ? AND c.deleted = 0 AND (c.position, c.id) > (?, ?)
   ORDER BY c.position, c.id LIMIT ?`;
 

@@ -1,27 +1,29 @@
 import type { AppDetails } from '../../contract/app.ts';
-import { limits } from '../../contract/limits.ts';
+import type { ModelType } from '../../contract/model.ts';
+import type { Listed } from '../../domain/large-text.ts';
 import type {
   AppStore,
   ConversationPosition,
   ConversationQuery,
   ConversationRow,
+  ConversationRows,
   FeedbackEntry,
-  FoundList,
-  OpenList,
+  FeedbackKey,
 } from '../../domain/store/app-store.ts';
-import type { Engine, Snapshot } from '../base/engine.ts';
-import type { Slots } from '../base/large-responses.ts';
+import type { ReadEngine, Reader } from '../base/engine.ts';
+import { listedOf } from '../base/sized.ts';
 import { columnsOf } from '../tables/tables.ts';
 import * as sql from './statements.ts';
 
-/** Operations of app keys besides messages, on either engine. */
+/** Operations of app keys besides messages, on either engine, from current data or from a snapshot. */
 export class SqlAppStore implements AppStore {
-  readonly #engine: Engine;
-  readonly #slots: Slots;
+  readonly #engine: ReadEngine;
+  readonly #readSlowly: Reader;
 
-  constructor(engine: Engine, slots: Slots) {
+  /** `readSlowly`: for reads of many messages, which may be large. */
+  constructor(engine: ReadEngine, readSlowly: Reader) {
     this.#engine = engine;
-    this.#slots = slots;
+    this.#readSlowly = readSlowly;
   }
 
   async findDetails(app_id: string): Promise<AppDetails | undefined> {
@@ -31,23 +33,18 @@ export class SqlAppStore implements AppStore {
     return { name, mode, ...(detailsColumn?.read(details) as Omit<AppDetails, 'name' | 'mode'>) };
   }
 
-  async listConversations(query: ConversationQuery): Promise<FoundList<ConversationRow> | undefined> {
-    const statement = await this.#conversations(query);
-    if (statement === undefined) return undefined;
-    const foundList = await this.#readList(statement, query.limit);
-    const isEmpty = foundList !== 'too_large' && foundList.rows.length === 0;
-    return isEmpty && query.after !== undefined && !(await this.#findPosition(query, query.after))
-      ? undefined
-      : foundList;
-  }
-
-  /** Texts over `limits.joinedDocBytesMax` are read only after the size of the page was checked. */
-  async #readList(statement: sql.ConversationStatement, limit: number): Promise<FoundList<ConversationRow>> {
-    const smallRows = await this.#engine.read(...statement('small'));
-    if (smallRows.slice(0, limit).reduce((sum, { bytes }) => sum + bytes, 0) > limits.pageBytesMax) return 'too_large';
-    const isWhole = smallRows.every(({ bytes }) => bytes <= limits.joinedDocBytesMax);
-    const rows = isWhole ? smallRows : await this.#engine.read(...statement('all'));
-    return { rows: rows.slice(0, limit), has_more: rows.length > limit };
+  async listConversations(query: ConversationQuery): Promise<ConversationRows | undefined> {
+    const { limit, after } = query;
+    const isReadFirst = after !== undefined && this.#engine.dialect.readsCursorFirst;
+    const start = isReadFirst ? await this.#findPosition(query, after) : after;
+    if (isReadFirst && start === undefined) return undefined;
+    const rows = await this.#engine.read(...sql.conversations({ ...query, after: start }));
+    if (rows.length === 0 && after !== undefined && !(await this.#findPosition(query, after))) return undefined;
+    const items = rows.slice(0, limit).map((row) => {
+      const { id, created_at, updated_at } = row;
+      return listedOf(row, { id, created_at, updated_at }, (): ConversationRow => row);
+    });
+    return { items, has_more: rows.length > limit };
   }
 
   /** The position with its value. Undefined if it has none, and the conversation is not in the list. */
@@ -60,43 +57,29 @@ export class SqlAppStore implements AppStore {
     return row && { id: after.id, value: row.value };
   }
 
-  /** Undefined if the position was read and does not exist. */
-  async #conversations(query: ConversationQuery): Promise<sql.ConversationStatement | undefined> {
-    if (query.after === undefined || !this.#engine.dialect.readsCursorFirst) return sql.conversations(query);
-    const after = await this.#findPosition(query, query.after);
-    return after && sql.conversations({ ...query, after });
+  async readConversation(id: string): Promise<ConversationRow | undefined> {
+    return (await this.#engine.read(sql.findConversationRow, id))[0];
   }
 
-  async openConversations(
-    query: ConversationQuery,
-    signal: AbortSignal,
-  ): Promise<OpenList<ConversationRow> | undefined> {
-    const statement = await this.#conversations(query);
-    if (statement === undefined) return undefined;
-    return this.#slots.open(async () => openList(await this.#engine.openSnapshot(), statement('none'), query), signal);
+  async listFeedback(app_id: string, offset: number, count: number): Promise<Listed<FeedbackEntry, FeedbackKey>[]> {
+    const rows = await this.#readSlowly(sql.listFeedback, app_id, count, offset);
+    return rows.map((row) => {
+      const { conversation_id, message_id } = row;
+      return listedOf(row, { conversation_id, message_id }, (): FeedbackEntry => row);
+    });
   }
 
-  listFeedback(app_id: string, offset: number, count: number): Promise<FeedbackEntry[]> {
-    return this.#engine.read(sql.listFeedback(this.#engine.dialect), app_id, count, offset);
+  async readFeedback({ conversation_id, message_id }: FeedbackKey): Promise<FeedbackEntry | undefined> {
+    return (await this.#readSlowly(sql.findFeedback, conversation_id, message_id))[0];
   }
-}
 
-async function openList(
-  { read, close }: Snapshot,
-  statement: ReturnType<sql.ConversationStatement>,
-  { limit }: ConversationQuery,
-): Promise<OpenList<ConversationRow>> {
-  try {
-    const rows = await read(...statement);
-    const readRows = async (batch: readonly ConversationRow[]) => {
-      const whole: ConversationRow[] = [];
-      for (const { id } of batch) whole.push(...(await read(sql.findConversationRow, id)));
-      return whole;
-    };
-    return { rows: rows.slice(0, limit), has_more: rows.length > limit, readRows, close };
-  } catch (error) {
-    close();
-    throw error;
+  async listModelEntries(workspace_id: string, model_type: ModelType): Promise<Listed<string, number>[]> {
+    const rows = await this.#engine.read(sql.listModelEntries, workspace_id, model_type);
+    return rows.map((row) => listedOf(row, row.position, ({ entry }) => entry));
+  }
+
+  async readModelEntry(workspace_id: string, model_type: ModelType, position: number): Promise<string | undefined> {
+    return (await this.#engine.read(sql.findModelEntry, workspace_id, model_type, position))[0]?.entry;
   }
 }
 

@@ -1,5 +1,4 @@
 import type { ConversationOrder } from '../../contract/conversation.ts';
-import { limits } from '../../contract/limits.ts';
 import type { ModelFields } from '../../domain/records/usage.ts';
 import type {
   ConversationChange,
@@ -8,8 +7,8 @@ import type {
   FeedbackEntry,
   ListScope,
 } from '../../domain/store/app-store.ts';
-import type { Dialect } from '../base/engine.ts';
 import { type Condition, inPeriod, isUser, split } from '../base/selection.ts';
+import { type Sized, type SizedColumns, sizedColumns } from '../base/sized.ts';
 import type { Bound, Statement, Value } from '../base/statement.ts';
 
 /** The SQL of what app keys allow besides messages, in the subset that both engines understand. */
@@ -17,32 +16,14 @@ import type { Bound, Statement, Value } from '../base/statement.ts';
 export const findDetails: Statement<{ name: string; mode: string; details: string | null }> =
   'SELECT name, mode, details FROM apps WHERE id = ?';
 
-/** `small`: texts are null if they are larger than `limits.joinedDocBytesMax`; `none`: always. */
-type Texts = 'small' | 'all' | 'none';
-
-/** The columns of each text: its value is the first one that is not null. */
-const texts = {
-  name: ['c.name', 'c.derived_name'],
-  inputs: ['c.inputs', 'c.derived_inputs'],
-  introduction: ['c.introduction'],
+const columns: SizedColumns = {
+  columns: ['c.conversation_id AS id, c.created_at, c.updated_at'],
+  texts: {
+    name: ['c.name', 'c.derived_name'],
+    inputs: ['c.inputs', 'c.derived_inputs'],
+    introduction: 'c.introduction',
+  },
 };
-/** SQLite knows the length of a column without reading it, but not that of an expression. */
-const bytes = Object.values(texts)
-  .map((sources) => `COALESCE(${sources.map((column) => `octet_length(${column})`).join(', ')}, 0)`)
-  .join(' + ');
-const selectedText: Record<Texts, (text: string) => string> = {
-  small: (text) => `CASE WHEN ${bytes} <= ${limits.joinedDocBytesMax} THEN ${text} END`,
-  all: (text) => text,
-  none: () => 'NULL',
-};
-const coalesce = (columns: string[]): string =>
-  columns.length > 1 ? `COALESCE(${columns.join(', ')})` : columns.join();
-const columns = (which: Texts): string =>
-  [
-    'c.conversation_id AS id, c.created_at, c.updated_at',
-    ...Object.entries(texts).map(([name, sources]) => `${selectedText[which](coalesce(sources))} AS ${name}`),
-    `${bytes} AS bytes`,
-  ].join(', ');
 
 /** A condition that both indexes and distributed databases support, and its parameters. */
 function inScope(table: string, { app_id, user, created_after, created_before }: ListScope): [string, ...Value[]] {
@@ -65,13 +46,13 @@ const columnOf = (order: ConversationOrder): string => order.replace('-', '');
  * since conversations of an app are on all of them. If the position has no value, the statement finds it; the page is empty
  * if there is none.
  */
-export function conversations({ after, order, limit, ...scope }: ConversationQuery): ConversationStatement {
+export function conversations({ after, order, limit, ...scope }: ConversationQuery): Bound<Sized<ConversationRow>> {
   const column = columnOf(order);
   const direction = order.startsWith('-') ? ' DESC' : '';
   const [condition, ...values] = inScope('c', scope);
   const [afterCondition, ...afterValues] = startAfter(after, order, scope);
-  return (which) => [
-    `SELECT ${columns(which)} FROM conversations c WHERE ${condition} ${afterCondition}
+  return [
+    `SELECT ${sizedColumns(columns, 'small')} FROM conversations c WHERE ${condition} ${afterCondition}
      ORDER BY c.${column}${direction}, c.conversation_id${direction} LIMIT ?`,
     ...values,
     ...afterValues,
@@ -79,10 +60,8 @@ export function conversations({ after, order, limit, ...scope }: ConversationQue
   ];
 }
 
-export type ConversationStatement = (which: Texts) => Bound<ConversationRow & { bytes: number }>;
-
 /** Parameter: id. */
-export const findConversationRow: Statement<ConversationRow> = `SELECT ${columns('all')} FROM conversations c WHERE c.conversation_id = ?`;
+export const findConversationRow: Statement<ConversationRow> = `SELECT ${sizedColumns(columns, 'all')} FROM conversations c WHERE c.conversation_id = ?`;
 
 function startAfter(
   after: ConversationQuery['after'],
@@ -105,7 +84,7 @@ export function findValue(
   return [text, conversation_id, ...values];
 }
 
-const returned = columns('all').replaceAll('c.', 'conversations.');
+const returned = sizedColumns(columns, 'all').replaceAll('c.', 'conversations.');
 
 /** The clock may have been set back since the last change, but times of a conversation never decrease. */
 const increase = (column: string): string => `${column} = CASE WHEN ${column} > ? THEN ${column} ELSE ? END`;
@@ -146,10 +125,28 @@ export const rateMessage = `
   UPDATE messages SET doc = ?, feedback_content = ?, rated_at = ?, feedback_at = ?, feedback_app_id = ?
   WHERE conversation_id = ? AND id = ?`;
 
+const feedback = sizedColumns.bind(undefined, {
+  columns: ['m.conversation_id, m.id AS message_id, m.feedback_at AS at'],
+  texts: { doc: 'm.doc', content: 'm.feedback_content', user: 'c."user"' },
+});
+const messageWithConversation = 'messages m CROSS JOIN conversations c WHERE c.conversation_id = m.conversation_id';
+
 /** Feedback of live conversations, the newest first. Parameters: app_id, count, number of entries before. */
-export const listFeedback = ({ jsonField }: Dialect): Statement<FeedbackEntry> => `
-  SELECT m.conversation_id, m.id AS message_id, CAST(${jsonField('m.doc', 'feedback')} AS TEXT) AS feedback,
-    m.feedback_content AS content, m.feedback_at AS at, c."user"
-  FROM messages m CROSS JOIN conversations c
-  WHERE m.feedback_app_id = ? AND m.feedback_at IS NOT NULL AND c.conversation_id = m.conversation_id AND c.deleted = 0
+export const listFeedback: Statement<Sized<FeedbackEntry>> = `
+  SELECT ${feedback('small')} FROM ${messageWithConversation}
+  AND m.feedback_app_id = ? AND m.feedback_at IS NOT NULL AND c.deleted = 0
   ORDER BY m.feedback_at DESC, m.id DESC, m.conversation_id DESC LIMIT ? OFFSET ?`;
+
+/** Parameters: conversation_id, id. */
+export const findFeedback: Statement<FeedbackEntry> = `
+  SELECT ${feedback('all')} FROM ${messageWithConversation} AND m.conversation_id = ? AND m.id = ?`;
+
+const entry = sizedColumns.bind(undefined, { columns: ['position'], texts: { entry: 'entry' } });
+const modelEntries = 'model_entries WHERE workspace_id = ? AND model_type = ?';
+type ModelEntry = { position: number; entry: string };
+
+/** Parameters: workspace_id, model_type. */
+export const listModelEntries: Statement<Sized<ModelEntry>> =
+  `SELECT ${entry('small')} FROM ${modelEntries} ORDER BY position`;
+/** Parameters: workspace_id, model_type, position. */
+export const findModelEntry: Statement<ModelEntry> = `SELECT ${entry('all')} FROM ${modelEntries} AND position = ?`;

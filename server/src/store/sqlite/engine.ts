@@ -2,18 +2,19 @@ import { dirname } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { nextTurn } from '../../domain/large-text.ts';
 import type { CachedVersion, FoundPage, OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
-import type {
-  Engine,
-  ExportStep,
-  IsWanted,
-  Reader,
-  Row,
-  Snapshot,
-  Value,
-  WriteInput,
-  WriteName,
-  WriteOptions,
-  WriteResult,
+import {
+  type Engine,
+  type ExportStep,
+  type IsWanted,
+  type Reader,
+  type Row,
+  type Snapshot,
+  unitsOf,
+  type Value,
+  type WriteInput,
+  type WriteName,
+  type WriteOptions,
+  type WriteResult,
 } from '../base/engine.ts';
 import { selectByKey } from '../base/sized.ts';
 import type { Statement } from '../base/statement.ts';
@@ -168,7 +169,7 @@ export class SqliteEngine implements Engine {
         let bytes = 0;
         for (const row of db.iterate(selectByKey(wanted, 'all'))) {
           rows.push(row);
-          bytes += row.bytes;
+          bytes += unitsOf(row);
           if (bytes < batchBytes) continue;
           yield { step, rows };
           await nextTurn();

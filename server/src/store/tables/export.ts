@@ -7,7 +7,7 @@ export const exportSteps: readonly ExportStep[] = keysOf(tables).map(stepOf);
 
 function stepOf(kind: RecordKind): ExportStep {
   const table = tables[kind];
-  const texts = textColumnsOf(kind);
+  const names = textColumnsOf(kind);
   if ('order' in table) {
     const { extraColumns = [], jsonColumns = [] } = table;
     const line = (row: Row) => {
@@ -15,13 +15,16 @@ function stepOf(kind: RecordKind): ExportStep {
       const lists = jsonColumns.map((field) => `,"${field}":${row[field] ?? '[]'}`).join('');
       return `{"record":"${kind}",${(row.doc as string).slice(1, -1)}${others}${lists}}`;
     };
-    const columns = ['doc', ...extraColumns, ...jsonColumns];
+    const columns = [...extraColumns, ...jsonColumns].filter((name) => !names.includes(name));
+    const texts = Object.fromEntries(names.map((name) => [name, name]));
     return { kind, table: table.name, columns, texts, key: table.order, line };
   }
   const columns = columnsOf(kind as RowKind).flatMap(({ name, field, read }) =>
     field === undefined ? [] : [{ name, field, read }],
   );
-  const selected = columns.map(({ name, field }) => (name === field ? name : `${name} AS ${field}`));
+  const isText = ({ name }: { name: string }) => names.includes(name);
+  const selected = columns.filter((column) => !isText(column)).map(({ name, field }) => `${name} AS ${field}`);
+  const texts = Object.fromEntries(columns.filter(isText).map(({ name, field }) => [field, name]));
   return {
     ...{ kind, table: table.name, columns: selected, texts, key: table.key },
     line: (row) => {

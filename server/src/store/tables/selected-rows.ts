@@ -1,7 +1,7 @@
 import type { SelectableKind, Selection } from '../../domain/store/selection.ts';
 import type { ExportStep, Reader, Row } from '../base/engine.ts';
 import { type Condition, inPeriod, ofConversation } from '../base/selection.ts';
-import { readByKey } from '../base/sized.ts';
+import { readByKey, sizedColumns } from '../base/sized.ts';
 import { exportSteps } from './export.ts';
 
 /** Rows of a step of an export. Messages come with the user of their conversation. */
@@ -60,8 +60,8 @@ class ParentRows {
   }
 
   #find(kind: 'app' | 'workspace', id: string): Promise<Row[]> {
-    const { columns, table } = stepOf(kind);
-    return this.#read(`SELECT ${columns.join(', ')} FROM ${table} WHERE id = ?`, id);
+    const step = stepOf(kind);
+    return this.#read(`SELECT ${sizedColumns(step, 'all')} FROM ${step.table} WHERE id = ?`, id);
   }
 }
 
