@@ -13,7 +13,7 @@ describe('a store of backups in a folder', { concurrency: 3 }, () => {
   it('restores the same records, for its owner only, and ends cursors and sessions', async (t) => {
     const { cwd, database, store, succeed, backUp, exported } = await newDatabase(t);
     const db = new DatabaseSync(database);
-    db.exec("INSERT INTO console_sessions VALUES ('digest', 'key', 'key digest', 1, 9999999999)");
+    db.exec("INSERT INTO console_sessions (digest, created_at, expires_at) VALUES ('digest', 1, 9999999999)");
     db.close();
     const before = await exported();
     const id = await backUp();
