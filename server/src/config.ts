@@ -170,6 +170,12 @@ export const settings = {
     parse: originOf,
     withoutSecret: withoutUser,
   } satisfies Setting<string | undefined>,
+  trace_url: {
+    fallback: undefined,
+    allowed: 'http://… or https://…, with {trace_id} after the host',
+    help: 'the address of a trace, for the link of a message with a `trace_id`, for example `https://traces.example.org/{trace_id}`',
+    parse: (text) => (/^https?:\/\/[^\s/?#@]+\/\S*\{trace_id\}\S*$/i.test(text) ? text : undefined),
+  } satisfies Setting<string | undefined>,
   ...oidcSettings,
   metrics_token: secret('a bearer token that allows only `/metrics`; an admin key allows it too'),
 };

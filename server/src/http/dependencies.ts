@@ -52,6 +52,7 @@ export type AppOptions = SignInOptions & {
   write_limit: number;
   metrics_token: string | undefined;
   public_url: string | undefined;
+  trace_url: string | undefined;
   upstream_url: string | undefined;
   dify_dataset_key: string | undefined;
   /** The system behind the upstream, if it owns the data. */
@@ -67,6 +68,7 @@ export function dependenciesOf(options: AppOptions, context: WorkerContext): Dep
     page_order,
     metrics_token,
     public_url,
+    trace_url,
     in_flight_max,
     sign_in,
     now = performance.now.bind(performance),
@@ -111,6 +113,7 @@ export function dependenciesOf(options: AppOptions, context: WorkerContext): Dep
     page_order,
     metrics_token,
     public_url,
+    trace_url,
     sign_in,
     oidc: options.oidc && new Oidc(options.oidc, { store, clock, logger }),
     in_flight_max,

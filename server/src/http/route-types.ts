@@ -48,6 +48,8 @@ export type Dependencies = {
   sign_in: SignInOptions['sign_in'];
   /** Sign-in by name, if it is on. */
   oidc: Oidc | undefined;
+  /** The address of a trace, with `{trace_id}`. */
+  trace_url: string | undefined;
   in_flight_max: number;
   /** Requests in flight, of all workers. */
   inFlight: SharedSum;

@@ -19,7 +19,7 @@ onEveryEngine('conversations of an app', (engine) => {
     ...{ record: 'conversation', id: idAt(at), app_id: one.ids.app, user, created_at: at, ...more },
   });
   before(async () => {
-    service = await startService(engine);
+    service = await startService(engine, { TRACE_URL: 'https://traces.example.org/{trace_id}?x' });
     await service.load([
       ...records,
       ...completion.records,
@@ -152,13 +152,14 @@ onEveryEngine('conversations of an app', (engine) => {
     const rated = texts.map((feedback_content, at) =>
       message(id, 50 - at, { feedback: { rating: 'dislike' }, ...(feedback_content !== null && { feedback_content }) }),
     );
+    Object.assign(rated[1] ?? {}, { model_provider: 'openai', model: 'gpt', trace_id: 'a/b' });
     const gone = idAt(31);
     const ofDeleted = message(gone, 50, { feedback: { rating: 'like' }, feedback_content: 'deleted' });
     const deleted = conversation(31, null, { deleted: true });
     await service.load([conversation(30, null), deleted, ...rated, ofDeleted]);
     const list = (conversation_id: string, ids: string[], app: string = one.ids.app) =>
       get(
-        `/admin/apps/${app}/conversations/${conversation_id}/feedback?${ids.map((id) => `message_id=${id}`).join('&')}`,
+        `/admin/apps/${app}/conversations/${conversation_id}/details?${ids.map((id) => `message_id=${id}`).join('&')}`,
       );
     const ids = [...rated, ofDeleted].map((record) => record.id);
     const { status, body } = await list(
@@ -166,10 +167,13 @@ onEveryEngine('conversations of an app', (engine) => {
       ids.map((id) => id.toUpperCase()),
     );
     assert.equal(status, 200);
-    const [first, , last] = rated;
+    const [first, second, last] = rated;
+    const none = { model_provider: null, model: null, trace_url: null };
+    const trace_url = 'https://traces.example.org/a%2Fb?x';
     assert.deepEqual(body.data, [
-      { message_id: last?.id, content: '😀'.repeat(10_000) },
-      { message_id: first?.id, content: 'Too short.' },
+      { message_id: last?.id, feedback_content: '😀'.repeat(10_000), ...none },
+      { message_id: second?.id, feedback_content: null, model_provider: 'openai', model: 'gpt', trace_url },
+      { message_id: first?.id, feedback_content: 'Too short.', ...none },
     ]);
     assert.deepEqual((await list(gone, ids)).body, { data: [] });
     assert.deepEqual((await list(id, ids, other.ids.app)).body, { data: [] });

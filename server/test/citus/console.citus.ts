@@ -53,7 +53,7 @@ describe('the console on a cluster', () => {
     [`${segment}/child_chunks/${ids.chunk}/revisions`]: 2,
     [conversation]: 1,
     [`${conversation}/messages`]: 1,
-    [`${conversation}/feedback?message_id=${rated.id}`]: 1,
+    [`${conversation}/details?message_id=${rated.id}`]: 1,
     [`${conversation}/locate?message_id=${rated.id}`]: 2,
     [`${conversation}/locate`]: 2,
     [`/admin/conversations?id=${ids.conversation}`]: 3,

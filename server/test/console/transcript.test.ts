@@ -51,9 +51,13 @@ describe('a transcript in the console', () => {
   let browser: Browser;
   let tab: ConsoleTab;
   before(async () => {
-    [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
+    [service, browser] = await Promise.all([
+      startService('sqlite', { TRACE_URL: 'https://traces.example.org/{trace_id}' }),
+      openBrowser(),
+    ]);
     const parent_message_id = idAt(length - 10);
     for (const n of [length - 9, length - 5, length - 1]) Object.assign(messages[n] ?? {}, { parent_message_id });
+    Object.assign(messages[length - 2] ?? {}, { model_provider: 'openai', model: 'gpt-test', trace_id: 'trace 1' });
     await service.load([
       ...records,
       ...rich.records,
@@ -96,6 +100,23 @@ describe('a transcript in the console', () => {
       isAtEnd: scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - 2,
     };
   })()`;
+
+  it('shows the model of an answer, and links to its trace', async () => {
+    const { page } = await open(long);
+    const answered = page.locator(`[data-id="${idAt(length - 2)}"] footer`);
+    await answered.getByText('gpt-test').waitFor();
+    assert.equal(
+      await answered.getByRole('link', { name: 'Trace' }).getAttribute('href'),
+      'https://traces.example.org/trace%201',
+    );
+    assert.equal(
+      await page
+        .locator(`[data-id="${idAt(length - 1)}"] footer`)
+        .getByText('Trace')
+        .count(),
+      0,
+    );
+  });
 
   it('opens at the message that the address names, by one page, wherever it is', async () => {
     const { page, pageErrors } = await open(`${long}/${idAt(700)}`);

@@ -555,7 +555,7 @@ describe('errors and keys of every operation', () => {
         ['apps/{app_id}/conversations/{conversation_id}', [404]],
         ['apps/{app_id}/conversations/{conversation_id}/messages', [400, 404]],
         ['apps/{app_id}/conversations/{conversation_id}/locate', [400, 404]],
-        ['apps/{app_id}/conversations/{conversation_id}/feedback', [400, 404]],
+        ['apps/{app_id}/conversations/{conversation_id}/details', [400, 404]],
         ['conversations', [400, 404]],
         ['users', [400, 404]],
         ['overview', [400, 404]],

@@ -100,7 +100,7 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   getConversation: { key: 'admin', parameters: { app_id, conversation_id } },
   locatePage: { key: 'admin', parameters: { app_id, conversation_id, message_id: firstMessageId } },
   getTranscript: { key: 'admin', parameters: { app_id, conversation_id, limit: 1 } },
-  listFeedback: { key: 'admin', parameters: { app_id, conversation_id, message_id: [message_id] } },
+  listMessageDetails: { key: 'admin', parameters: { app_id, conversation_id, message_id: [message_id] } },
   search: { key: 'admin', parameters: { q: 'steam boiler', limit: 1 } },
   countSearchResults: { key: 'admin', parameters: { q: 'steam boiler' } },
   listDatasets: { key: 'admin' },

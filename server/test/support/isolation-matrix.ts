@@ -336,9 +336,7 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
     'GET /admin/apps/{app_id}/conversations/{conversation_id}': adminOnly(get(ofApp)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/messages': adminOnly(get(`${ofApp}/messages`)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/locate': adminOnly(get(`${ofApp}/locate`)),
-    'GET /admin/apps/{app_id}/conversations/{conversation_id}/feedback': adminOnly(
-      get(`${ofApp}/feedback?message_id=x`),
-    ),
+    'GET /admin/apps/{app_id}/conversations/{conversation_id}/details': adminOnly(get(`${ofApp}/details?message_id=x`)),
     // It does not exist, so that a repeated request finds the same.
     'DELETE /admin/apps/{app_id}/conversations/{conversation_id}/messages/{message_id}': {
       targets: [

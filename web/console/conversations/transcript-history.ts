@@ -1,6 +1,6 @@
 import { limits } from '../../../server/src/contract/limits.ts';
 import { type ApiError, pathOf, request } from '../state/api.ts';
-import type { FeedbackTexts, LocatedPage, Message, MessagePage } from '../state/types.ts';
+import type { LocatedPage, Message, MessageDetails, MessagePage } from '../state/types.ts';
 
 /** Whether an error means that the conversation does not exist, rather than one of its messages. */
 export async function isGone(path: readonly string[], error: ApiError, signal: AbortSignal): Promise<boolean> {
@@ -11,8 +11,8 @@ export async function isGone(path: readonly string[], error: ApiError, signal: A
   );
 }
 
-/** A message with the text of its feedback, which is not part of it. */
-export type ShownMessage = Message & { feedback_content?: string | undefined };
+/** A message with what readers of `/v1` do not see. */
+export type ShownMessage = Message & { details?: MessageDetails | undefined };
 /** A message and its height: estimated until it has been drawn, then measured. */
 export type Row = { message: ShownMessage; height: number };
 
@@ -194,18 +194,17 @@ export class History {
       signal: this.#signal,
       ...(etag !== null && { headers: { 'if-none-match': etag } }),
     });
-    await this.#addFeedback(page.body?.data ?? []);
+    await this.#addDetails(page.body?.data ?? []);
     return page;
   }
 
-  /** Reads the texts of the page's feedback in one request, if there is feedback. */
-  async #addFeedback(messages: readonly ShownMessage[]): Promise<void> {
-    const message_id = messages.filter(({ feedback }) => feedback !== null).map(({ id }) => id);
-    if (message_id.length === 0) return;
-    const path = pathOf([...this.#path, 'feedback'], { message_id });
-    const { body } = await request<FeedbackTexts>(path, { signal: this.#signal });
-    const texts = new Map(body.data.map(({ message_id, content }) => [message_id, content]));
-    for (const message of messages) message.feedback_content = texts.get(message.id);
+  /** Reads the details of the page's messages in one request. */
+  async #addDetails(messages: readonly ShownMessage[]): Promise<void> {
+    if (messages.length === 0) return;
+    const path = pathOf([...this.#path, 'details'], { message_id: messages.map(({ id }) => id) });
+    const { body } = await request<{ data: MessageDetails[] }>(path, { signal: this.#signal });
+    const details = new Map(body.data.map((one) => [one.message_id, one]));
+    for (const message of messages) message.details = details.get(message.id);
   }
 
   #rowsOf(messages: readonly ShownMessage[]): Row[] {

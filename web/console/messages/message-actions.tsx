@@ -8,7 +8,7 @@ export const noParent = '00000000-0000-0000-0000-000000000000';
 /** Copies of a message: its address, its answer, all of it as JSON. */
 export function MessageActions({ message, href }: { message: ShownMessage; href: string }) {
   const { id, answer } = message;
-  const { feedback_content, ...fields } = message;
+  const { details, ...fields } = message;
   const title = (
     <>
       <Icon name="json" />

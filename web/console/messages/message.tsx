@@ -2,7 +2,6 @@ import { Icon } from '../../shared/controls.tsx';
 import { capital, count, money, Time } from '../components/ui.tsx';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
 import { locale } from '../state/times.ts';
-import type { Message } from '../state/types.ts';
 import { Markdown } from './markdown.tsx';
 import { MessageActions, noParent, SiblingSteps, type Siblings } from './message-actions.tsx';
 import { MessageError } from './message-error.tsx';
@@ -22,7 +21,7 @@ export type MessageProps = {
 
 /** A query and its answer, with everything recorded about them. */
 export function MessageView({ message, before, href, isCurrent, siblings }: MessageProps) {
-  const { id, query, answer, created_at, inputs, status, error, feedback_content } = message;
+  const { id, query, answer, created_at, inputs, status, error, details } = message;
   const files = (owner: string) => message.message_files.filter(({ belongs_to }) => (belongs_to ?? 'user') === owner);
   const [userFiles, assistantFiles] = [files('user'), files('assistant')];
   const parent = message.parent_message_id === noParent ? null : message.parent_message_id;
@@ -59,9 +58,9 @@ export function MessageView({ message, before, href, isCurrent, siblings }: Mess
           </span>
         )}
         <MessageActions message={message} href={href} />
-        {feedback_content && (
+        {details?.feedback_content && (
           <blockquote class="feedback as-written" aria-label="Feedback">
-            {feedback_content}
+            {details.feedback_content}
           </blockquote>
         )}
       </footer>
@@ -83,8 +82,9 @@ function Feedback({ rating }: { rating: 'like' | 'dislike' }) {
   );
 }
 
-function Statistics({ message }: { message: Message }) {
-  const { message_tokens, answer_tokens, total_tokens, total_price, currency, provider_response_latency } = message;
+function Statistics({ message }: { message: ShownMessage }) {
+  const { message_tokens, answer_tokens, total_tokens, total_price, currency, provider_response_latency, details } =
+    message;
   const latency = provider_response_latency.toLocaleString(locale, { maximumFractionDigits: 2 });
   return (
     <>
@@ -95,6 +95,12 @@ function Statistics({ message }: { message: Message }) {
         <span title={`${total_price} ${currency ?? ''}`.trim()}>{money(Number(total_price), currency ?? '')}</span>
       )}
       {provider_response_latency > 0 && <span title="latency of the model provider">{latency} s</span>}
+      {details?.model && <span title={`model ${details.model_provider ?? ''}`.trim()}>{details.model}</span>}
+      {details?.trace_url && (
+        <a href={details.trace_url} target="_blank" rel="noreferrer">
+          Trace
+        </a>
+      )}
     </>
   );
 }

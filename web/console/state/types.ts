@@ -19,8 +19,8 @@ export type { ChildChunk } from '../../../server/src/contract/child-chunk.ts';
 export type {
   ConversationListed as Conversation,
   ConversationSummary,
-  FeedbackTexts,
   LocatedPage,
+  MessageDetails,
   Overview,
   OverviewTotals,
 } from '../../../server/src/contract/console/activity.ts';

@@ -81,7 +81,7 @@ export const LocatedPage = shape(
 );
 export type LocatedPage = Static<typeof LocatedPage>;
 
-export const FeedbackQuery = Type.Object({
+export const DetailsQuery = Type.Object({
   message_id: Type.Array(Type.String(), {
     minItems: 1,
     maxItems: limits.pageMessagesMax,
@@ -89,20 +89,26 @@ export const FeedbackQuery = Type.Object({
   }),
 });
 
-const FeedbackText = shape(
+/** In `TRACE_URL`. */
+export const traceIdMark = '{trace_id}';
+
+const MessageDetails = shape(
   {
     message_id: id('Message ID.'),
-    content: text(`Text of the feedback; at most the first ${limits.feedbackUnitsMax} characters.`),
+    feedback_content: nullable(text(`Text of the feedback; at most the first ${limits.feedbackUnitsMax} characters.`)),
+    model_provider: nullable(text('Provider of the model that answered.')),
+    model: nullable(text('Model that answered.')),
+    trace_url: nullable(text('Address of the trace, if the message has one and `TRACE_URL` is set.')),
   },
-  { title: 'FeedbackText' },
+  { title: 'MessageDetails' },
 );
-export type FeedbackText = Static<typeof FeedbackText>;
+export type MessageDetails = Static<typeof MessageDetails>;
 
-export const FeedbackTexts = shape(
-  { data: list(FeedbackText, 'One entry for each of the messages that has a text, oldest message first.') },
-  { title: 'FeedbackTexts' },
+export const MessageDetailsList = shape(
+  { data: list(MessageDetails, 'One entry for each of the messages that exist, oldest message first.') },
+  { title: 'MessageDetailsList' },
 );
-export type FeedbackTexts = Static<typeof FeedbackTexts>;
+export type MessageDetailsList = Static<typeof MessageDetailsList>;
 
 const sums = {
   messages: integer('Number of messages.'),

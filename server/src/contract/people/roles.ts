@@ -17,7 +17,7 @@ export const operationRoles = {
   getConversation: 'viewer',
   getTranscript: 'viewer',
   locatePage: 'viewer',
-  listFeedback: 'viewer',
+  listMessageDetails: 'viewer',
   listUsers: 'viewer',
   search: 'viewer',
   countSearchResults: 'viewer',

@@ -1,4 +1,4 @@
-import type { ConversationListed, ConversationSummary, FeedbackText } from '../../contract/console/activity.ts';
+import type { ConversationListed, ConversationSummary, MessageDetails } from '../../contract/console/activity.ts';
 import type { UserListed, UserOrder } from '../../contract/console/users.ts';
 import type { ListRange, ListRows } from './admin-reads.ts';
 import type { Selection } from './selection.ts';
@@ -39,6 +39,9 @@ export type PeriodSums = {
 };
 
 /** Conversations and usage of apps, for the console. Ids are canonical; callers check that the app exists. */
+/** What a message has beside its fields. */
+export type StoredDetails = Omit<MessageDetails, 'trace_url'> & { trace_id: string | null };
+
 export interface ActivityReads {
   findConversation(app_id: string, id: string): Promise<ConversationListed | undefined>;
   /**
@@ -60,8 +63,8 @@ export interface ActivityReads {
     message_id: string | undefined,
     distance: number,
   ): Promise<string | null | undefined>;
-  /** The feedback texts of these messages of a conversation that is not deleted. */
-  listFeedback(app_id: string, conversation_id: string, message_ids: readonly string[]): Promise<FeedbackText[]>;
+  /** Of these messages of a conversation that is not deleted. */
+  listDetails(app_id: string, conversation_id: string, message_ids: readonly string[]): Promise<StoredDetails[]>;
   /** Sums of a period; days and users also of the one before. Days and apps without messages are left out. */
   sumPeriod(selection: DaySelection, before: DayRange, signal: AbortSignal): Promise<PeriodSums>;
 }

@@ -1,12 +1,13 @@
 import {
   ConversationListed,
   ConversationSummary,
-  FeedbackQuery,
-  FeedbackTexts,
+  DetailsQuery,
   LocatedPage,
   LocateQuery,
+  MessageDetailsList,
   SummaryQuery,
   TranscriptQuery,
+  traceIdMark,
 } from '../../contract/console/activity.ts';
 import { MessagePage } from '../../contract/message.ts';
 import { canonicalId } from '../../contract/primitives.ts';
@@ -15,6 +16,7 @@ import { listAllConversations } from '../../domain/activity/list-conversations.t
 import { requireApp } from '../../domain/activity/require-app.ts';
 import { notFound } from '../../domain/errors.ts';
 import { listMessages, pageRequest } from '../../domain/messages/list-messages.ts';
+import type { StoredDetails } from '../../domain/store/activity-reads.ts';
 import { aboutAdmin, header, responses } from '../openapi/openapi.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';
 import { onDisconnect, pageQuery, sendPage } from '../response/message-page.ts';
@@ -90,7 +92,7 @@ const transcript: Routes = (app, { store, pages, bearer, page_order }) => {
 };
 
 const aboutMessages: Routes = (app, dependencies) => {
-  const { store } = dependencies;
+  const { store, trace_url } = dependencies;
   const { activity } = store;
   const params = Type.Object({ app_id, conversation_id });
 
@@ -119,21 +121,27 @@ const aboutMessages: Routes = (app, dependencies) => {
   });
 
   adminGet(app, dependencies, {
-    url: `${url}/:conversation_id/feedback`,
-    operationId: 'listFeedback',
-    summary: 'List the feedback texts of messages',
-    description: 'The texts that users sent with their feedback, which are not part of a message.',
+    url: `${url}/:conversation_id/details`,
+    operationId: 'listMessageDetails',
+    summary: 'List what messages have beside their fields',
+    description: 'What readers of `/v1` do not see: the text of the feedback, the model, and the address of the trace.',
     params,
-    querystring: FeedbackQuery,
-    response: FeedbackTexts,
+    querystring: DetailsQuery,
+    response: MessageDetailsList,
     errors: [404],
     read: async ({ params, query }) => {
       const { id } = await requireApp(store, params.app_id);
       const message_ids = query.message_id.map(canonicalId);
-      return { data: await activity.listFeedback(id, canonicalId(params.conversation_id), message_ids) };
+      const stored = await activity.listDetails(id, canonicalId(params.conversation_id), message_ids);
+      return { data: stored.map((one) => withTraceUrl(one, trace_url)) };
     },
   });
 };
+
+function withTraceUrl({ trace_id, ...details }: StoredDetails, template: string | undefined) {
+  const url = trace_id === null ? undefined : template?.replace(traceIdMark, encodeURIComponent(trace_id));
+  return { ...details, trace_url: url ?? null };
+}
 
 /** Conversations of any app, and their messages. */
 export const adminConversationRoutes = together(lists, transcript, aboutMessages);

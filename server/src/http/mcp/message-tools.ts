@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
 import { listOf } from '../../contract/admin.ts';
-import { ConversationSummary, FeedbackTexts, SummaryQuery } from '../../contract/console/activity.ts';
+import { ConversationSummary, SummaryQuery } from '../../contract/console/activity.ts';
 import { SearchHit, SearchQuery } from '../../contract/console/search.ts';
 import { MessagePage, MessageQuery } from '../../contract/message.ts';
-import { canonicalId, flag, id, nullable, shape, text } from '../../contract/primitives.ts';
+import { canonicalId, flag, id, list, nullable, shape, text } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { listAllConversations } from '../../domain/activity/list-conversations.ts';
 import { requireApp } from '../../domain/activity/require-app.ts';
@@ -111,7 +111,10 @@ const getMessages = defineTool({
   output: {
     ...MessagePage.properties,
     next_first_id: nullable(id('`first_id` of the next older page; null if there are no older messages.')),
-    feedback_texts: FeedbackTexts.properties.data,
+    feedback_texts: list(
+      shape({ message_id: id('Message ID.'), content: text('Text of the feedback.') }),
+      'What users wrote.',
+    ),
   },
   run: async ({ app_id: given, ...query }, call) => {
     const { store, pages, page_order } = call.dependencies;
@@ -125,8 +128,11 @@ const getMessages = defineTool({
     const { docs, head, tail, next } = page;
     const body: Static<typeof MessagePage> = JSON.parse(head + Buffer.from(docs).toString() + tail);
     const rated = body.data.filter(({ feedback }) => feedback !== null).map((message) => message.id);
-    const feedback_texts =
-      rated.length === 0 ? [] : await store.activity.listFeedback(request.position.app_id, conversation_id, rated);
+    const app_id = request.position.app_id;
+    const details = rated.length === 0 ? [] : await store.activity.listDetails(app_id, conversation_id, rated);
+    const feedback_texts = details.flatMap(({ message_id, feedback_content: content }) =>
+      content === null ? [] : { message_id, content },
+    );
     return { ...body, next_first_id: next ?? null, feedback_texts };
   },
 });

@@ -26,9 +26,9 @@ export function activityReads(engine: ReadEngine, scan: Scan): ActivityReads {
       const [row] = await engine.read(sql.findNewer, conversation_id, created_at, sequence, distance - 1);
       return row?.id ?? null;
     },
-    listFeedback: (app_id, conversation_id, message_ids) => {
+    listDetails: (app_id, conversation_id, message_ids) => {
       const { isIn, list } = engine.dialect;
-      return engine.read(sql.feedback(isIn('m.id')), conversation_id, app_id, list(message_ids));
+      return engine.read(sql.details(isIn('m.id')), conversation_id, app_id, list(message_ids));
     },
     sumPeriod: (selection, before, signal) => scan((read) => readSums(read, selection, before), signal),
   };

@@ -1,5 +1,6 @@
-import type { ConversationListed, FeedbackText } from '../../contract/console/activity.ts';
+import type { ConversationListed } from '../../contract/console/activity.ts';
 import { limits } from '../../contract/limits.ts';
+import type { StoredDetails } from '../../domain/store/activity-reads.ts';
 import type { Statement } from '../base/statement.ts';
 
 /** The SQL of conversations of apps, in the subset that both engines understand. */
@@ -25,8 +26,9 @@ export const findNewer: Statement<{ id: string }> = `
   ORDER BY m.created_at, m.sequence LIMIT 1 OFFSET ?`;
 
 /** Oldest message first. `isListed` compares the message's id with the last parameter. The others: conversation_id, app_id. */
-export const feedback = (isListed: string): Statement<FeedbackText> => `
-  SELECT m.id AS message_id, substr(m.feedback_content, 1, ${limits.feedbackUnitsMax}) AS content
+export const details = (isListed: string): Statement<StoredDetails> => `
+  SELECT m.id AS message_id, substr(m.feedback_content, 1, ${limits.feedbackUnitsMax}) AS feedback_content,
+    m.model_provider, m.model, m.trace_id
   FROM conversations c JOIN messages m ON m.conversation_id = c.conversation_id
-  WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 AND ${isListed} AND m.feedback_content IS NOT NULL
+  WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 AND ${isListed}
   ORDER BY m.created_at, m.sequence`;
