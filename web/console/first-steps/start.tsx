@@ -1,6 +1,7 @@
 import type { ComponentChildren, TargetedSubmitEvent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { CodeBlock, languageChoice } from '../../shared/code-block.tsx';
+import { appendLine, clientLine } from '../../../server/src/contract/console/first-message.ts';
+import { CodeBlock } from '../../shared/code-block.tsx';
 import { Button, Field, Icon } from '../../shared/controls.tsx';
 import { storeSetting } from '../../shared/settings.tsx';
 import { ErrorNote, Page } from '../components/ui.tsx';
@@ -22,7 +23,6 @@ const refreshMillis = 2_000;
 export function View() {
   const { body: found, error, reload: refresh } = useReading('first steps', readFound, refreshMillis);
   const [secrets, setSecrets] = useState<{ writer?: string; app?: string }>({});
-  const [ids] = useState(() => ({ conversation: crypto.randomUUID(), message: crypto.randomUUID() }));
   const createKey = async (kind: 'writer' | 'app', app_id: string) => {
     const body = { kind, app_id, name: `first ${kind} key` };
     const created = await request<CreatedKey>('/admin/keys', { method: 'POST', body });
@@ -70,7 +70,7 @@ export function View() {
             )}
           </Step>
           <Step {...step(2)} title="Send the first message">
-            {next === 2 && app && <Send secret={secrets.writer ?? '$WRITER_KEY'} records={firstRecords(app.id, ids)} />}
+            {next === 2 && <Send secret={secrets.writer ?? '$WRITER_KEY'} />}
           </Step>
           <Step {...step(3)} title="Read it">
             {conversation && (
@@ -143,17 +143,16 @@ const Step = ({ number, title, isDone, isNext, children }: StepProps) => (
   </li>
 );
 
-/** The first request, in the language of the reader. */
-function Send({ secret, records }: { secret: string; records: string }) {
-  const [language, choose] = useState<Language>('curl');
-  const text = sendCommands(location.origin, secret, records)[language];
-  const label = language === 'curl' ? 'In a terminal' : `In ${language}`;
-  return (
-    <CodeBlock label={label} text={text}>
-      {languageChoice(languages, language, choose)}
-    </CodeBlock>
-  );
-}
+/** What `backscroll init` prints, too. */
+const Send = ({ secret }: { secret: string }) => (
+  <>
+    <CodeBlock label="In a terminal" text={appendLine(location.origin, secret)} />
+    <CodeBlock
+      label="Or with the OpenAI client, which keeps its conversations here"
+      text={clientLine(location.origin, secret)}
+    />
+  </>
+);
 
 /** A button that sends a request, and shows its error. */
 function Action({ label, isPrimary, run }: { label: string; isPrimary?: boolean; run: () => Promise<void> }) {
@@ -196,41 +195,3 @@ function NewApp({ created }: { created: () => void }) {
     </form>
   );
 }
-
-/** A conversation with one message, as lines of records. */
-export function firstRecords(
-  app_id: string,
-  { conversation, message }: Record<'conversation' | 'message', string>,
-): string {
-  const records = [
-    { record: 'conversation', id: conversation, app_id, user: 'visitor-1' },
-    {
-      record: 'message',
-      id: message,
-      conversation_id: conversation,
-      query: 'Hello?',
-      answer: 'Hello! How can I help?',
-    },
-  ];
-  return records.map((record) => JSON.stringify(record)).join('\n');
-}
-
-export const languages = ['curl', 'Python', 'TypeScript'] as const;
-export type Language = (typeof languages)[number];
-
-/** Sends records. Secrets and ids have no characters that a shell or a program interprets. */
-export const sendCommands = (origin: string, secret: string, records: string): Record<Language, string> => ({
-  curl: `curl -sS '${origin}/admin/records' -H "Authorization: Bearer ${secret}" \\
-  -H 'Content-Type: application/x-ndjson' --data-binary '${records}'`,
-  Python: `from urllib.request import Request, urlopen
-
-records = '''${records}'''
-headers = {"Authorization": "Bearer ${secret}", "Content-Type": "application/x-ndjson"}
-print(urlopen(Request("${origin}/admin/records", records.encode(), headers)).read().decode())`,
-  TypeScript: `const response = await fetch('${origin}/admin/records', {
-  method: 'POST',
-  headers: { authorization: 'Bearer ${secret}', 'content-type': 'application/x-ndjson' },
-  body: \`${records}\`,
-});
-console.log(await response.text());`,
-});
