@@ -16,6 +16,6 @@ export const adminActivityRoutes: Routes = (app, dependencies) => {
       '`action=import` may have fewer rows than `limit`, even none, although more follow: see `has_more`.',
     querystring: ActivityQuery,
     row: ActivityListed,
-    read: ({ query }) => listActivity(store, query),
+    run: ({ query }) => listActivity(store, query),
   });
 };

@@ -41,7 +41,7 @@ const lists: Routes = (app, dependencies) => {
     querystring: SummaryQuery,
     row: ConversationSummary,
     errors: [404],
-    read: ({ query }) => listAllConversations(store, query),
+    run: ({ query }) => listAllConversations(store, query),
   });
 
   adminGet(app, dependencies, {
@@ -51,7 +51,7 @@ const lists: Routes = (app, dependencies) => {
     params: Type.Object({ app_id, conversation_id }),
     response: ConversationListed,
     errors: [404],
-    read: async ({ params }) => {
+    run: async ({ params }) => {
       const { id } = await requireApp(store, params.app_id);
       const conversation = await activity.findConversation(id, canonicalId(params.conversation_id));
       if (conversation === undefined) throw notFound('conversation not exists');
@@ -107,7 +107,7 @@ const aboutMessages: Routes = (app, dependencies) => {
     querystring: LocateQuery,
     response: LocatedPage,
     errors: [404],
-    read: async ({ params, query: { message_id, newer = 0 } }) => {
+    run: async ({ params, query: { message_id, newer = 0 } }) => {
       const { id } = await requireApp(store, params.app_id);
       const message = message_id === undefined ? undefined : canonicalId(message_id);
       // The page is what is older than `first_id`. Without a message, the first message is the first of the newer ones.
@@ -129,7 +129,7 @@ const aboutMessages: Routes = (app, dependencies) => {
     querystring: DetailsQuery,
     response: MessageDetailsList,
     errors: [404],
-    read: async ({ params, query }) => {
+    run: async ({ params, query }) => {
       const { id } = await requireApp(store, params.app_id);
       const message_ids = query.message_id.map(canonicalId);
       const stored = await activity.listDetails(id, canonicalId(params.conversation_id), message_ids);

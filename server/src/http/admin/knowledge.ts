@@ -41,7 +41,7 @@ const ofDatasets: Routes = (app, dependencies) => {
     summary: 'List knowledge bases',
     description: 'Knowledge bases of all workspaces, by name, then by id.',
     row: DatasetListed,
-    read: ({ query }) => listAllDatasets(store, query),
+    run: ({ query }) => listAllDatasets(store, query),
   });
 
   adminGet(app, dependencies, {
@@ -51,7 +51,7 @@ const ofDatasets: Routes = (app, dependencies) => {
     params: Type.Object({ dataset_id }),
     response: DatasetListed,
     errors: [404],
-    read: async ({ params }) => {
+    run: async ({ params }) => {
       const dataset = await admin.findDataset(canonicalId(params.dataset_id));
       if (dataset === undefined) throw notFound('dataset not found');
       return dataset;
@@ -66,7 +66,7 @@ const ofDatasets: Routes = (app, dependencies) => {
     params: Type.Object({ dataset_id }),
     row: DocumentListed,
     errors: [404],
-    read: ({ params, query }) =>
+    run: ({ params, query }) =>
       documents.read(query, async (range) => {
         const path = await requireKnowledge(store, params);
         return admin.listDocuments(path.dataset_id, range);
@@ -80,7 +80,7 @@ const ofDatasets: Routes = (app, dependencies) => {
     params: Type.Object({ dataset_id, document_id }),
     response: DocumentShown,
     errors: [404],
-    read: async ({ params }) => {
+    run: async ({ params }) => {
       const document = await requireDocument(store, params);
       return { ...document, ...(await admin.findNeighbours(canonicalId(params.dataset_id), document)) };
     },
@@ -100,7 +100,7 @@ const ofDocuments: Routes = (app, dependencies) => {
     querystring: SegmentQuery,
     row: SegmentWithChunks,
     errors: [404],
-    read: async ({ params, query }) => {
+    run: async ({ params, query }) => {
       const page = await segments.read(query, (range) => listSegments(store, params, query, range));
       return query.include === undefined ? page : { ...page, data: await addChildChunks(store, params, page.data) };
     },
@@ -113,7 +113,7 @@ const ofDocuments: Routes = (app, dependencies) => {
     params: Type.Object({ dataset_id, document_id, segment_id }),
     response: SegmentListed,
     errors: [404],
-    read: ({ params }) => requireSegment(store, params),
+    run: ({ params }) => requireSegment(store, params),
   });
 
   adminList(app, dependencies, {
@@ -124,7 +124,7 @@ const ofDocuments: Routes = (app, dependencies) => {
     params: Type.Object({ dataset_id, document_id, segment_id }),
     row: ChildChunk,
     errors: [404],
-    read: ({ params, query }) =>
+    run: ({ params, query }) =>
       childChunks.read(query, async (range) => {
         const path = await requireKnowledge(store, params);
         return admin.listChildChunks(path.dataset_id, path.segment_id, range);
@@ -139,7 +139,7 @@ const ofDocuments: Routes = (app, dependencies) => {
     params: ChildChunkPath,
     row: RevisionListed,
     errors: [404],
-    read: ({ params, query }) => listRevisions(store, params, query),
+    run: ({ params, query }) => listRevisions(store, params, query),
   });
 };
 

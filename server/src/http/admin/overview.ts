@@ -5,7 +5,7 @@ import { adminGet } from './routes.ts';
 
 /** Totals of the messages of a period. */
 export const adminOverviewRoutes: Routes = (app, dependencies) => {
-  const { store, clock } = dependencies;
+  const { store } = dependencies;
   adminGet(app, dependencies, {
     url: '/admin/overview',
     operationId: 'getOverview',
@@ -16,6 +16,6 @@ export const adminOverviewRoutes: Routes = (app, dependencies) => {
     querystring: OverviewQuery,
     response: Overview,
     errors: [404],
-    read: ({ query }, disconnected) => findOverview(store, query, Math.floor(clock() / 1000), disconnected()),
+    run: ({ query, now, disconnected }) => findOverview(store, query, now, disconnected()),
   });
 };

@@ -32,7 +32,7 @@ export const adminSearchRoutes: Routes = (app, dependencies) => {
     querystring: SearchQuery,
     response: listOf(AnyHit),
     errors: [404],
-    read: async ({ query }, disconnected) => {
+    run: async ({ query, disconnected }) => {
       const { limit: _, cursor: __, ...filters } = query;
       const signal = disconnected();
       return isOfKnowledge(filters)
@@ -49,7 +49,7 @@ export const adminSearchRoutes: Routes = (app, dependencies) => {
     querystring: SearchCountsQuery,
     response: SearchCounts,
     errors: [404],
-    read: async ({ query }, disconnected) => {
+    run: async ({ query, disconnected }) => {
       requireSearchOn(dependencies);
       if (isOfKnowledge(query)) throw invalidParam('in must be messages');
       const { isBuilding: is_building } = await indexLag(store);

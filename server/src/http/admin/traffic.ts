@@ -30,7 +30,7 @@ export const adminTrafficRoutes: Routes = (app, dependencies) => {
       'Requests to this instance in the last hour, in intervals of ten seconds: those to `/v1/…` and `/admin/records`, and all ' +
       'that failed. Percentiles are accurate to about a tenth.',
     response: Traffic,
-    read: async () => ({
+    run: async () => ({
       ...metrics.traffic.lastHour(),
       ...(upstream && { upstream: await readUpstream() }),
     }),
@@ -45,7 +45,7 @@ export const adminTrafficRoutes: Routes = (app, dependencies) => {
       'rejected because of its key has no key, unless a valid key is of the wrong kind. `by_key` covers all ' +
       `instances and is stored every ${limits.lastUsedIntervalMillis / 1000} seconds.`,
     response: Failures,
-    read: async () => {
+    run: async () => {
       const recent = metrics.failures.recent().slice(0, limits.failuresMax);
       const ids = [...new Set(recent.flatMap(({ key_id }) => key_id ?? []))];
       const [names, by_key] = await Promise.all([

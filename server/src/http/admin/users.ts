@@ -27,7 +27,7 @@ export const adminUserRoutes: Routes = (app, dependencies) => {
     querystring: UserQuery,
     row: UserListed,
     errors: [404],
-    read: ({ query: { app_id, q, sort: order = '-last_at', ...page } }) =>
+    run: ({ query: { app_id, q, sort: order = '-last_at', ...page } }) =>
       (isText(order) ? byText : byNumber).readWindow(page, async ({ after, count }) => {
         const [ofOrder, ...key] = after ?? [order];
         if (ofOrder !== order) throw invalidCursor();

@@ -8,9 +8,7 @@ import { createApp } from '../../domain/import/create-app.ts';
 import { byName, Paging } from '../../domain/paging.ts';
 import type { StoredProvider } from '../../domain/store/admin-reads.ts';
 import type { Store } from '../../domain/store/store.ts';
-import { requireCaller } from '../auth/bearer.ts';
-import { aboutAdmin, responses } from '../openapi/openapi.ts';
-import { requireContentType } from '../request/body.ts';
+import { addOperation } from '../operation.ts';
 import { type Routes, together } from '../route-types.ts';
 import { adminGet, adminList } from './routes.ts';
 
@@ -30,7 +28,7 @@ const ofWorkspaces: Routes = (app, dependencies) => {
     summary: 'List workspaces',
     description: 'Workspaces, by name, then by id.',
     row: WorkspaceListed,
-    read: ({ query }) => workspaces.read(query, (range) => store.admin.listWorkspaces(range)),
+    run: ({ query }) => workspaces.read(query, (range) => store.admin.listWorkspaces(range)),
   });
 
   adminGet(app, dependencies, {
@@ -40,12 +38,12 @@ const ofWorkspaces: Routes = (app, dependencies) => {
     params: Type.Object({ workspace_id }),
     response: WorkspaceListed,
     errors: [404],
-    read: ({ params }) => requireWorkspace(store, params.workspace_id),
+    run: ({ params }) => requireWorkspace(store, params.workspace_id),
   });
 };
 
 const ofApps: Routes = (app, dependencies) => {
-  const { store, bearer, clock } = dependencies;
+  const { store } = dependencies;
 
   adminList(app, dependencies, {
     url: '/admin/apps',
@@ -53,27 +51,19 @@ const ofApps: Routes = (app, dependencies) => {
     summary: 'List apps',
     description: 'Apps of all workspaces, by name, then by id.',
     row: AppListed,
-    read: ({ query }) => apps.read(query, (range) => store.admin.listApps(range)),
+    run: ({ query }) => apps.read(query, (range) => store.admin.listApps(range)),
   });
 
-  app.route({
+  addOperation(app, dependencies, ['admin'], {
     method: 'POST',
     url: '/admin/apps',
-    schema: {
-      ...aboutAdmin,
-      operationId: 'createApp',
-      summary: 'Create an app',
-      description: 'Creates an app, and a workspace of the same name if there is none.',
-      body: NewApp,
-      response: responses({ 201: AppListed }, [400, 401, 403, 408, 413, 415]),
-    },
-    onRequest: [bearer.requireAdmin(), requireContentType('application/json')],
-    handler: async (request, reply) => {
-      const { key_id } = requireCaller(request, 'admin');
-      return reply
-        .code(201)
-        .send(await createApp(store, request.body, { kind: 'admin', key_id }, Math.floor(clock() / 1000)));
-    },
+    operationId: 'createApp',
+    summary: 'Create an app',
+    description: 'Creates an app, and a workspace of the same name if there is none.',
+    body: NewApp,
+    status: 201,
+    response: AppListed,
+    run: ({ body, caller, now }) => createApp(store, body, caller, now),
   });
 
   adminGet(app, dependencies, {
@@ -83,7 +73,7 @@ const ofApps: Routes = (app, dependencies) => {
     params: Type.Object({ app_id }),
     response: AppListed,
     errors: [404],
-    read: ({ params }) => requireApp(store, params.app_id),
+    run: ({ params }) => requireApp(store, params.app_id),
   });
 };
 
@@ -99,7 +89,7 @@ const ofProviders: Routes = (app, dependencies) => {
     params: Type.Object({ workspace_id }),
     row: ProviderListed,
     errors: [404],
-    read: async ({ params, query }) => {
+    run: async ({ params, query }) => {
       const page = await providers.read(query, async (range) => {
         const { id } = await requireWorkspace(store, params.workspace_id);
         return store.admin.listProviders(id, range);

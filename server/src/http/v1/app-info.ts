@@ -60,14 +60,13 @@ const operations: readonly Operation[] = [
 /** Information that front ends read about the app of their key, whatever its mode. */
 export const appInfoRoutes: Routes = (app, dependencies) => {
   for (const { path, schema, shown, ...about } of operations) {
-    keyGet(app, dependencies, 'app', {
+    keyGet(app, dependencies, ['app'], {
       url: `/v1/${path}`,
       tags: ['Apps'],
       ...about,
       querystring: AppQuery,
       response: schema,
-      errors: [400, 401],
-      read: async (_, { caller }) => {
+      read: async ({ caller }) => {
         const details = await dependencies.store.apps.findDetails(caller.app.id);
         if (details === undefined) throw new Error('the app of a key exists');
         return JSON.stringify(shown(details));

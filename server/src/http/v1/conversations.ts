@@ -24,17 +24,14 @@ import {
 import { requireChatApp } from '../../domain/messages/list-messages.ts';
 import type { ConversationPosition } from '../../domain/store/app-store.ts';
 import { requireCaller } from '../auth/bearer.ts';
-import { responses } from '../openapi/openapi.ts';
-import { optionalBody, requireContentType } from '../request/body.ts';
+import { addOperation } from '../operation.ts';
+import { optionalBody } from '../request/body.ts';
 import { checkFirst } from '../request/check-first.ts';
 import { linkToNext } from '../request/link.ts';
 import { sendJson } from '../response/large-page.ts';
-import { onDisconnect } from '../response/message-page.ts';
 import { type Routes, together } from '../route-types.ts';
 
-const about = { tags: ['Conversations'], security: [{ appKey: [] }] };
-const writeErrors = [400, 401, 403, 404, 408, 413, 415];
-
+const tags = ['Conversations'];
 const listPath = '/v1/conversations';
 
 /** The position that a request names by a cursor, or else by a conversation. */
@@ -50,129 +47,107 @@ function positionIn(
 
 const requireChat = checkFirst((request) => requireChatApp(requireCaller(request, 'app').app));
 
-const listRoute: Routes = (app, { store, bearer }) => {
-  app.route({
-    method: 'GET',
+const listRoute: Routes = (app, dependencies) => {
+  addOperation(app, dependencies, ['app'], {
     url: listPath,
-    schema: {
-      ...about,
-      operationId: 'getConversations',
-      summary: 'List Conversations',
-      description:
-        'Conversations of the app, or of one of its users. `last_id` selects those after a conversation of an earlier page. ' +
-        'If others follow, the response has a `Link` header with `rel="next"`. Its `cursor` lists every conversation that ' +
-        'does not move exactly once, even if the last one of a page moves or is deleted.',
-      querystring: ConversationListQuery,
-      response: responses({ 200: ConversationPage }, [400, 401, 404]),
-    },
-    onRequest: [bearer.requireKey(['app']), requireChat],
-    handler: async (request, reply) => {
-      const { user, limit = limits.listRowsDefault, sort_by: order = '-updated_at' } = request.query;
-      const { created_after, created_before } = request.query;
-      const after = positionIn(request.query, order);
-      const { app } = requireCaller(request, 'app');
-      const disconnected = () => onDisconnect(reply.raw);
+    tags,
+    operationId: 'getConversations',
+    summary: 'List Conversations',
+    description:
+      'Conversations of the app, or of one of its users. `last_id` selects those after a conversation of an earlier page. ' +
+      'If others follow, the response has a `Link` header with `rel="next"`. Its `cursor` lists every conversation that ' +
+      'does not move exactly once, even if the last one of a page moves or is deleted.',
+    querystring: ConversationListQuery,
+    response: ConversationPage,
+    errors: [404],
+    onRequest: [requireChat],
+    run: async ({ query, caller, disconnected }, reply) => {
+      const { user, limit = limits.listRowsDefault, sort_by: order = '-updated_at' } = query;
+      const { created_after, created_before } = query;
+      const after = positionIn(query, order);
       const listed = { user, after, order, limit, created_after, created_before };
-      const { page, next } = await listConversations(store, app.id, listed, disconnected);
+      const { page, next } = await listConversations(dependencies.store, caller.app.id, listed, disconnected);
       if (next?.value !== undefined) {
         const cursor = encodeCursor([order, next.value, next.id]);
-        reply.header('link', linkToNext(listPath, request.url, 'cursor', cursor, ['last_id', 'first_id']));
+        reply.header('link', linkToNext(listPath, reply.request.url, 'cursor', cursor, ['last_id', 'first_id']));
       }
       return sendJson(reply, page);
     },
   });
 };
 
-const editRoutes: Routes = (app, { store, bearer, clock }) => {
-  const requireApp = bearer.requireKey(['app']);
-  const seconds = () => Math.floor(clock() / 1000);
+const editRoutes: Routes = (app, dependencies) => {
+  const { store } = dependencies;
 
-  app.route({
+  addOperation(app, dependencies, ['app'], {
     method: 'POST',
     url: '/v1/conversations/:conversation_id/name',
-    schema: {
-      ...about,
-      operationId: 'renameConversation',
-      summary: 'Rename Conversation',
-      description: 'Sets the name of a conversation, or derives it from the first query again.',
-      params: ConversationPath,
-      body: Rename,
-      response: responses({ 200: Conversation }, writeErrors),
-    },
-    onRequest: [requireApp, requireChat, requireContentType('application/json')],
-    handler: async (request, reply) => {
-      const { conversation_id } = request.params;
-      const caller = requireCaller(request, 'app');
-      const renamed = await renameConversation(store, caller, conversation_id, request.body, seconds());
-      return sendJson(reply, renamed);
-    },
+    tags,
+    operationId: 'renameConversation',
+    summary: 'Rename Conversation',
+    description: 'Sets the name of a conversation, or derives it from the first query again.',
+    params: ConversationPath,
+    body: Rename,
+    response: Conversation,
+    errors: [404],
+    onRequest: [requireChat],
+    run: async ({ params, body, caller, now }, reply) =>
+      sendJson(reply, await renameConversation(store, caller, params.conversation_id, body, now)),
   });
 
-  app.route({
+  addOperation(app, dependencies, ['app'], {
     method: 'DELETE',
     url: '/v1/conversations/:conversation_id',
-    schema: {
-      ...about,
-      operationId: 'deleteConversation',
-      summary: 'Delete Conversation',
-      description: 'Marks a conversation as deleted: it and its messages no longer exist for readers.',
-      params: ConversationPath,
-      optionalBody: Deletion,
-      response: responses({ 204: 'The conversation was deleted.' }, writeErrors),
-    },
-    onRequest: [requireApp, requireChat],
-    handler: async (request, reply) => {
+    tags,
+    operationId: 'deleteConversation',
+    summary: 'Delete Conversation',
+    description: 'Marks a conversation as deleted: it and its messages no longer exist for readers.',
+    params: ConversationPath,
+    optionalBody: Deletion,
+    response: 'The conversation was deleted.',
+    errors: [404],
+    onRequest: [requireChat],
+    run: async ({ params, caller, now }, { request }) => {
       const { user } = (await optionalBody(request, Deletion)) ?? {};
-      const { conversation_id } = request.params;
-      await deleteConversation(store, requireCaller(request, 'app'), conversation_id, user, seconds());
-      return reply.code(204).send();
+      await deleteConversation(store, caller, params.conversation_id, user, now);
     },
   });
-};
 
-const ratingRoute: Routes = (app, { store, bearer, clock }) => {
-  app.route({
+  addOperation(app, dependencies, ['app'], {
     method: 'POST',
     url: '/v1/messages/:message_id/feedbacks',
-    schema: {
-      ...about,
-      operationId: 'rateMessage',
-      summary: 'Submit Message Feedback',
-      description: 'Rates a message of an app of any mode, or removes the rating. Readers see it at once.',
-      params: MessagePath,
-      body: Rating,
-      response: responses({ 200: Result }, writeErrors),
-    },
-    onRequest: [bearer.requireKey(['app']), requireContentType('application/json')],
-    handler: async (request) => {
-      const { message_id } = request.params;
-      const now = Math.floor(clock() / 1000);
-      await rateMessage(store, requireCaller(request, 'app'), message_id, request.body, now);
+    tags,
+    operationId: 'rateMessage',
+    summary: 'Submit Message Feedback',
+    description: 'Rates a message of an app of any mode, or removes the rating. Readers see it at once.',
+    params: MessagePath,
+    body: Rating,
+    response: Result,
+    errors: [404],
+    run: async ({ params, body, caller, now }) => {
+      await rateMessage(store, caller, params.message_id, body, now);
       return { result: 'success' };
     },
   });
 };
 
-const suggestedRoute: Routes = (app, { bearer, upstream }) => {
+const suggestedRoute: Routes = (app, dependencies) => {
   // An upstream may have them.
-  if (upstream !== undefined) return;
-  app.route({
-    method: 'GET',
+  if (dependencies.upstream !== undefined) return;
+  addOperation(app, dependencies, ['app'], {
     url: '/v1/messages/:message_id/suggested',
-    schema: {
-      ...about,
-      operationId: 'getSuggestedQuestions',
-      summary: 'Get Suggested Questions',
-      description:
-        'Always fails with `bad_request`, because the service runs no model. With an upstream, it is passed on.',
-      params: MessagePath,
-      response: responses({}, [400, 401]),
-    },
-    onRequest: [bearer.requireKey(['app']), requireChat],
-    handler: async () => {
+    tags,
+    operationId: 'getSuggestedQuestions',
+    summary: 'Get Suggested Questions',
+    description:
+      'Always fails with `bad_request`, because the service runs no model. With an upstream, it is passed on.',
+    params: MessagePath,
+    errors: [400],
+    onRequest: [requireChat],
+    run: () => {
       throw new ServiceError('bad_request', 'Suggested Questions Is Disabled.');
     },
   });
 };
 
-export const conversationRoutes = together(listRoute, editRoutes, ratingRoute, suggestedRoute);
+export const conversationRoutes = together(listRoute, editRoutes, suggestedRoute);

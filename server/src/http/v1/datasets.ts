@@ -32,7 +32,7 @@ const tags = ['Knowledge'];
 
 const documentRoutes: Routes = (app, dependencies) => {
   const { store } = dependencies;
-  keyGet(app, dependencies, 'knowledge', {
+  keyGet(app, dependencies, ['knowledge'], {
     url: '/v1/datasets',
     tags,
     operationId: 'listKnowledgeBases',
@@ -40,11 +40,10 @@ const documentRoutes: Routes = (app, dependencies) => {
     description: 'Knowledge bases that the key allows, newest first, then by ID.',
     querystring: KnowledgeBaseQuery,
     response: offsetPage(KnowledgeBase),
-    errors: [400, 401],
-    read: ({ query }, caller) => knowledge.listDatasets(store, caller, withPage(query)),
+    read: (request) => knowledge.listDatasets(store, request, withPage(request.query)),
   });
 
-  keyGet(app, dependencies, 'knowledge', {
+  keyGet(app, dependencies, ['knowledge'], {
     url: datasetUrl,
     tags,
     operationId: 'getKnowledgeBase',
@@ -52,11 +51,11 @@ const documentRoutes: Routes = (app, dependencies) => {
     description: 'A knowledge base, with the number of its documents and words.',
     params: DatasetPath,
     response: KnowledgeBase,
-    errors: [401, 404],
-    read: async ({ params }, { caller }) => JSON.stringify(await knowledge.findDataset(store, caller, params)),
+    errors: [404],
+    read: async ({ params, caller }) => JSON.stringify(await knowledge.findDataset(store, caller, params)),
   });
 
-  keyGet(app, dependencies, 'knowledge', {
+  keyGet(app, dependencies, ['knowledge'], {
     url: `${datasetUrl}/documents`,
     tags,
     operationId: 'listKnowledgeDocuments',
@@ -65,11 +64,11 @@ const documentRoutes: Routes = (app, dependencies) => {
     params: DatasetPath,
     querystring: DocumentQuery,
     response: offsetPage(KnowledgeDocument),
-    errors: [400, 401, 404],
-    read: ({ params, query }, caller) => knowledge.listDocuments(store, caller, params, withPage(query)),
+    errors: [404],
+    read: (request) => knowledge.listDocuments(store, request, request.params, withPage(request.query)),
   });
 
-  keyGet(app, dependencies, 'knowledge', {
+  keyGet(app, dependencies, ['knowledge'], {
     url: documentUrl,
     tags,
     operationId: 'getKnowledgeDocument',
@@ -80,15 +79,15 @@ const documentRoutes: Routes = (app, dependencies) => {
     validatorCompiler: (part) =>
       validatorCompiler(part.httpPart === 'querystring' ? { ...part, schema: AnyMetadata } : part),
     response: DocumentResponse,
-    errors: [400, 401, 404],
-    read: async ({ params, query }, { caller }) =>
+    errors: [404],
+    read: async ({ params, query, caller }) =>
       JSON.stringify(await knowledge.findDocument(store, caller, params, query.metadata ?? metadataModes[0])),
   });
 };
 
 const segmentRoutes: Routes = (app, dependencies) => {
   const { store } = dependencies;
-  keyGet(app, dependencies, 'knowledge', {
+  keyGet(app, dependencies, ['knowledge'], {
     url: `${documentUrl}/segments`,
     tags,
     operationId: 'listKnowledgeSegments',
@@ -97,11 +96,11 @@ const segmentRoutes: Routes = (app, dependencies) => {
     params: DocumentPath,
     querystring: SegmentQuery,
     response: SegmentPage,
-    errors: [400, 401, 404],
-    read: ({ params, query }, caller) => knowledge.listSegments(store, caller, params, withPage(query)),
+    errors: [404],
+    read: (request) => knowledge.listSegments(store, request, request.params, withPage(request.query)),
   });
 
-  keyGet(app, dependencies, 'knowledge', {
+  keyGet(app, dependencies, ['knowledge'], {
     url: segmentUrl,
     tags,
     operationId: 'getKnowledgeSegment',
@@ -109,11 +108,11 @@ const segmentRoutes: Routes = (app, dependencies) => {
     description: 'A segment with its child chunks.',
     params: SegmentPath,
     response: SegmentResponse,
-    errors: [401, 404],
-    read: ({ params }, caller) => knowledge.findSegment(store, caller, params),
+    errors: [404],
+    read: (request) => knowledge.findSegment(store, request, request.params),
   });
 
-  keyGet(app, dependencies, 'knowledge', {
+  keyGet(app, dependencies, ['knowledge'], {
     url: `${segmentUrl}/child_chunks`,
     tags,
     operationId: 'listKnowledgeChildChunks',
@@ -122,8 +121,8 @@ const segmentRoutes: Routes = (app, dependencies) => {
     params: SegmentPath,
     querystring: ChildChunkQuery,
     response: ChildChunkPage,
-    errors: [400, 401, 404],
-    read: ({ params, query }, caller) => knowledge.listChildChunks(store, caller, params, withPage(query)),
+    errors: [404],
+    read: (request) => knowledge.listChildChunks(store, request, request.params, withPage(request.query)),
   });
 };
 

@@ -6,7 +6,7 @@ import { keyGet } from './key-get.ts';
 
 /** Feedback of an app of any mode. */
 export const feedbackRoutes: Routes = (app, dependencies) => {
-  keyGet(app, dependencies, 'app', {
+  keyGet(app, dependencies, ['app'], {
     url: '/v1/app/feedbacks',
     tags: ['Conversations'],
     operationId: 'getAppFeedbacks',
@@ -14,8 +14,7 @@ export const feedbackRoutes: Routes = (app, dependencies) => {
     description: 'Feedback of all messages of the app, newest first, without those of deleted conversations.',
     querystring: FeedbackListQuery,
     response: AppFeedbacks,
-    errors: [400, 401],
-    read: ({ query: { page = 1, limit = limits.listRowsDefault } }, { caller, disconnected }) =>
+    read: ({ query: { page = 1, limit = limits.listRowsDefault }, caller, disconnected }) =>
       listFeedback(dependencies.store, caller.app.id, page, limit, disconnected),
   });
 };

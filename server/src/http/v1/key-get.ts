@@ -1,47 +1,22 @@
-import type { Static, TObject, TSchema } from 'typebox';
-import type { CallerOf } from '../../domain/caller.ts';
+import type { TObject, TSchema } from 'typebox';
+import type { KeyKind } from '../../contract/key-kinds.ts';
 import type { JsonBody } from '../../domain/render-list.ts';
-import { requireCaller } from '../auth/bearer.ts';
-import { responses } from '../openapi/openapi.ts';
-import type { validatorCompiler } from '../request/query.ts';
+import { addOperation, type Operation } from '../operation.ts';
 import { sendJson } from '../response/large-page.ts';
-import { onDisconnect } from '../response/message-page.ts';
 import type { App, Dependencies } from '../route-types.ts';
 
-type KeyRoute<K extends 'app' | 'knowledge', P extends TObject, Q extends TObject> = {
-  url: string;
-  tags: string[];
-  operationId: string;
-  summary: string;
-  description: string;
-  params?: P;
-  querystring?: Q;
-  validatorCompiler?: typeof validatorCompiler;
-  response: TSchema;
-  errors: readonly number[];
-  /** The signal of `disconnected` aborts when the client disconnects. */
-  read: (
-    request: { params: Static<P>; query: Static<Q> },
-    caller: { caller: CallerOf<K>; disconnected: () => AbortSignal },
-  ) => Promise<JsonBody>;
-};
+type Get<K extends KeyKind, P extends TObject, Q extends TObject> = Operation<K, P, Q, TSchema>;
 
-/** Adds a GET route for keys of one kind. Its `read` returns the text of the response. */
-export function keyGet<K extends 'app' | 'knowledge', P extends TObject, Q extends TObject>(
+/** Adds an operation for keys of these kinds. Its `read` returns the text of the response. */
+export function keyGet<K extends KeyKind, P extends TObject, Q extends TObject>(
   app: App,
-  { bearer }: Dependencies,
-  kind: K,
-  { url, validatorCompiler, response, errors, read, ...schema }: KeyRoute<K, P, Q>,
+  dependencies: Dependencies,
+  kinds: readonly K[],
+  {
+    read,
+    ...operation
+  }: Omit<Get<K, P, Q>, 'run'> & { read: (request: Parameters<Get<K, P, Q>['run']>[0]) => Promise<JsonBody> },
 ): void {
-  app.route({
-    method: 'GET',
-    url,
-    schema: { ...schema, security: [{ [`${kind}Key`]: [] }], response: responses({ 200: response }, errors) },
-    ...(validatorCompiler && { validatorCompiler }),
-    onRequest: bearer.requireKey([kind]),
-    handler: async (request, reply) => {
-      const caller = { caller: requireCaller(request, kind), disconnected: () => onDisconnect(reply.raw) };
-      return sendJson(reply, await read(request as never, caller));
-    },
-  });
+  const run: Get<K, P, Q>['run'] = async (request, reply) => sendJson(reply, await read(request));
+  addOperation(app, dependencies, kinds, { ...operation, run });
 }

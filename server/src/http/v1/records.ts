@@ -6,10 +6,10 @@ import { exportCsv, exportRecords } from '../../domain/export/export-records.ts'
 import { importRecords } from '../../domain/import/import-records.ts';
 import { parseKinds } from '../../domain/records/parse-kinds.ts';
 import { selectionOf } from '../../domain/store/selection.ts';
-import { aboutAdmin, responses, textResponse } from '../openapi/openapi.ts';
+import { responses, textResponse } from '../openapi/openapi.ts';
+import { addOperation } from '../operation.ts';
 import { requireContentType, streamBody } from '../request/body.ts';
 import { sendLargePage } from '../response/large-page.ts';
-import { onDisconnect } from '../response/message-page.ts';
 import { type Routes, together } from '../route-types.ts';
 
 const ndjson = 'application/x-ndjson';
@@ -66,51 +66,44 @@ const importRoute: Routes = (app, { store, bearer, clock, metrics, validateLines
   });
 };
 
-const exportRoutes: Routes = (app, { store, bearer }) => {
-  app.route({
-    method: 'GET',
+const exportRoutes: Routes = (app, dependencies) => {
+  const { store } = dependencies;
+
+  addOperation(app, dependencies, ['admin'], {
     url,
-    schema: {
-      ...about,
-      operationId: 'exportRecords',
-      summary: 'Export records',
-      description:
-        'All data as records: parents before children, from one consistent snapshot. With a filter by app, user, ' +
-        'conversation or time, the export has the selected conversations and messages with their apps and workspaces, so that ' +
-        'it can be imported. It then never has keys, and with `from` or `to` only conversations with messages in that time. ' +
-        'Deleted conversations are included.',
-      security: aboutAdmin.security,
-      querystring: ExportQuery,
-      response: responses({ 200: textResponse(ndjson, 'NDJSON, one record per line.') }, [400, 401, 403, 404]),
-    },
-    onRequest: bearer.requireAdmin(),
-    handler: async (request, reply) => {
-      const kinds = parseKinds(request.query.kinds, recordKinds);
-      const selection = { ...selectionOf(request.query), kinds };
-      const records = await exportRecords(store, selection, onDisconnect(reply.raw));
+    ...about,
+    operationId: 'exportRecords',
+    summary: 'Export records',
+    description:
+      'All data as records: parents before children, from one consistent snapshot. With a filter by app, user, ' +
+      'conversation or time, the export has the selected conversations and messages with their apps and workspaces, so that ' +
+      'it can be imported. It then never has keys, and with `from` or `to` only conversations with messages in that time. ' +
+      'Deleted conversations are included.',
+    querystring: ExportQuery,
+    response: textResponse(ndjson, 'NDJSON, one record per line.'),
+    errors: [403, 404],
+    run: async ({ query, disconnected }, reply) => {
+      const selection = { ...selectionOf(query), kinds: parseKinds(query.kinds, recordKinds) };
+      const records = await exportRecords(store, selection, disconnected());
       reply.header('content-type', ndjson).header('cache-control', 'no-store');
       return sendLargePage(reply, records);
     },
   });
 
-  app.route({
-    method: 'GET',
+  addOperation(app, dependencies, ['admin'], {
     url: '/admin/messages.csv',
-    schema: {
-      ...about,
-      operationId: 'exportMessages',
-      summary: 'Export messages as CSV',
-      description:
-        'One row for each selected message, after a header: RFC 4180, in UTF-8. Text that begins like a formula of a ' +
-        "spreadsheet (`=`, `+`, `-`, `@`, also wide ones, tab, line break) has `'` before it, at the start of a cell and after " +
-        '`;`. Numbers stay as they are. Deleted conversations are included.',
-      security: aboutAdmin.security,
-      querystring: MessageExportQuery,
-      response: responses({ 200: textResponse('text/csv', 'The rows.') }, [400, 401, 403, 404]),
-    },
-    onRequest: bearer.requireAdmin(),
-    handler: async (request, reply) => {
-      const rows = await exportCsv(store, selectionOf(request.query), onDisconnect(reply.raw));
+    ...about,
+    operationId: 'exportMessages',
+    summary: 'Export messages as CSV',
+    description:
+      'One row for each selected message, after a header: RFC 4180, in UTF-8. Text that begins like a formula of a ' +
+      "spreadsheet (`=`, `+`, `-`, `@`, also wide ones, tab, line break) has `'` before it, at the start of a cell and after " +
+      '`;`. Numbers stay as they are. Deleted conversations are included.',
+    querystring: MessageExportQuery,
+    response: textResponse('text/csv', 'The rows.'),
+    errors: [403, 404],
+    run: async ({ query, disconnected }, reply) => {
+      const rows = await exportCsv(store, selectionOf(query), disconnected());
       reply.header('content-type', 'text/csv; charset=utf-8; header=present');
       reply.header('content-disposition', 'attachment; filename="messages.csv"');
       return sendLargePage(reply.header('cache-control', 'no-store'), rows);
