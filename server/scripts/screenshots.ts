@@ -1,6 +1,8 @@
+import { writeFile } from 'node:fs/promises';
 import { loadStarter } from '../src/cli/starter.ts';
 import { openBrowser, openTab, signIn } from '../test/support/browser.ts';
 import { startService } from '../test/support/harness.ts';
+import { animate } from './animated-png.ts';
 
 /** The pictures of the README, taken of a service with the starter records. */
 const segment =
@@ -39,5 +41,53 @@ await dark.getByRole('button', { name: 'Review' }).click();
 await dark.getByRole('button', { name: 'Save' }).waitFor();
 await dark.screenshot({ path: `${into}console-knowledge.png` });
 
+await writeFile(`${into}console.png`, animate(await wayToTheCause()));
+
 await browser.close();
 await service.close();
+
+/** From a disliked answer to the chunk that it cites, and to a better text. */
+async function wayToTheCause(): Promise<{ png: Buffer; millis: number }[]> {
+  const { page } = await openTab(browser, service.base, {
+    viewport: { width: 1120, height: 640 },
+    colorScheme: 'light',
+  });
+  await signIn(page, admin);
+  const frames: { png: Buffer; millis: number }[] = [];
+  const take = async (millis: number) => {
+    // Until views have faded in and the window has scrolled.
+    await page.waitForTimeout(700);
+    await page.mouse.move(0, 0);
+    frames.push({ png: await page.screenshot(), millis });
+  };
+  await page.goto('/console#/conversations');
+  await page.getByText('tom.becker').first().waitFor();
+  await take(900);
+  await page.goto('/console#/conversations?rating=dislike');
+  await page.getByText('tom.becker').first().waitFor();
+  await take(1_000);
+  await page.getByText('tom.becker').first().click();
+  const citation = page.getByText('Tern 64 Grinder Guide.md').last();
+  await citation.waitFor();
+  await take(1_400);
+  await citation.click();
+  await take(1_200);
+  await page
+    .getByRole('link', { name: /^Open in Knowledge/ })
+    .last()
+    .click();
+  const chunk = page.locator('main').getByRole('button', { name: /Edit/ }).first();
+  await chunk.waitFor();
+  await take(1_000);
+  await chunk.click();
+  const text = page.locator('textarea');
+  await text.fill(`${await text.inputValue()} Never rinse the burrs with water: they rust.`);
+  await take(900);
+  await page.getByRole('button', { name: 'Review' }).click();
+  await page.getByRole('button', { name: 'Save' }).waitFor();
+  await take(1_200);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved').first().waitFor();
+  await take(1_500);
+  return frames;
+}
