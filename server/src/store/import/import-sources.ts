@@ -1,6 +1,7 @@
 import type { RecordKind } from '../../contract/record.ts';
 import type { ImportSources, StoredRecord } from '../../domain/store/import-sources.ts';
 import type { Dialect, Engine, ImportSourceChange, Row, Value, WriteContext, WriteInput } from '../base/engine.ts';
+import { sizedColumns } from '../base/sized.ts';
 import { type Bound, begin, execute, type Statement, type Write } from '../base/statement.ts';
 import { exportSteps } from '../tables/export.ts';
 import { type RowKind, tables } from '../tables/tables.ts';
@@ -47,7 +48,7 @@ export function importSources(engine: Engine): ImportSources {
       if (step === undefined) throw new Error(`an export has no ${kind}`);
       const inConversations = conversation_ids === undefined ? [] : [isIn('conversation_id')];
       const condition = [...inConversations, isIn(idColumnOf(kind))].join(' AND ');
-      const statement = `SELECT ${step.columns.join(', ')} FROM ${step.table} WHERE ${condition}`;
+      const statement = `SELECT ${sizedColumns(step, 'all')} FROM ${step.table} WHERE ${condition}`;
       const isProvider = kind === 'model_provider';
       const values = isProvider ? ids.map((id) => id.slice(id.indexOf('/') + 1)) : ids;
       const rows = await readList(
