@@ -7,5 +7,5 @@ export const itemReads = ({ read, dialect }: ReadEngine): ItemReads => ({
   listTurns: (conversation_id, order, start, count) => read(...sql.listTurns(conversation_id, order, start, count)),
   readTurns: (conversation_id, ids) => read(sql.readTurns(dialect), conversation_id, dialect.list(ids)),
   findAlias: async (conversation_id, alias) =>
-    (await read(sql.findAlias, conversation_id, JSON.stringify(alias))).map(({ id }) => id),
+    (await read(sql.findAlias, conversation_id, `"id":${JSON.stringify(alias)}`)).map(({ id }) => id),
 });

@@ -56,10 +56,10 @@ const turn = 'id, created_at, sequence, doc, items';
 export const readTurns = ({ isIn }: Dialect): Statement<StoredTurn & TurnPosition> =>
   `SELECT ${turn} FROM messages WHERE conversation_id = ? AND ${isIn('id')}`;
 
-/** Parameters: conversation_id, the id in JSON. */
+/** Few messages can have it: texts with the same characters have other quotes. Parameters: conversation_id, the field in JSON. */
 export const findAlias: Statement<{ id: string }> = `
   SELECT id FROM messages WHERE conversation_id = ? AND replace(items, ?, '') <> items
-  ORDER BY created_at DESC, sequence DESC`;
+  ORDER BY created_at DESC, sequence DESC LIMIT 100`;
 
 /** What a message has beside the fields of its record. */
 export type WholeTurn = StoredTurn & { model_provider: string | null; model: string | null; trace_id: string | null };
