@@ -165,6 +165,10 @@ function renderQuery(operation: Operation): string {
   });
 }
 
+/** Whether a description, such as "Embedding model.", says no more than the name of its field. */
+const repeats = (description: string | undefined, name: string): boolean =>
+  description?.toLowerCase().replace(/\.$/, '').replaceAll(/[ -]/g, '_') === name;
+
 function comment(text: string | undefined, indent: string): string {
   return text === undefined ? '' : `${indent}/** ${text} */\n`;
 }
@@ -194,7 +198,8 @@ function renderType(type: string, schema: Schema, indent: string): string {
     const required = schema.required?.includes(name) === true;
     const type = `${render(field, `${indent}  `)}${required ? '' : ' | undefined'}`;
     const head = `${indent}  ${name}${required ? '' : '?'}:`;
-    return `${comment(field.description, `${indent}  `)}${broken(head, type)};\n`;
+    const description = repeats(field.description, name) ? undefined : field.description;
+    return `${comment(description, `${indent}  `)}${broken(head, type)};\n`;
   });
   return `{\n${fields.join('')}${indent}}`;
 }

@@ -178,7 +178,6 @@ export type ListChangesQuery = {
 export type AgentThought = {
   /** Thought ID. */
   id: string;
-  /** Chain ID. */
   chain_id: string | null;
   /** Message the thought belongs to. */
   message_id: string;
@@ -204,11 +203,8 @@ export type AgentThought = {
 export type AppFeedback = {
   /** ID of the feedback, always the same for a message. */
   id: string;
-  /** App ID. */
   app_id: string;
-  /** Conversation ID. */
   conversation_id: string;
-  /** Message ID. */
   message_id: string;
   /** `like` (positive) or `dislike` (negative). */
   rating: 'like' | 'dislike';
@@ -291,9 +287,7 @@ export type ChildChunk = {
   segment_id: string;
   /** Child chunk text. */
   content: string;
-  /** Position. */
   position: number;
-  /** Word count. */
   word_count: number;
   /** Type of child chunk: `automatic` after splitting, `customized` after an edit. */
   type: string;
@@ -410,9 +404,7 @@ export type FormSubmissionData = {
 
 /** A message of the user. */
 export type FoundMessage = {
-  /** Message ID. */
   message_id: string;
-  /** Conversation ID. */
   conversation_id: string;
   /** Creation time of the message. Unix epoch seconds. */
   created_at: number;
@@ -439,17 +431,13 @@ export type HumanInputContent = {
 export type KnowledgeBase = {
   /** Knowledge base ID. */
   id: string;
-  /** Name. */
   name: string;
-  /** Description. */
   description: string | null;
-  /** Provider. */
   provider: string;
   /** Users who may use it. */
   permission: string;
   /** Type of data source. */
   data_source_type: string | null;
-  /** Indexing technique. */
   indexing_technique: string | null;
   /** Number of apps that use it. */
   app_count: number;
@@ -467,18 +455,15 @@ export type KnowledgeBase = {
   updated_by: string | null;
   /** Time of the last change. Unix epoch seconds. */
   updated_at: number;
-  /** Embedding model. */
   embedding_model: string | null;
   /** Provider of the embedding model. */
   embedding_model_provider: string | null;
   /** Whether the embedding model is available. */
   embedding_available: boolean;
   retrieval_model_dict: {
-    /** Search method. */
     search_method: string;
     /** Whether results are reranked. */
     reranking_enable: boolean;
-    /** Reranking mode. */
     reranking_mode: string | null;
     reranking_model: {
       /** Provider of the reranking model. */
@@ -505,7 +490,6 @@ export type KnowledgeBase = {
     /** Prompt. */
     summary_prompt: string | null;
   };
-  /** Tags. */
   tags: Tag[];
   /** Splitting method of its documents. */
   doc_form: string | null;
@@ -525,23 +509,18 @@ export type KnowledgeBase = {
   doc_metadata: {
     /** Field ID. */
     id: string;
-    /** Name. */
     name: string;
-    /** Type. */
     type: string;
   }[];
   /** Whether built-in metadata fields are used. */
   built_in_field_enabled: boolean;
   /** Pipeline. */
   pipeline_id: string | null;
-  /** Runtime mode. */
   runtime_mode: string | null;
-  /** Chunk structure. */
   chunk_structure: string | null;
   icon_info: {
     /** Type of icon. */
     icon_type: string | null;
-    /** Icon. */
     icon: string | null;
     /** Background. */
     icon_background: string | null;
@@ -558,7 +537,6 @@ export type KnowledgeBase = {
   enable_api: boolean;
   /** Whether it has images. */
   is_multimodal: boolean;
-  /** Maintainer. */
   maintainer: string | null;
 };
 
@@ -576,7 +554,6 @@ export type KnowledgeDocument = {
   data_source_detail_dict: Record<string, unknown> | null;
   /** Processing rule. */
   dataset_process_rule_id: string | null;
-  /** Name. */
   name: string;
   /** Channel of its creation. */
   created_from: string | null;
@@ -588,7 +565,6 @@ export type KnowledgeDocument = {
   tokens: number | null;
   /** State of its indexing. */
   indexing_status: string;
-  /** Error. */
   error: string | null;
   /** Whether it is enabled. */
   enabled: boolean;
@@ -632,7 +608,6 @@ export type KnowledgeSegment = {
   word_count: number;
   /** Number of tokens. */
   tokens: number;
-  /** Keywords. */
   keywords: string[] | null;
   /** ID of its vector in a search index. */
   index_node_id: string | null;
@@ -660,15 +635,12 @@ export type KnowledgeSegment = {
   indexing_at: number | null;
   /** When its indexing was completed. Unix epoch seconds. */
   completed_at: number | null;
-  /** Error. */
   error: string | null;
   /** When its indexing was stopped. Unix epoch seconds. */
   stopped_at: number | null;
   /** Its child chunks, by position, then by ID. */
   child_chunks: ChildChunk[];
-  /** Attachments. */
   attachments: Record<string, unknown>[];
-  /** Summary. */
   summary: string | null;
 };
 
@@ -682,7 +654,6 @@ export type ListedConversation = {
   inputs: Record<string, unknown>;
   /** Always `normal`. */
   status: 'normal';
-  /** Introduction. */
   introduction: string | null;
   /** Creation time. Unix epoch seconds. */
   created_at: number;
@@ -693,7 +664,6 @@ export type ListedConversation = {
 export type Message = {
   /** Message ID. */
   id: string;
-  /** Conversation ID. */
   conversation_id: string;
   /** Parent message for threaded conversations. */
   parent_message_id: string | null;
@@ -742,7 +712,6 @@ export type MessageFile = {
   type: string;
   /** Preview URL. */
   url: string | null;
-  /** MIME type. */
   mime_type: string | null;
   /** Size in bytes. */
   size: number | null;
@@ -769,7 +738,6 @@ export type Model = {
   model: string;
   /** Label by locale key. */
   label: Record<string, string>;
-  /** Model type. */
   model_type: 'text-embedding' | 'rerank' | 'llm' | 'tts' | 'speech2text' | 'moderation';
   /** Features of the model, or null. */
   features: unknown;
@@ -849,9 +817,7 @@ export type RetrieverResource = {
   dataset_id: string;
   /** Knowledge base name. */
   dataset_name: string;
-  /** Document ID. */
   document_id: string;
-  /** Document name. */
   document_name: string;
   /** Type of data source. */
   data_source_type: string;
@@ -889,15 +855,12 @@ export type SingleDocument = {
   dataset_process_rule_id?: string | null | undefined;
   dataset_process_rule?:
     | {
-        /** Mode. */
         mode: string | null;
-        /** Rules. */
         rules: Record<string, unknown> | null;
       }
     | undefined;
   /** Processing rule of the document. */
   document_process_rule?: Record<string, unknown> | null | undefined;
-  /** Name. */
   name?: string | undefined;
   /** Channel of its creation. */
   created_from?: string | null | undefined;
@@ -915,7 +878,6 @@ export type SingleDocument = {
   updated_at?: number | undefined;
   /** Duration of its indexing. */
   indexing_latency?: number | null | undefined;
-  /** Error. */
   error?: string | null | undefined;
   /** Whether it is enabled. */
   enabled?: boolean | undefined;
@@ -957,9 +919,7 @@ export type SnippetPart = {
 export type Tag = {
   /** Tag ID. */
   id: string;
-  /** Name. */
   name: string;
-  /** Type. */
   type: string;
 };
 
@@ -1031,7 +991,6 @@ export type WorkspaceRecord = {
   record: 'workspace';
   /** Workspace ID. */
   id: string;
-  /** Name. */
   name: string;
 };
 
@@ -1042,13 +1001,11 @@ export type AppRecord = {
   id: string;
   /** Workspace of the app. */
   workspace_id: string;
-  /** Name. */
   name: string;
   /** App mode, for example `chat`. */
   mode: string;
   /** Days from the last message of a conversation until it is erased; null for `RETENTION_DAYS`. */
   retention_days: number | null;
-  /** Description. */
   description: string | null;
   /** Values that replace the defaults of `GET /v1/parameters`, by name. */
   parameters: Record<string, unknown> | null;
@@ -1063,13 +1020,10 @@ export type DatasetRecord = {
   id: string;
   /** Workspace of the knowledge base. */
   workspace_id: string;
-  /** Name. */
   name: string;
-  /** Description. */
   description: string | null;
   /** Indexing technique, for example `high_quality`. */
   indexing_technique: string | null;
-  /** Embedding model. */
   embedding_model: string | null;
   /** Provider of the embedding model. */
   embedding_model_provider: string | null;
@@ -1077,7 +1031,6 @@ export type DatasetRecord = {
   doc_form: string | null;
   /** Type of data source, for example `upload_file`. */
   data_source_type: string | null;
-  /** Tags. */
   tags: Tag[];
   /** Creation time. Unix epoch seconds. */
   created_at: number;
@@ -1113,7 +1066,6 @@ export type DocumentRecord = {
   id: string;
   /** Knowledge base of the document. */
   dataset_id: string;
-  /** Name. */
   name: string;
   /** Position in the knowledge base. Default: that of the stored document, or the next. */
   position: number;
@@ -1158,7 +1110,6 @@ export type SegmentRecord = {
   content: string;
   /** Answer, if the text is a question. */
   answer: string | null;
-  /** Keywords. */
   keywords: string[] | null;
   /** Whether it is enabled. */
   enabled: boolean;
@@ -1210,7 +1161,6 @@ export type ConversationRecord = {
   name: string | null;
   /** Input variables; null if they are those of the first message. */
   inputs: Record<string, unknown> | null;
-  /** Introduction. */
   introduction: string | null;
   /** Time of the last change of the name; null if there was none. Unix epoch seconds. */
   renamed_at: number | null;

@@ -7,10 +7,12 @@ import type { Store } from '../domain/store/store.ts';
 import {
   type Command,
   epochSeconds,
+  flag,
   parse,
   print,
   printTable,
   secondsOf,
+  text,
   timeOf,
   Usage,
   visible,
@@ -37,26 +39,8 @@ For an import, an entry has the number of records of one kind, and the ids of th
 texts or secrets. Entries are deleted after AUDIT_DAYS days.`,
 
   run: async (argv, config) => {
-    const { values } = parse(
-      argv,
-      {
-        limit: { type: 'string' },
-        since: { type: 'string' },
-        key: { type: 'string' },
-        person: { type: 'string' },
-        id: { type: 'string' },
-        json: { type: 'boolean' },
-      },
-      { max: 0 },
-    );
-    const options = values as {
-      limit?: string;
-      since?: string;
-      key?: string;
-      person?: string;
-      id?: string;
-      json?: boolean;
-    };
+    const known = { limit: text, since: text, key: text, person: text, id: text, json: flag };
+    const { values: options } = parse(argv, known, { max: 0 });
     const query = {
       limit: limitOf(options.limit ?? '100'),
       from: options.since === undefined ? undefined : Math.max(0, epochSeconds() - secondsOf('--since', options.since)),
@@ -77,9 +61,9 @@ texts or secrets. Entries are deleted after AUDIT_DAYS days.`,
   },
 };
 
-function limitOf(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Usage(`--limit ${text}: must be a whole number from 1`);
-  return Number(text);
+function limitOf(given: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(given)) throw new Usage(`--limit ${given}: must be a whole number from 1`);
+  return Number(given);
 }
 
 type NamedEntry = readonly [AuditEntry, ActivityListed];

@@ -9,7 +9,7 @@ import { ServiceError } from '../domain/errors.ts';
 import { parseKinds } from '../domain/records/parse-kinds.ts';
 import { requireSearch, SearchIndexer } from '../domain/search/search-indexer.ts';
 import type { Store } from '../domain/store/store.ts';
-import { type Command, parse, print, requireOptions, showLine, Usage, withStore } from './command.ts';
+import { type Command, flag, parse, print, requireOptions, showLine, text, Usage, withStore } from './command.ts';
 
 export const changesCommand: Command = {
   help: `Usage: backscroll changes [--after CURSOR] [--follow] [--kinds KINDS]
@@ -27,23 +27,14 @@ Options:
                   or a failover that may have lost changes (backscroll backup does it for its copy)`,
 
   run: async (argv, config) => {
-    const { values } = parse(
-      argv,
-      {
-        after: { type: 'string' },
-        follow: { type: 'boolean' },
-        kinds: { type: 'string' },
-        'new-epoch': { type: 'boolean' },
-      },
-      { max: 0 },
-    );
+    const { values } = parse(argv, { after: text, follow: flag, kinds: text, 'new-epoch': flag }, { max: 0 });
     if (values['new-epoch']) {
       if (Object.keys(values).length > 1) throw new Usage('--new-epoch allows no other option');
       await withStore(config, 'existing', startEpoch);
       print('all cursors of the change feed are now invalid: every reader starts again');
       return 0;
     }
-    const { after, kinds, follow = false } = values as { after?: string; kinds?: string; follow?: boolean };
+    const { after, kinds, follow = false } = values;
     const selected = requireOptions(() => parseKinds(kinds, changeKinds));
     await withStore(config, 'existing', (store) => printChanges(store, after, selected, follow));
     return 0;
@@ -56,12 +47,7 @@ async function printChanges(
   kinds: readonly ChangeKind[] | undefined,
   follow: boolean,
 ): Promise<void> {
-  const scope = {
-    workspace_id: undefined,
-    app_id: undefined,
-    dataset_ids: undefined,
-    kinds,
-  };
+  const scope = { workspace_id: undefined, app_id: undefined, dataset_ids: undefined, kinds };
   const selection = {
     ...{ scope, limit: limits.changesMax, include: 'record' as const },
     ...{ bytesMax: limits.changesBytesMax, wholeBytesMax: limits.changesBytesMax },

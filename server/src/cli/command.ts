@@ -14,23 +14,29 @@ export type Command = { help: string; run: (argv: string[], config: Config) => P
 
 export const epochSeconds = (): number => Math.floor(Date.now() / 1000);
 
-type Parsed = { values: Record<string, string | boolean | (string | boolean)[] | undefined>; positionals: string[] };
+/** Kinds of options: with a value, with values, without. */
+export const text = { type: 'string' } as const;
+export const texts = { type: 'string', multiple: true } as const;
+export const flag = { type: 'boolean' } as const;
 
 /** Options and operands of a command; throws Usage for anything else. */
-export function parse(argv: string[], options: ParseArgsOptionsConfig, operands: { max: number }): Parsed {
-  let parsed: Parsed;
-  try {
-    parsed = parseArgs({ args: argv, options, allowPositionals: operands.max > 0, strict: true });
-  } catch (error) {
-    const [sentence = ''] = (error as Error).message.split('. ', 1);
-    throw new Usage(`${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`);
-  }
+export function parse<const O extends ParseArgsOptionsConfig>(argv: string[], options: O, operands: { max: number }) {
+  const parsed = parseStrictly(argv, options, operands.max > 0);
   // As of a variable that is not set: it must not select everything.
   const empty = Object.entries(parsed.values).find(([, value]) => [value].flat().includes(''));
   if (empty !== undefined) throw new Usage(`--${empty[0]} must not be empty`);
   if (parsed.positionals.length > operands.max)
     throw new Usage(`unexpected argument '${parsed.positionals[operands.max]}'`);
   return parsed;
+}
+
+function parseStrictly<const O extends ParseArgsOptionsConfig>(args: string[], options: O, allowPositionals: boolean) {
+  try {
+    return parseArgs({ args, options, allowPositionals, strict: true });
+  } catch (error) {
+    const [sentence = ''] = (error as Error).message.split('. ', 1);
+    throw new Usage(`${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`);
+  }
 }
 
 /** For commands that do not create a database. */

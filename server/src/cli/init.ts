@@ -5,7 +5,7 @@ import { createApp } from '../domain/import/create-app.ts';
 import { createKey } from '../domain/keys/create-key.ts';
 import { conversationIdOf } from '../domain/messages/item-conversations.ts';
 import type { Store } from '../domain/store/store.ts';
-import { type Command, epochSeconds, parse, print, Usage, visible, withStore } from './command.ts';
+import { type Command, epochSeconds, parse, print, text, Usage, visible, withStore } from './command.ts';
 
 export const initCommand: Command = {
   help: `Usage: backscroll init NAME [--workspace ID]
@@ -18,11 +18,10 @@ Options:
   --workspace ID  the workspace of the app, if there are several`,
 
   run: async (argv, config) => {
-    const { values, positionals } = parse(argv, { workspace: { type: 'string' } }, { max: 1 });
+    const { values, positionals } = parse(argv, { workspace: text }, { max: 1 });
     const [name] = positionals;
     if (name === undefined) throw new Usage('init needs the name of the app');
-    const workspace = values.workspace as string | undefined;
-    print(await withStore(config, 'create', (store) => init(store, config, name, workspace)));
+    print(await withStore(config, 'create', (store) => init(store, config, name, values.workspace)));
     return 0;
   },
 };

@@ -15,10 +15,13 @@ import { createKey, updateKey } from '../domain/keys/create-key.ts';
 import {
   type Command,
   epochSeconds,
+  flag,
   parse,
   print,
   printTable,
   secondsOf,
+  text,
+  texts,
   timeOf,
   Usage,
   visible,
@@ -74,23 +77,8 @@ function describeKind(kind: KeyKind): string {
 }
 
 async function create(argv: string[], config: Config): Promise<number> {
-  const { values, positionals } = parse(
-    argv,
-    {
-      kind: { type: 'string' },
-      app: { type: 'string' },
-      workspace: { type: 'string' },
-      dataset: { type: 'string', multiple: true },
-      name: { type: 'string' },
-      expires: { type: 'string' },
-      'read-only': { type: 'boolean' },
-      role: { type: 'string' },
-      json: { type: 'boolean' },
-    },
-    { max: Number.POSITIVE_INFINITY },
-  );
+  const { values: given, positionals } = parseCreation(argv);
   const now = epochSeconds();
-  const given = values as CreateOptions;
   // `--dataset A B` names two datasets, as `--dataset A --dataset B` does.
   if (positionals.length > 0 && !given.dataset) throw new Usage(`unexpected argument '${positionals[0]}'`);
   if (given.dataset) given.dataset.push(...positionals);
@@ -98,23 +86,18 @@ async function create(argv: string[], config: Config): Promise<number> {
   const { id, secret } = await withStore(config, key.kind === 'admin' ? 'create' : 'existing', (store) =>
     createKey(store, key, null, now),
   );
-  if (values.json) print(JSON.stringify({ id, secret }));
+  if (given.json) print(JSON.stringify({ id, secret }));
   else print(`id      ${id}\nkind    ${key.kind}\nsecret  ${secret}\n\nStore the secret now: it is not shown again.`);
   return 0;
 }
 
-type CreateOptions = {
-  kind?: string;
-  app?: string;
-  workspace?: string;
-  dataset?: string[];
-  name?: string;
-  expires?: string;
-  'read-only'?: boolean;
-  role?: string;
-};
+function parseCreation(argv: string[]) {
+  const reach = { app: text, workspace: text, dataset: texts };
+  const others = { name: text, expires: text, 'read-only': flag, role: text, json: flag };
+  return parse(argv, { kind: text, ...reach, ...others }, { max: Number.POSITIVE_INFINITY });
+}
 
-function newKeyOf(given: CreateOptions, now: number): NewKey {
+function newKeyOf(given: ReturnType<typeof parseCreation>['values'], now: number): NewKey {
   const kind = keyKinds.find((one) => one === given.kind);
   if (kind === undefined) throw new Usage(`--kind must be one of ${keyKinds.join(', ')}`);
   const { app = null, workspace = null, dataset = null, name = '' } = given;
@@ -129,7 +112,7 @@ function newKeyOf(given: CreateOptions, now: number): NewKey {
   return { kind, name, expires_at, ...reach, read_only, ...(role && { role }) };
 }
 
-function roleOf(given: unknown): Role | undefined {
+function roleOf(given: string | undefined): Role | undefined {
   const role = roles.find((one) => one === given);
   if (given !== undefined && role === undefined) throw new Usage(`--role must be one of ${roles.join(', ')}`);
   return role;
@@ -144,12 +127,7 @@ function explain(kind: KeyKind, found: ReachProblem): string {
 }
 
 async function update(argv: string[], config: Config): Promise<number> {
-  const options = {
-    'read-only': { type: 'boolean' },
-    'read-write': { type: 'boolean' },
-    role: { type: 'string' },
-  } as const;
-  const { values, positionals } = parse(argv, options, { max: 1 });
+  const { values, positionals } = parse(argv, { 'read-only': flag, 'read-write': flag, role: text }, { max: 1 });
   const [id] = positionals;
   if (id === undefined) throw new Usage('keys update needs the ID of a key, as shown by keys list');
   const read_only = values['read-only'] === true;
@@ -166,7 +144,7 @@ async function update(argv: string[], config: Config): Promise<number> {
 }
 
 async function list(argv: string[], config: Config): Promise<number> {
-  const { values } = parse(argv, { json: { type: 'boolean' } }, { max: 0 });
+  const { values } = parse(argv, { json: flag }, { max: 0 });
   const keys = await withStore(config, 'existing', (store) => store.listKeys());
   if (values.json) for (const key of keys) print(JSON.stringify(key));
   else

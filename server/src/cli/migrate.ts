@@ -1,5 +1,5 @@
 import { databaseOf } from '../store/open.ts';
-import { type Command, epochSeconds, parse, print } from './command.ts';
+import { type Command, epochSeconds, flag, parse, print } from './command.ts';
 
 export const migrateCommand: Command = {
   help: `Usage: backscroll migrate [--status | --citus]
@@ -12,7 +12,7 @@ Options:
             (automatic if the extension exists when the tables are created)`,
 
   run: async (argv, config) => {
-    const { values } = parse(argv, { status: { type: 'boolean' }, citus: { type: 'boolean' } }, { max: 0 });
+    const { values } = parse(argv, { status: flag, citus: flag }, { max: 0 });
     const database = databaseOf(config);
     if (!values.status) {
       const steps = await database.migrate(epochSeconds(), { citus: values.citus === true });

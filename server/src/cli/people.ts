@@ -2,7 +2,18 @@ import type { Config } from '../config.ts';
 import type { PersonListed } from '../contract/people/people.ts';
 import { changePerson, listPeople } from '../domain/people/people.ts';
 import type { Store } from '../domain/store/store.ts';
-import { type Command, epochSeconds, parse, print, printTable, timeOf, Usage, visible, withStore } from './command.ts';
+import {
+  type Command,
+  epochSeconds,
+  flag,
+  parse,
+  print,
+  printTable,
+  timeOf,
+  Usage,
+  visible,
+  withStore,
+} from './command.ts';
 
 /** Each ends the sessions of a person, or what it says. */
 const changes = { end: undefined, block: true, unblock: false } as const;
@@ -43,7 +54,7 @@ All take effect at once in a running service.`,
 };
 
 async function list(argv: string[], config: Config): Promise<number> {
-  const { values } = parse(argv, { json: { type: 'boolean' } }, { max: 0 });
+  const { values } = parse(argv, { json: flag }, { max: 0 });
   const people = await withStore(config, 'existing', readAll);
   if (values.json) for (const person of people) print(JSON.stringify(person));
   else printTable([['id', 'name', 'email', 'role', 'source', 'sessions', 'last seen'], ...people.map(row)]);

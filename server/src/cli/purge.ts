@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { purge, purgeSelection } from '../domain/erasure/purge.ts';
 import type { ErasedCopies, PurgeSelection } from '../domain/store/erasure.ts';
-import { type Command, epochSeconds, parse, print, Usage, withStore } from './command.ts';
+import { type Command, epochSeconds, flag, parse, print, text, Usage, withStore } from './command.ts';
 
 export const purgeCommand: Command = {
   help: `Usage: backscroll purge --conversation ID [--yes]
@@ -11,17 +11,8 @@ Erases conversations and their messages permanently: one conversation, or all co
 Prompts for confirmation, unless --yes is given. Only a backup can restore them. Conversations on hold are erased, too.`,
 
   run: async (argv, config) => {
-    const { values } = parse(
-      argv,
-      {
-        conversation: { type: 'string' },
-        app: { type: 'string' },
-        user: { type: 'string' },
-        yes: { type: 'boolean' },
-      },
-      { max: 0 },
-    );
-    const selection = selectionOf(values as { conversation?: string; app?: string; user?: string });
+    const { values } = parse(argv, { conversation: text, app: text, user: text, yes: flag }, { max: 0 });
+    const selection = selectionOf(values);
     return withStore(config, 'existing', async (store) => {
       const counts = await store.erasure.count(selection);
       if (counts.conversations > 0 && !values.yes && !(await confirm(`erase ${describe(counts)} permanently?`))) {
@@ -41,9 +32,10 @@ const copiesIn: Record<ErasedCopies, string> = {
   replica: 'a replicator has copied the files of the database: its replica has copies, too',
 };
 
+type Options = { conversation?: string | undefined; app?: string | undefined; user?: string | undefined };
+
 /** The fields of the API are options here. */
-function selectionOf(values: { conversation?: string; app?: string; user?: string }): PurgeSelection {
-  const { conversation: conversation_id, app: app_id, user } = values;
+function selectionOf({ conversation: conversation_id, app: app_id, user }: Options): PurgeSelection {
   try {
     return purgeSelection({
       ...(conversation_id !== undefined && { conversation_id }),

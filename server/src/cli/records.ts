@@ -22,6 +22,7 @@ import {
   print,
   requireOptions,
   showLine,
+  text,
   timeOption,
   Usage,
   withStore,
@@ -87,8 +88,9 @@ With --app, --user, --conversation, --from or --to, the file has the selected co
 workspaces, so that it can be imported. It then never has keys. Deleted conversations are included.`,
 
   run: async (argv, config) => {
-    const { values, positionals } = parse(argv, exportOptions, { max: 1 });
-    const { app, user, conversation, from, to, kinds, format = 'records' } = values as ExportOptions;
+    const selecting = { app: text, user: text, conversation: text, from: text, to: text, kinds: text };
+    const { values, positionals } = parse(argv, { ...selecting, format: text }, { max: 1 });
+    const { app, user, conversation, from, to, kinds, format = 'records' } = values;
     if (format !== 'records' && format !== 'csv') throw new Usage(`--format ${format}: must be records or csv`);
     if (format === 'csv' && kinds !== undefined) throw new Usage('--kinds must be absent with --format csv');
     const selection = selectionOf({
@@ -114,10 +116,6 @@ workspaces, so that it can be imported. It then never has keys. Deleted conversa
     return 0;
   },
 };
-
-const exportNames = ['app', 'user', 'conversation', 'from', 'to', 'kinds', 'format'] as const;
-type ExportOptions = { [N in (typeof exportNames)[number]]?: string };
-const exportOptions = Object.fromEntries(exportNames.map((name) => [name, { type: 'string' as const }]));
 
 /** Pipes and devices are written to directly. */
 async function writeRecords(given: string, records: Readable, databaseFiles: readonly string[]): Promise<void> {

@@ -18,11 +18,13 @@ import {
   type Command,
   epochSeconds,
   fileError,
+  flag,
   parse,
   print,
   requireDatabase,
   requireEmbedded,
   showLine,
+  text,
   timeOf,
   timeOption,
   Usage,
@@ -45,12 +47,8 @@ Options:
   --revoke-keys      revoke all API keys`,
 
   run: async (argv, config) => {
-    const { values, positionals } = parse(
-      argv,
-      { at: { type: 'string' }, tombstones: { type: 'string' }, 'revoke-keys': { type: 'boolean' } },
-      { max: 1 },
-    );
-    const { at, tombstones: oldFile } = values as { at?: string; tombstones?: string };
+    const { values, positionals } = parse(argv, { at: text, tombstones: text, 'revoke-keys': flag }, { max: 1 });
+    const { at, tombstones: oldFile } = values;
     const before = at === undefined ? undefined : timeOption('--at', at);
     const url = positionals[0] ?? config.backup_url;
     if (url === undefined) throw new Usage('restore needs a STORE');

@@ -1,7 +1,7 @@
 import { type RetainedApp, retain } from '../domain/erasure/retention.ts';
 import { underLease } from '../domain/lease.ts';
 import { retentionLease } from '../service/retention.ts';
-import { type Command, epochSeconds, parse, print, visible, withStore } from './command.ts';
+import { type Command, epochSeconds, flag, parse, print, visible, withStore } from './command.ts';
 import { countOf, describe } from './purge.ts';
 
 export const retainCommand: Command = {
@@ -14,7 +14,7 @@ Options:
   --dry-run  print what would be erased, per app, and erase nothing`,
 
   run: async (argv, config) => {
-    const { values } = parse(argv, { 'dry-run': { type: 'boolean' } }, { max: 0 });
+    const { values } = parse(argv, { 'dry-run': flag }, { max: 0 });
     const isDry = values['dry-run'] === true;
     const { retention_days } = config;
     return withStore(config, 'existing', async (store) => {

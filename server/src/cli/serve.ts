@@ -16,7 +16,7 @@ import { ServiceWorker } from '../service/worker.ts';
 import { tryListening, workerCount } from '../service/worker-count.ts';
 import { WorkerPool } from '../service/worker-pool.ts';
 import { createStoreMemory, type Database, databaseOf } from '../store/open.ts';
-import { type Command, epochSeconds, parse, print } from './command.ts';
+import { type Command, epochSeconds, flag, parse, print } from './command.ts';
 import { logText } from './log-text.ts';
 import type { ScheduledBackups } from './scheduled-backups.ts';
 import { loadStarter, pages, type Secrets, welcome } from './starter.ts';
@@ -32,7 +32,7 @@ Options:
              print the keys with commands to try`,
 
   run: async (argv, config) => {
-    const { values } = parse(argv, { starter: { type: 'boolean' } }, { max: 0 });
+    const { values } = parse(argv, { starter: flag }, { max: 0 });
     const isTerminal = process.stdout.isTTY;
     const isText = config.log_format === 'text' || (config.log_format === 'auto' && isTerminal);
     const output = new StandardOutput(isText ? logText : undefined);

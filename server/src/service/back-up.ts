@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import { asError } from '../domain/errors.ts';
 import { underLease } from '../domain/lease.ts';
 import type { Store } from '../domain/store/store.ts';
+import { type Maintenance, regularly } from './regularly.ts';
 
 /** Time between two looks at what is due. */
 const defaultTickMillis = 2_000;
@@ -27,7 +28,7 @@ type Options = {
  * Makes backups, and stores erasures soon after they happen. One thread does so for all, and one process for a database. When
  * a backup is due depends on the last one that the database knows, so a restart neither repeats nor skips one.
  */
-export function backUpRegularly(options: Options): { end: () => Promise<void> } {
+export function backUpRegularly(options: Options): Maintenance {
   const { store, clock, everySeconds, logger, tickMillis = defaultTickMillis } = options;
   const stop = new AbortController();
   const seconds = () => Math.floor(clock() / 1000);
@@ -61,33 +62,15 @@ export function backUpRegularly(options: Options): { end: () => Promise<void> } 
   };
   const tasks = [
     regularly(
-      tickMillis,
       patiently(options.sendErasures, 'the store of backups does not have the latest erasures yet'),
+      tickMillis,
     ),
-    regularly(tickMillis, patiently(backUp, 'the backup failed: the last good one stays')),
+    regularly(patiently(backUp, 'the backup failed: the last good one stays'), tickMillis),
   ];
   return {
     end: async () => {
       stop.abort();
       await Promise.all(tasks.map((task) => task.end()));
-    },
-  };
-}
-
-/** Now and after each tick, unless it still runs. */
-function regularly(tickMillis: number, work: () => Promise<void>): { end: () => Promise<void> } {
-  let running: Promise<void> | undefined;
-  const start = () => {
-    running ??= work().finally(() => {
-      running = undefined;
-    });
-  };
-  start();
-  const timer = setInterval(start, tickMillis).unref();
-  return {
-    end: async () => {
-      clearInterval(timer);
-      await running;
     },
   };
 }

@@ -5,7 +5,20 @@ import { importFromDify, type RunEvents, type RunResult } from '../../dify/run.t
 import type { ImportOptions } from '../../dify/source.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { databaseOf } from '../../store/open.ts';
-import { parse, print, printTable, showLine, timeOf, timeOption, Usage, visible, withStore } from '../command.ts';
+import {
+  flag,
+  parse,
+  print,
+  printTable,
+  showLine,
+  text,
+  texts,
+  timeOf,
+  timeOption,
+  Usage,
+  visible,
+  withStore,
+} from '../command.ts';
 import { followSeconds } from './help.ts';
 import { ProgressDisplay, withTime } from './progress.ts';
 import { SkipReport } from './skips.ts';
@@ -13,28 +26,33 @@ import { SkipReport } from './skips.ts';
 /** Of conversations that differ, the first are printed. */
 const differencesMax = 10;
 
+const selecting = { workspace: texts, app: texts, since: text, console: flag, archived: flag, 'all-documents': flag };
+const addresses = { 'files-base': text, 'dify-url': text };
+const runs = { 'from-dify': flag, 'dry-run': flag, strict: flag, 'no-keys': flag, force: flag, follow: text };
+
 export async function importDify(argv: string[], config: Config): Promise<number> {
-  const { values, positionals } = parse(withFollowValue(argv), optionTypes, { max: 1 });
-  const flag = (name: keyof typeof optionTypes) => values[name] === true;
-  const list = (name: 'workspace' | 'app') => (values[name] as string[] | undefined)?.map((id) => uuidOf(name, id));
+  const { values, positionals } = parse(withFollowValue(argv), { ...selecting, ...addresses, ...runs }, { max: 1 });
+  const list = (name: 'workspace' | 'app') => values[name]?.map((id) => uuidOf(name, id));
   const url = positionals[0] ?? config.dify_database_url;
   if (url === undefined) throw new Usage('--from-dify needs DIFY_DATABASE_URL, or a URL');
   const options: ImportOptions = {
-    console: flag('console'),
-    archived: flag('archived'),
-    allDocuments: flag('all-documents'),
-    filesBase: urlOf('--files-base', values['files-base'] as string | undefined),
+    console: values.console === true,
+    archived: values.archived === true,
+    allDocuments: values['all-documents'] === true,
+    filesBase: urlOf('--files-base', values['files-base']),
     workspaceIds: list('workspace'),
     appIds: list('app'),
-    since: values.since === undefined ? undefined : timeOption('--since', values.since as string),
-    keys: !flag('no-keys'),
+    since: values.since === undefined ? undefined : timeOption('--since', values.since),
+    keys: values['no-keys'] !== true,
   };
-  const isDry = flag('dry-run');
-  const follow = values.follow === undefined ? undefined : followOf(values.follow as string);
+  const isDry = values['dry-run'] === true;
+  const follow = values.follow === undefined ? undefined : followOf(values.follow);
   if (isDry && follow !== undefined) throw new Usage('--dry-run does not allow --follow');
   const isOwner = difyOwnsData(config);
-  const run = { isDry, isForced: flag('force'), isOwner, models: modelsOf(values, config), follow, clock: Date.now };
-  const skips = new SkipReport(flag('strict'), isDry);
+  const isForced = values.force === true;
+  const models = modelsOf(values['dify-url'], config);
+  const run = { isDry, isForced, isOwner, models, follow, clock: Date.now };
+  const skips = new SkipReport(values.strict === true, isDry);
   const stop = new AbortController();
   const abort = () => stop.abort();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, abort);
@@ -54,23 +72,6 @@ export async function importDify(argv: string[], config: Config): Promise<number
   // A follower that is stopped has done its work.
   return skips.total > 0 && !(follow !== undefined && stop.signal.aborted) ? 3 : 0;
 }
-
-const optionTypes = {
-  'from-dify': { type: 'boolean' },
-  'dry-run': { type: 'boolean' },
-  strict: { type: 'boolean' },
-  workspace: { type: 'string', multiple: true },
-  app: { type: 'string', multiple: true },
-  since: { type: 'string' },
-  'no-keys': { type: 'boolean' },
-  console: { type: 'boolean' },
-  archived: { type: 'boolean' },
-  'all-documents': { type: 'boolean' },
-  'files-base': { type: 'string' },
-  'dify-url': { type: 'string' },
-  force: { type: 'boolean' },
-  follow: { type: 'string' },
-} as const;
 
 /** The value of --follow may be left out. */
 function withFollowValue(argv: readonly string[]): string[] {
@@ -99,8 +100,8 @@ function urlOf(option: string, text: string | undefined): string | undefined {
   return text;
 }
 
-function modelsOf(values: Record<string, unknown>, config: Config) {
-  const url = urlOf('--dify-url', values['dify-url'] as string | undefined);
+function modelsOf(given: string | undefined, config: Config) {
+  const url = urlOf('--dify-url', given);
   if (url === undefined) return undefined;
   const keys = (config.dify_api_key ?? '').split(',').filter((key) => key !== '');
   if (keys.length === 0) throw new Usage('--dify-url needs a knowledge key in DIFY_API_KEY');
