@@ -18,13 +18,13 @@ import type {
   Store,
 } from '../domain/store/store.ts';
 import * as audit from './accounting/audit.ts';
-import { SqlMonitoring } from './accounting/monitoring.ts';
+import { monitoring } from './accounting/monitoring.ts';
 import type { Engine, Reader, Scan } from './base/engine.ts';
 import { type SlotMemory, Slots } from './base/large-responses.ts';
 import { SqlChangeReads } from './changes/reads.ts';
 import { activityReads } from './console/activity-reads.ts';
 import { adminReads, parseKey } from './console/admin-reads.ts';
-import { SqlSessions } from './console/sessions.ts';
+import { sessions } from './console/sessions.ts';
 import { userReads } from './console/user-reads.ts';
 import { SqlErasure } from './erasure/sql-erasure.ts';
 import { doubts } from './import/doubts.ts';
@@ -35,10 +35,10 @@ import { itemReads } from './items/reads.ts';
 import { KeyCache } from './keys/key-cache.ts';
 import { chunkOf, chunkPathValues, findChunkPath } from './knowledge/path.ts';
 import { SqlKnowledgeReads } from './knowledge/reads.ts';
-import { SqlAppStore } from './messages/app-store.ts';
-import { SqlSearchStore } from './search/search-store.ts';
+import { appStore } from './messages/app-store.ts';
+import { searchStore } from './search/search-store.ts';
 import * as sql from './statements.ts';
-import { SqlExports } from './tables/exports.ts';
+import { exportsOf } from './tables/exports.ts';
 import { lookupStatement } from './tables/lookups.ts';
 
 /** They change what keys allow, and wait as long as they have to: the operator has no other way to stop a key. */
@@ -53,15 +53,15 @@ export class SqlStore implements Store {
   readonly activity: Store['activity'];
   readonly users: Store['users'];
   readonly sessions: Store['sessions'];
-  readonly apps: SqlAppStore;
+  readonly apps: Store['apps'];
   readonly items: Store['items'];
   readonly knowledge: SqlKnowledgeReads;
   readonly changes: SqlChangeReads;
   readonly imports: Store['imports'];
-  readonly exports: SqlExports;
+  readonly exports: Store['exports'];
   readonly doubts: Store['doubts'];
   readonly erasure: SqlErasure;
-  readonly search: SqlSearchStore;
+  readonly search: Store['search'];
   readonly monitoring: Store['monitoring'];
   readonly #engine: Engine;
   readonly #keys: KeyCache;
@@ -71,10 +71,10 @@ export class SqlStore implements Store {
   constructor(engine: Engine, keyChanges: Int32Array<SharedArrayBuffer>, slotMemory: SlotMemory) {
     this.#engine = engine;
     this.#keys = new KeyCache(keyChanges);
-    this.sessions = new SqlSessions(engine);
+    this.sessions = sessions(engine);
     this.imports = importSources(engine);
     this.doubts = doubts(engine);
-    this.monitoring = new SqlMonitoring(engine);
+    this.monitoring = monitoring(engine);
     const slots = new Slots(limits.scansMax);
     const { scans } = engine;
     this.#scan = async (work, signal = unaborted) =>
@@ -90,9 +90,9 @@ export class SqlStore implements Store {
     this.apps = apps;
     this.knowledge = knowledge;
     this.#slots = new Slots(limits.largePagesMax, engine.openPagesMax, slotMemory);
-    this.exports = new SqlExports(engine, this.#slots);
+    this.exports = exportsOf(engine, this.#slots);
     this.changes = new SqlChangeReads(engine, this.#slots, () => Math.floor(Date.now() / 1000));
-    this.search = new SqlSearchStore(engine, slots);
+    this.search = searchStore(engine, slots);
   }
 
   findKey(digest: string, now: number, dataVersion: number | undefined): KeyLookup {
@@ -144,10 +144,10 @@ export class SqlStore implements Store {
     return { ...this.#listReads(read, read), close };
   }
 
-  #listReads(read: Reader, readSlowly: Reader): { apps: SqlAppStore; knowledge: SqlKnowledgeReads } {
+  #listReads(read: Reader, readSlowly: Reader): { apps: Store['apps']; knowledge: SqlKnowledgeReads } {
     const { dialect } = this.#engine;
     return {
-      apps: new SqlAppStore({ dialect, read }, readSlowly),
+      apps: appStore({ dialect, read }, readSlowly),
       knowledge: new SqlKnowledgeReads(read, dialect, this.#scan),
     };
   }

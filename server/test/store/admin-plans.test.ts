@@ -82,7 +82,7 @@ Object.assign(planCases, {
   // This segment has very many child chunks.
   segment: planCase([findSegment, 'd1', 'd1', 'o1', 's1'], 1),
   key: planCase([findKey, 'k1'], 1),
-  session: planCase([findSession, 'y1', 2, 2], 2),
+  session: planCase([findSession, 2, 'y1', 2], 2),
   // Ten of the entries are of this key, action and document.
   'activity of a key': planCase(findEntries({ key_id: 'k1', limit: 20 }, undefined), 10),
   'activity of a kind': planCase(findEntries({ action: 'update', limit: 20 }, undefined), 10),

@@ -1,4 +1,4 @@
-import type { BackupState, KeyErrors, Monitoring, NodeState } from '../../domain/store/monitoring.ts';
+import type { BackupState, KeyErrors, Monitoring } from '../../domain/store/monitoring.ts';
 import type { Engine, WriteInput } from '../base/engine.ts';
 import { execute, insertInto, type RowStatements, type Statement, type Write, writeRows } from '../base/statement.ts';
 
@@ -62,28 +62,12 @@ export function* noteBackup({ kind, at, failure, bytes, millis }: WriteInput<'no
   return undefined;
 }
 
-export class SqlMonitoring implements Monitoring {
-  readonly #engine: Engine;
-
-  constructor(engine: Engine) {
-    this.#engine = engine;
-  }
-
-  async databaseBytes(): Promise<number> {
-    const [row] = await this.#engine.read(this.#engine.dialect.databaseBytes);
-    return row?.bytes ?? 0;
-  }
-
-  async nodes(): Promise<NodeState[]> {
-    return (await this.#engine.nodes?.()) ?? [];
-  }
-
-  connections(): { used: number; waiting: number } {
-    return this.#engine.connections?.() ?? { used: 0, waiting: 0 };
-  }
-
-  async sumErrors(hour: number, limit: number): ReturnType<Monitoring['sumErrors']> {
-    const rows = await this.#engine.read(listKeyErrors, hour, limit, hour);
+export const monitoring = (engine: Engine): Monitoring => ({
+  databaseBytes: async () => (await engine.read(engine.dialect.databaseBytes))[0]?.bytes ?? 0,
+  nodes: async () => (await engine.nodes?.()) ?? [],
+  connections: () => engine.connections?.() ?? { used: 0, waiting: 0 },
+  sumErrors: async (hour, limit) => {
+    const rows = await engine.read(listKeyErrors, hour, limit, hour);
     const byKey = Map.groupBy(rows, ({ key_id }) => key_id);
     return [...byKey].map(([key_id, ofKey]) => ({
       key_id,
@@ -96,9 +80,6 @@ export class SqlMonitoring implements Monitoring {
         server_errors,
       })),
     }));
-  }
-
-  listBackups(): ReturnType<Monitoring['listBackups']> {
-    return this.#engine.read(listBackups);
-  }
-}
+  },
+  listBackups: () => engine.read(listBackups),
+});

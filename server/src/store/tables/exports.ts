@@ -1,5 +1,5 @@
 import type { RecordKind } from '../../contract/record.ts';
-import type { LargeText, Opened } from '../../domain/large-text.ts';
+import type { Opened } from '../../domain/large-text.ts';
 import type { Exports, SelectedMessage } from '../../domain/store/exports.ts';
 import type { Selection } from '../../domain/store/selection.ts';
 import type { Engine, IsWanted, Row } from '../base/engine.ts';
@@ -8,41 +8,29 @@ import { exportSteps } from './export.ts';
 import { readSelected, type SelectedRows } from './selected-rows.ts';
 
 /** Exports, on either engine. */
-export class SqlExports implements Exports {
-  readonly #engine: Engine;
-  readonly #slots: Slots;
-
-  constructor(engine: Engine, slots: Slots) {
-    this.#engine = engine;
-    this.#slots = slots;
-  }
-
-  all(kinds: readonly RecordKind[] | undefined, signal: AbortSignal): Promise<LargeText> {
-    const isWanted: IsWanted = ({ kind }) => kinds === undefined || kinds.includes(kind);
-    return this.#open(linesOfAll(this.#engine, isWanted), signal);
-  }
-
-  selected(selection: Selection, kinds: readonly RecordKind[], signal: AbortSignal): Promise<LargeText> {
-    return this.#open(linesOfKinds(this.#readSelected(selection), kinds), signal);
-  }
-
-  messages(selection: Selection, signal: AbortSignal): Promise<Opened<SelectedMessage[]>> {
-    return this.#open(messagesIn(this.#readSelected(selection)), signal);
-  }
-
+export function exportsOf(engine: Engine, slots: Slots): Exports {
   /** The snapshot begins with the first chunk. A generator that is waiting for rows ends when it has them. */
-  #open<T>(chunks: AsyncGenerator<T>, signal: AbortSignal): Promise<Opened<T>> {
+  const open = <T>(chunks: AsyncGenerator<T>, signal: AbortSignal): Promise<Opened<T>> => {
     const close = () => void chunks.return(undefined).catch(() => undefined);
-    return this.#slots.open(async () => ({ chunks, close }), signal);
-  }
+    return slots.open(async () => ({ chunks, close }), signal);
+  };
+  return {
+    all: (kinds, signal) =>
+      open(
+        linesOfAll(engine, ({ kind }) => kinds?.includes(kind) ?? true),
+        signal,
+      ),
+    selected: (selection, kinds, signal) => open(linesOfKinds(selectedRows(engine, selection), kinds), signal),
+    messages: (selection, signal) => open(messagesIn(selectedRows(engine, selection)), signal),
+  };
+}
 
-  async *#readSelected(selection: Selection): AsyncGenerator<SelectedRows> {
-    const { read, close } = await this.#engine.openSnapshot();
-    try {
-      yield* readSelected(read, selection);
-    } finally {
-      close();
-    }
+async function* selectedRows(engine: Engine, selection: Selection): AsyncGenerator<SelectedRows> {
+  const { read, close } = await engine.openSnapshot();
+  try {
+    yield* readSelected(read, selection);
+  } finally {
+    close();
   }
 }
 
