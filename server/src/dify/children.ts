@@ -1,7 +1,7 @@
 import type { IdSets } from './id-set.ts';
 import { conditionOf, type Parameters, readIds, type SelectedTable } from './rows/selection.ts';
 import type { RunContext } from './run-context.ts';
-import type { ImportOptions } from './source.ts';
+import { existingIds, type ImportOptions, queryIds } from './source.ts';
 import { deletedList, isOneBatch } from './writer.ts';
 
 /**
@@ -126,11 +126,8 @@ export async function needsAllChildren(
 async function findLater(context: RunContext, kind: Parent, ids: readonly string[]) {
   const { selected, table, scope } = relations[kind];
   const later = await readIds(context, selected, { ids, condition: scope });
-  const existing = await context.source.query<{ id: string }>(`SELECT id FROM ${table} WHERE id = ANY($1::uuid[])`, [
-    ids,
-  ]);
-  const existingIds = new Set(existing.map(({ id }) => id));
-  return { later, gone: ids.filter((one) => !existingIds.has(one)) };
+  const existing = await existingIds(context.source, table, ids);
+  return { later, gone: ids.filter((one) => !existing.has(one)) };
 }
 
 /** Lists all children of records that have been written, to be read in this sync. */
@@ -147,11 +144,11 @@ export async function addChildren(
     for (let after: string | undefined = ''; after !== undefined; ) {
       await checkpoint();
       const isAfter: string = after === '' ? '' : 'AND id > $2::uuid';
-      const rows: { id: string }[] = await source.query(
+      const ids: string[] = await queryIds(
+        source,
         `SELECT id FROM ${children.table} WHERE ${children.column} = ANY($1::uuid[]) ${isAfter} ORDER BY id LIMIT ${batchIds}`,
         after === '' ? [parents] : [parents, after],
       );
-      const ids = rows.map(({ id }) => id);
       await listUnread(context, changed, children.kind, ids);
       changed.add(children.kind, ids);
       after = ids.length === batchIds ? ids.at(-1) : undefined;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { KnowledgeCount, MessageCount } from '../domain/store/import-sources.ts';
 import { addChildren, listUnread } from './children.ts';
 import type { IdSets } from './id-set.ts';
@@ -54,8 +55,8 @@ export async function compareDatasets(
   for (let after = ''; ; ) {
     await context.checkpoint();
     const ids = await readIds(context, 'datasets', { after, limit: batchDatasets });
-    const seen = await context.state.readDifferences();
-    const isSeen = (difference: Difference) => seen.get(difference.id) === JSON.stringify(difference);
+    const seen = await context.state.readValues('differs');
+    const isSeen = (difference: Difference) => isDeepStrictEqual(seen.get(difference.id), difference);
     const differing = await findDifferentDatasets(context, point, ids);
     for (const difference of differing.filter(isSeen)) visit(difference);
     const again = differing.filter((difference) => !isSeen(difference)).map(({ id }) => id);
@@ -67,7 +68,7 @@ export async function compareDatasets(
       });
       const left = await findDifferentDatasets(context, point, again);
       for (const difference of left) visit(difference);
-      await context.state.writeDifferences(new Map(left.map((one) => [one.id, JSON.stringify(one)])));
+      await context.state.writeValues('differs', new Map(left.map((one) => [one.id, one])));
     }
     after = ids.at(-1) ?? '';
     if (ids.length < batchDatasets) return;

@@ -5,7 +5,7 @@ import { readKeys } from './rows/keys.ts';
 import { readDatasets } from './rows/knowledge.ts';
 import { readApps, readWorkspaces } from './rows/workspaces.ts';
 import { nowSeconds, type RunContext } from './run-context.ts';
-import type { ImportOptions, RecordInput, Report } from './source.ts';
+import { type ImportOptions, isOneOf, type RecordInput, type Report } from './source.ts';
 
 const listBatch = 5_000;
 
@@ -24,7 +24,7 @@ export async function importConfiguration(context: RunContext, changed: IdSets |
   const keys = await readKeys(reading, now, datasets);
   const reachable = await withoutGone(context, keys, datasets);
   const merged = await mergeKeys(context, reachable, now, reading.report);
-  await state.writeRevocations(merged.revocations);
+  await state.writeValues('revoked', merged.revocations);
   const parents = [];
   for (const [kind, records] of [['app', apps] as const, ['dataset', datasets] as const]) {
     if (changed === undefined) break;
@@ -81,7 +81,7 @@ async function mergeKeys(
   const known = new Set(listed);
   const stored = await findStored(context, 'api_key', [...new Set([...listed, ...keys.map(({ id }) => id as string)])]);
   const storedByDigest = new Map([...stored.values()].map((key) => [key.digest, key]));
-  const madeRevocations = await state.readRevocations();
+  const madeRevocations = await state.readValues('revoked');
   const revocations = new Map<string, number>();
   const records: RecordInput[] = [];
   const present = new Set<string>();
@@ -119,11 +119,8 @@ async function mergeKeys(
 }
 
 /** Whether a stored key belongs to what this run reads. */
-function isSelected({ workspace_id, app_id }: StoredRecord, { workspaceIds, appIds }: ImportOptions): boolean {
-  const isOneOf = (id: unknown, ids: readonly string[] | undefined) =>
-    ids === undefined || ids.some((one) => one.toLowerCase() === id);
-  return isOneOf(workspace_id, workspaceIds) && isOneOf(app_id, appIds);
-}
+const isSelected = ({ workspace_id, app_id }: StoredRecord, { workspaceIds, appIds }: ImportOptions): boolean =>
+  isOneOf(workspace_id, workspaceIds) && isOneOf(app_id, appIds);
 
 async function listAll({ state }: RunContext, kind: string): Promise<string[]> {
   const ids: string[] = [];

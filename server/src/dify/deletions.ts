@@ -5,6 +5,7 @@ import { clusterOf, type SourcePoint } from './point.ts';
 import { epoch } from './rows/selection.ts';
 import type { RunContext } from './run-context.ts';
 import { changedSince, noId } from './scan.ts';
+import { existingIds, isOneOf, queryIds } from './source.ts';
 import { importMessages, ratedList } from './sync.ts';
 import { deletedList } from './writer.ts';
 
@@ -80,7 +81,7 @@ export async function treatmentOf(
   { table }: ComparedTable,
   file: string,
 ): Promise<Treatment | undefined> {
-  const known = await state.readTable(table);
+  const known = (await state.readValues('table')).get(table);
   if (known === undefined || known.file === file) return 'delete';
   const [row] = await source.query<{ is_empty: boolean }>(`SELECT NOT EXISTS (SELECT FROM ${table}) AS is_empty`, []);
   if (row?.is_empty !== false) {
@@ -121,9 +122,10 @@ export async function endComparison(
   { table }: ComparedTable,
   file: string,
 ): Promise<void> {
-  const known = await state.readTable(table);
+  const known = (await state.readValues('table')).get(table);
   const newest = await readNewest(source);
-  if (known?.file !== file || known.newest !== newest) await state.writeTable(table, { file, newest });
+  if (known?.file !== file || known.newest !== newest)
+    await state.writeValues('table', new Map([[table, { file, newest }]]));
 }
 
 /** Rows that changed since a point are added to `changed`. */
@@ -182,11 +184,8 @@ async function applyMissing(
   const { table, kind } = compared;
   const isListed = kind === 'feedback' ? isOfUser : 'true';
   // Another import may have listed a row that was written after the slice was read.
-  const rows = await source.query<{ id: string }>(
-    `SELECT ${idColumn(kind)} AS id FROM ${table} r WHERE ${idColumn(kind)} = ANY($1::uuid[]) AND ${isListed}`,
-    [missing],
-  );
-  const present = new Set(rows.map(({ id }) => id));
+  const find = `SELECT ${idColumn(kind)} AS id FROM ${table} r WHERE ${idColumn(kind)} = ANY($1::uuid[]) AND ${isListed}`;
+  const present = new Set(await queryIds(source, find, [missing]));
   const gone = missing.filter((id) => !present.has(id));
   if (treatment === 'keep') {
     report.count(`${table} missing in an older copy of the source, and kept`, gone.length);
@@ -198,8 +197,7 @@ async function applyMissing(
 /** Feedback that was withdrawn: the messages are read again, without it. Messages that are gone keep theirs. */
 async function withdraw(context: RunContext, ids: readonly string[]): Promise<void> {
   const { source, state, report } = context;
-  const rows = await source.query<{ id: string }>('SELECT id FROM messages WHERE id = ANY($1::uuid[])', [ids]);
-  const present = new Set(rows.map(({ id }) => id));
+  const present = await existingIds(source, 'messages', ids);
   const unrated = present.size === 0 ? [] : await importMessages(context, [...present], undefined);
   if (unrated.length > 0) report.count('ratings withdrawn in the source', unrated.length);
   await state.removeIds(ratedList, [...unrated, ...ids.filter((id) => !present.has(id))]);
@@ -214,11 +212,8 @@ async function markGone(context: RunContext, { table, kind, gone }: RecordTable,
   );
   if (unmarked.length > 0) {
     report.count(`${table} gone from the source`, unmarked.length);
-    if ('deleted' in gone)
-      await state.addIds(
-        deletedList(kind),
-        unmarked.map(({ id }) => id),
-      );
+    const marked = unmarked.map(({ id }) => id);
+    if ('deleted' in gone) await state.addIds(deletedList(kind), marked);
     for (const record of unmarked) await writer.add({ ...record, ...gone, record: kind });
     await writer.flush();
   }
@@ -238,8 +233,6 @@ async function findSelected(
     return (kind === 'conversation' ? target?.parent : target?.scope) ?? '';
   };
   const owners = await store.lookup(kind === 'conversation' ? 'app' : 'dataset', [...new Set(ids.map(ownerOf))]);
-  const isOneOf = (id: string, among: readonly string[] | undefined) =>
-    among === undefined || among.some((one) => one.toLowerCase() === id);
   return ids.filter((id) => {
     const owner = ownerOf(id);
     const isOfApp = kind !== 'conversation' || isOneOf(owner, appIds);

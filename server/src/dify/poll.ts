@@ -1,7 +1,7 @@
 import type { IdSets } from './id-set.ts';
 import type { SourcePoint } from './point.ts';
 import { addTargets, changedSince, isPresent, overlapSeconds, scans, type Target } from './scan.ts';
-import type { DifySource } from './source.ts';
+import { type DifySource, queryIds } from './source.ts';
 
 /** Finds recent changes of the source, while it is followed, and before every sync. */
 
@@ -38,23 +38,13 @@ export async function pollMessages(
      WHERE m.created_at > ${recently} AND (${[isChanged('messages', 'm'), ...hasChangedPart].join(' OR ')})`,
     [],
   );
-  addTargets(
-    changed,
-    'message',
-    rows.map(({ id }) => id),
-  );
+  const messages = rows.map(({ id }) => id);
+  addTargets(changed, 'message', messages);
   addTargets(changed, 'conversation', [...new Set(rows.map(({ conversation_id }) => conversation_id))]);
   if (!source.has('conversations', 'is_deleted')) return;
-  const deleted = await source.query<{ id: string }>(
-    `SELECT c.id FROM conversations c
-     WHERE c.is_deleted IS true AND c.updated_at > ${recently} AND ${isChanged('conversations', 'c')}`,
-    [],
-  );
-  addTargets(
-    changed,
-    'conversation',
-    deleted.map(({ id }) => id),
-  );
+  const findDeleted = `SELECT c.id FROM conversations c
+    WHERE c.is_deleted IS true AND c.updated_at > ${recently} AND ${isChanged('conversations', 'c')}`;
+  addTargets(changed, 'conversation', await queryIds(source, findDeleted));
 }
 
 /**
@@ -117,12 +107,10 @@ const configurationTables = [
 export async function readConfigurationFingerprint(source: DifySource): Promise<string> {
   const parts = configurationTables
     .filter((table) => source.has(table))
-    .map(
-      (
-        table,
-      ) => `SELECT '${table}' AS name, count(*) AS n, coalesce(sum(hashtext(r.id::text || ' ' || r.xmin)), 0) AS sum
-        FROM ${table} r`,
-    );
+    .map((table) => {
+      const sum = "coalesce(sum(hashtext(r.id::text || ' ' || r.xmin)), 0) AS sum";
+      return `SELECT '${table}' AS name, count(*) AS n, ${sum} FROM ${table} r`;
+    });
   const [row] = await source.query<{ fingerprint: string }>(
     `SELECT string_agg(concat_ws(' ', name, n, sum), ',' ORDER BY name) AS fingerprint FROM (${parts.join(' UNION ALL ')}) f`,
     [],

@@ -14,7 +14,7 @@ import type { SourcePoint } from './point.ts';
 import { pollMessages } from './poll.ts';
 import type { Progress, RunContext } from './run-context.ts';
 import { countOrphans, scanAll } from './scan.ts';
-import type { DifySource, ImportOptions, Report } from './source.ts';
+import { type DifySource, existingIds, type ImportOptions, type Report } from './source.ts';
 import { readSourceId } from './state.ts';
 import { syncAll } from './sync.ts';
 import { syncChanges } from './sync-changes.ts';
@@ -102,8 +102,8 @@ async function requireSelected(
   ids: readonly string[] | undefined,
 ): Promise<void> {
   if (ids === undefined) return;
-  const rows = await source.query<{ id: string }>(`SELECT id FROM ${table} WHERE id = ANY($1::uuid[])`, [ids]);
-  const missing = ids.find((id) => !rows.some((row) => row.id === id));
+  const existing = await existingIds(source, table, ids);
+  const missing = ids.find((id) => !existing.has(id));
   if (missing !== undefined) throw new Error(`the Dify installation has no ${name} ${missing}`);
 }
 

@@ -9,6 +9,17 @@ export interface DifySource {
   close(): Promise<void>;
 }
 
+/** The ids that a statement returns in its column `id`. */
+export const queryIds = async (
+  source: DifySource,
+  sql: string,
+  parameters: readonly unknown[] = [],
+): Promise<string[]> => (await source.query<{ id: string }>(sql, parameters)).map(({ id }) => id);
+
+/** The ids of these that a table has. */
+export const existingIds = async (source: DifySource, table: string, ids: readonly string[]): Promise<Set<string>> =>
+  new Set(await queryIds(source, `SELECT id FROM ${table} WHERE id = ANY($1::uuid[])`, [ids]));
+
 /**
  * A record, a part of a record, or a row that was not imported. `kind` is the kind of record, or the table of the source if
  * there is none. `part` is a path such as `retriever_resources[2]`. `reason` is a short stable text, since skips are counted
@@ -33,6 +44,10 @@ export type ImportOptions = {
   keys: boolean;
 };
 
+/** Whether an option selects an id: without its list, it selects all. */
+export const isOneOf = (id: unknown, ids: readonly string[] | undefined): boolean =>
+  ids === undefined || ids.some((one) => one.toLowerCase() === id);
+
 /** What is imported without options. */
 export const allRows: ImportOptions = {
   console: false,
@@ -47,6 +62,7 @@ export const allRows: ImportOptions = {
 
 /** `count` is for events that are not skips, such as removed signatures of links. */
 export type Report = { skip(skip: Skip): void; count(what: string, n?: number): void };
+export const silentReport: Report = { skip: () => undefined, count: () => undefined };
 
 /** What the readers of rows need: the source, what is imported of it, and where skipped rows are listed. */
 export type Reading = Mapping & { source: DifySource };

@@ -38,8 +38,11 @@ export const completeName = (options: ImportOptions): string => `${selectionOf(o
 /** Progress of a follower: messages that were committed before `messages` are stored. */
 export type FollowPoint = { messages: SourcePoint } & FollowTimes;
 
-/** A table when its ids were compared the last time: the file with its rows, and the time of the newest message. */
-export type ComparedTable = { file: string; newest: number };
+/**
+ * `revoked`: the times of revocations that imports have made, by key id. `differs`: differences of datasets that remained after a second
+ * read, by id. `table`: a table when its ids were compared the last time: the file with its rows, and the time of the newest message.
+ */
+type Values = { revoked: number; differs: unknown; table: { file: string; newest: number } };
 
 /** The stored state of one source and one selection. */
 export class SourceState {
@@ -84,15 +87,6 @@ export class SourceState {
     return `${followStart}${this.#selection}`;
   }
 
-  async readTable(table: string): Promise<ComparedTable | undefined> {
-    const value = (await this.#imports?.read(this.source))?.get(`${compared}${table}`);
-    return value === undefined ? undefined : JSON.parse(value);
-  }
-
-  async writeTable(table: string, state: ComparedTable): Promise<void> {
-    await this.#write({ [`${compared}${table}`]: JSON.stringify(state) });
-  }
-
   async writePosition(position: PassPosition): Promise<void> {
     await this.#write({ [`${this.#selection}${copyEnd}`]: JSON.stringify(position) });
   }
@@ -104,32 +98,22 @@ export class SourceState {
     });
   }
 
-  /** The times of revocations that imports have made, by key id. */
-  async readRevocations(): Promise<Map<string, number>> {
-    return new Map([...(await this.#readAll(revoked))].map(([id, time]) => [id, Number(time)]));
-  }
-
-  /** Differences of datasets that remained after a second read, by id. */
-  readDifferences(): Promise<Map<string, string>> {
-    return this.#readAll(`${this.#selection} ${differs}`);
-  }
-
-  async writeDifferences(differences: ReadonlyMap<string, string>): Promise<void> {
-    const values = [...differences].map(([id, value]) => [`${this.#selection} ${differs}${id}`, value]);
-    if (values.length > 0) await this.#write(Object.fromEntries(values));
-  }
-
-  /** The values whose names have this start, by the rest of their names. */
-  async #readAll(start: string): Promise<Map<string, string>> {
+  /** The values of a table, by their keys. */
+  async readValues<N extends keyof Values>(table: N): Promise<Map<string, Values[N]>> {
+    const start = this.#startOf(table);
     const values = (await this.#imports?.read(this.source)) ?? new Map<string, string>();
     const matching = [...values].filter(([name]) => name.startsWith(start));
-    return new Map(matching.map(([name, value]) => [name.slice(start.length), value]));
+    return new Map(matching.map(([name, value]) => [name.slice(start.length), JSON.parse(value)]));
   }
 
-  async writeRevocations(times: ReadonlyMap<string, number>): Promise<void> {
-    if (times.size === 0) return;
-    const values = [...times].map(([id, time]) => [`${revoked}${id}`, String(time)]);
-    await this.#write(Object.fromEntries(values));
+  async writeValues<N extends keyof Values>(table: N, values: ReadonlyMap<string, Values[N]>): Promise<void> {
+    const named = [...values].map(([key, value]) => [`${this.#startOf(table)}${key}`, JSON.stringify(value)]);
+    if (named.length > 0) await this.#write(Object.fromEntries(named));
+  }
+
+  /** What differs depends on what is selected. */
+  #startOf(table: keyof Values): string {
+    return table === 'differs' ? `${this.#selection} differs ` : `${table} `;
   }
 
   async listIds(kind: string, after: string, limit: number): Promise<string[]> {
@@ -156,7 +140,3 @@ export class SourceState {
     if (!this.#isDry) await this.#imports?.write(this.source, values);
   }
 }
-
-const revoked = 'revoked ';
-const differs = 'differs ';
-const compared = 'table ';

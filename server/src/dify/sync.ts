@@ -8,7 +8,7 @@ import { readMessages, type SelectedMessages } from './rows/messages.ts';
 import { conditionOf, isAfter, Parameters, readIds, type SelectedTable, tables } from './rows/selection.ts';
 import { begin, type RunContext } from './run-context.ts';
 import type { Target } from './scan.ts';
-import type { RecordInput } from './source.ts';
+import { queryIds, type RecordInput } from './source.ts';
 import type { PassPosition } from './state.ts';
 
 /** Conversations, or other rows, whose ids are read at a time. */
@@ -174,11 +174,8 @@ export async function importMessages(
   areFinished = false,
 ): Promise<string[]> {
   const { source, state } = context;
-  const rows = await source.query<{ id: string }>(
-    'SELECT DISTINCT conversation_id AS id FROM messages WHERE id = ANY($1::uuid[])',
-    [ids],
-  );
-  const conversations = rows.map(({ id }) => id);
+  const find = 'SELECT DISTINCT conversation_id AS id FROM messages WHERE id = ANY($1::uuid[])';
+  const conversations = await queryIds(source, find, [ids]);
   const listed = await state.findIds('conversation', conversations);
   const missing = conversations.filter((id) => !listed.has(id));
   if (missing.length > 0) await importConversations(context, missing, changed);
@@ -200,22 +197,18 @@ async function addMessages(
   for await (const { records, waiting } of readAhead(readMessages(context, selected))) {
     await state.addIds(waitingList, waiting);
     for (const id of waiting) waitingIds.add(id);
-    const rated = records.filter(({ feedback }) => feedback !== null);
-    await state.addIds(
-      ratedList,
-      rated.map(({ id }) => id as string),
+    const { rated = [], unrated = [] } = Object.groupBy(records, ({ feedback }) =>
+      feedback === null ? 'unrated' : 'rated',
     );
+    await state.addIds(ratedList, rated.map(idOf));
     for (const record of records) await writer.add(record);
-    if (requested.length > 0) {
-      const unrated = records.filter(({ feedback }) => feedback === null);
-      unratedIds.push(...unrated.map(({ id }) => id as string));
-    }
+    if (requested.length > 0) unratedIds.push(...unrated.map(idOf));
   }
   await writer.flush();
   const listed = await state.findIds(waitingList, requested);
-  await state.removeIds(
-    waitingList,
-    [...listed].filter((id) => !waitingIds.has(id)),
-  );
+  const finished = [...listed].filter((id) => !waitingIds.has(id));
+  await state.removeIds(waitingList, finished);
   return unratedIds;
 }
+
+const idOf = ({ id }: RecordInput): string => id as string;

@@ -2,7 +2,7 @@ import type { Doubt } from '../../domain/store/doubts.ts';
 import { applyGone } from '../deletions.ts';
 import type { IdSets } from '../id-set.ts';
 import type { RunContext } from '../run-context.ts';
-import type { DifySource } from '../source.ts';
+import { type DifySource, existingIds } from '../source.ts';
 import { importMessages, waitingList } from '../sync.ts';
 
 /** Objects in doubt that one poll reads. */
@@ -39,8 +39,7 @@ export async function endDoubts(context: RunContext, doubts: readonly Doubt[]): 
   const isStandby = await readIsStandby(source);
   // Their ends were seen: they are finished, also if they are empty.
   if (!isStandby && messages.length > 0) await importMessages(context, messages, undefined, true);
-  const rows = await source.query<{ id: string }>('SELECT id FROM messages WHERE id = ANY($1::uuid[])', [messages]);
-  const existing = new Set(rows.map(({ id }) => id));
+  const existing = await existingIds(source, 'messages', messages);
   const waiting = await state.findIds(waitingList, messages);
   const now = clock();
   const ended = doubts.filter(({ kind, id, at }) => {

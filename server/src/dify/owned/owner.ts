@@ -7,7 +7,7 @@ import { createContext } from '../create-context.ts';
 import { applyGone } from '../deletions.ts';
 import { IdSets } from '../id-set.ts';
 import type { RunContext } from '../run-context.ts';
-import { allRows } from '../source.ts';
+import { allRows, silentReport } from '../source.ts';
 import { completeName, readSourceId } from '../state.ts';
 import { importConversations, importMessages, importRows, ratedList, waitingList } from '../sync.ts';
 import { readIsStandby } from './doubts.ts';
@@ -108,7 +108,7 @@ export class DifyOwner implements Owner {
       store: this.#store,
       options: allRows,
       id,
-      report: { skip: () => undefined, count: () => undefined },
+      report: silentReport,
       warn: () => undefined,
       isDry: false,
       isForced: true,

@@ -1,5 +1,5 @@
 import { RecordMapper } from '../map/record-mapper.ts';
-import type { DifySource, ImportOptions, Reading, RecordInput } from '../source.ts';
+import { type DifySource, type ImportOptions, isOneOf, queryIds, type Reading, type RecordInput } from '../source.ts';
 
 type KeyRow = {
   id: string;
@@ -74,12 +74,8 @@ export async function readKeys(
   return records;
 }
 
-function isSelected(row: KeyRow, { archived, workspaceIds, appIds }: ImportOptions): boolean {
-  const { workspace_id, app_id } = row;
-  const isOneOf = (id: string | null, ids: readonly string[] | undefined) =>
-    ids === undefined || (id !== null && ids.some((one) => one.toLowerCase() === id));
-  return (archived || !row.is_archived) && isOneOf(workspace_id, workspaceIds) && isOneOf(app_id, appIds);
-}
+const isSelected = (row: KeyRow, { archived, workspaceIds, appIds }: ImportOptions): boolean =>
+  (archived || !row.is_archived) && isOneOf(row.workspace_id, workspaceIds) && isOneOf(row.app_id, appIds);
 
 function reasonToSkip(row: KeyRow): string | undefined {
   if (row.type !== 'app' && row.type !== 'dataset') return 'unknown type';
@@ -92,8 +88,7 @@ function reasonToSkip(row: KeyRow): string | undefined {
 
 async function readClosedDatasets(source: DifySource): Promise<ReadonlySet<string>> {
   if (!source.has('datasets', 'enable_api')) return new Set();
-  const rows = await source.query<{ id: string }>('SELECT id FROM datasets WHERE enable_api IS NOT TRUE', []);
-  return new Set(rows.map(({ id }) => id));
+  return new Set(await queryIds(source, 'SELECT id FROM datasets WHERE enable_api IS NOT TRUE'));
 }
 
 /** The datasets that a knowledge key of the workspace reaches: null for all, an empty list for none. */

@@ -10,7 +10,7 @@ import {
 } from '../map/documents.ts';
 import { type DatasetRow, mapDataset } from '../map/knowledge.ts';
 import type { OpenObject } from '../map/values.ts';
-import type { DifySource, Reading, RecordInput, Report } from '../source.ts';
+import { type DifySource, type Reading, type RecordInput, silentReport } from '../source.ts';
 import { columns, epoch, readRows } from './selection.ts';
 
 export async function readDatasets(reading: Reading): Promise<RecordInput[]> {
@@ -143,8 +143,7 @@ async function checkLargeSegments(
 ): Promise<(row: { segment_id: string }) => boolean> {
   const large = new Set(rows.filter((row) => row.is_of_large_segment).map(({ segment_id }) => segment_id));
   const rejected = new Set(large);
-  const silent: Report = { skip: () => undefined, count: () => undefined };
-  for await (const segment of readSegments({ ...reading, report: silent }, [...large]))
+  for await (const segment of readSegments({ ...reading, report: silentReport }, [...large]))
     rejected.delete(segment.id as string);
   return ({ segment_id }) => !rejected.has(segment_id);
 }
