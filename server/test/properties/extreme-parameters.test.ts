@@ -39,7 +39,7 @@ onEveryEngine('extreme values of the parameters', (engine) => {
   const valid: Record<string, string> = {
     ...{ workspace_id: ids.workspace, app_id: ids.app, conversation_id: ids.conversation, message_id: sent.id },
     ...{ dataset_id: ids.dataset, document_id: ids.document, segment_id: ids.segment, child_chunk_id: ids.chunk },
-    ...{ model_type: 'llm', user: 'ann' },
+    ...{ model_type: 'llm', user: 'ann', item_id: `msg_${sent.id.replaceAll('-', '')}_0` },
   };
   let service: Service;
   before(async () => {

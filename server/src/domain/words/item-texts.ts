@@ -1,4 +1,4 @@
-/** Names, states and references: nobody searches for them. Encrypted texts have no words. */
+/** Names, states and references: no one searches for them. Encrypted texts have no words. */
 const unsearched = new Set([
   'id',
   'type',
