@@ -12,7 +12,7 @@ import { BufferedLog, StandardOutput } from '../service/buffered-log.ts';
 import { loggerOf } from '../service/logger.ts';
 import { countUsersRegularly, indexRegularly, sequenceRegularly, trimRegularly } from '../service/maintenance.ts';
 import { emptyLogRegularly, retainRegularly } from '../service/retention.ts';
-import { ServiceWorker } from '../service/worker.ts';
+import { createWorker, type ServiceWorker } from '../service/worker.ts';
 import { tryListening, workerCount } from '../service/worker-count.ts';
 import { WorkerPool } from '../service/worker-pool.ts';
 import { createStoreMemory, type Database, databaseOf } from '../store/open.ts';
@@ -63,7 +63,7 @@ Options:
       const isNew = values.starter && database.engine === 'sqlite' && (await store.isEmpty());
       const shared = createSharedState(workers, output.dropped);
       // The main thread is the first worker.
-      const service = await ServiceWorker.create({ config, store, shared, worker: 0, logger, lines });
+      const service = await createWorker({ config, store, shared, worker: 0, logger, lines });
       const port = await listening(config, () => service.listen(host, wanted, workers > 1));
       // Only when the port is open: a start that fails must not create keys whose secrets it never prints.
       const secrets = isNew ? await loadStarter(store).catch(closing(service)) : undefined;

@@ -1,5 +1,5 @@
 import type { DifyConnection } from './connection.ts';
-import { PointReader } from './point.ts';
+import { pointReader } from './point.ts';
 import type { RunContext } from './run-context.ts';
 import type { Report } from './source.ts';
 import { SourceState } from './state.ts';
@@ -21,7 +21,6 @@ export function createContext({ id, isDry, isForced, poll, ...parts }: Parts): R
   const { source, store, options, isOwner, signal, clock } = parts;
   const { report, muteReport, isMuted } = withMute(parts.report);
   const warn = onceEach(parts.warn);
-  const points = new PointReader(source, warn);
   return {
     source,
     store,
@@ -32,7 +31,7 @@ export function createContext({ id, isDry, isForced, poll, ...parts }: Parts): R
     report,
     muteReport,
     listedSkips: new Set(),
-    readPoint: () => points.read(),
+    readPoint: pointReader(source, warn),
     progress: { phase: '', done: 0, total: undefined },
     warn,
     checkpoint: async () => {

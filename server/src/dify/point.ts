@@ -14,35 +14,23 @@ export function isComparable(point: SourcePoint, now: SourcePoint): boolean {
 }
 
 /** Reads points of a source. Its server is identified once per connection: another one may respond after an outage. */
-export class PointReader {
-  readonly #source: DifyConnection;
-  readonly #warn: (text: string) => void;
-  #server = '';
-  #connection = 0;
-
-  constructor(source: DifyConnection, warn: (text: string) => void) {
-    this.#source = source;
-    this.#warn = warn;
-  }
-
-  async read(): Promise<SourcePoint> {
+export function pointReader(source: DifyConnection, warn: (text: string) => void): () => Promise<SourcePoint> {
+  let identified = { server: '', connection: 0 };
+  return async () => {
     for (;;) {
-      if (this.#connection !== this.#source.connections) await this.#identify();
-      const [row] = await this.#source.query<{ xid: string; time: string }>(
+      if (identified.connection !== source.connections) {
+        const { server, isExact } = await readServer(source);
+        if (!isExact) warn(inexact);
+        identified = { server, connection: source.connections };
+      }
+      const [row] = await source.query<{ xid: string; time: string }>(
         `SELECT txid_snapshot_xmin(txid_current_snapshot())::text AS xid, extract(epoch FROM now())::text AS time`,
         [],
       );
-      if (this.#connection === this.#source.connections)
-        return { server: this.#server, xid: row?.xid ?? '0', time: Number(row?.time) };
+      const { server, connection } = identified;
+      if (connection === source.connections) return { server, xid: row?.xid ?? '0', time: Number(row?.time) };
     }
-  }
-
-  async #identify(): Promise<void> {
-    const { server, isExact } = await readServer(this.#source);
-    if (!isExact) this.#warn(inexact);
-    this.#server = server;
-    this.#connection = this.#source.connections;
-  }
+  };
 }
 
 const inexact =

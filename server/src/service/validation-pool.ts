@@ -21,56 +21,43 @@ export async function* validateInThreads(
   chunks: AsyncIterable<Lines>,
   now: number,
 ): AsyncGenerator<PreparedLines, void> {
-  const pool = new ValidationPool(now);
+  const threads: ValidationThread[] = [];
   try {
-    yield* pool.validate(chunks);
+    yield* validate(chunks, now, threads);
   } finally {
-    pool.close();
+    for (const thread of threads) thread.close();
   }
 }
 
-class ValidationPool {
-  readonly #now: number;
-  #threads: ValidationThread[] = [];
-
-  constructor(now: number) {
-    this.#now = now;
-  }
-
-  /** A small chunk never waits for the next one. */
-  async *validate(chunks: AsyncIterable<Lines>): AsyncGenerator<PreparedLines> {
-    const pending: (Promise<PreparedLines> | PreparedLines)[] = [];
-    let failure: { error: unknown } | undefined;
-    try {
-      for await (const chunk of chunks) {
-        const isLarge = chunk.bytes.length >= threadChunkBytesMin;
-        pending.push(isLarge ? this.#share(chunk) : prepareLines(chunk, this.#now));
-        const aheadMax = isLarge ? threadChunksMax * this.#threads.length : 0;
-        while (pending.length > aheadMax) yield await (pending.shift() as PreparedLines);
-      }
-    } catch (error) {
-      failure = { error };
+/** A small chunk never waits for the next one. */
+async function* validate(
+  chunks: AsyncIterable<Lines>,
+  now: number,
+  threads: ValidationThread[],
+): AsyncGenerator<PreparedLines> {
+  const pending: (Promise<PreparedLines> | PreparedLines)[] = [];
+  let failure: { error: unknown } | undefined;
+  try {
+    for await (const chunk of chunks) {
+      const isLarge = chunk.bytes.length >= threadChunkBytesMin;
+      if (isLarge && threads.length === 0) threads.push(...startThreads());
+      // This thread validates the chunks for which no other thread is free.
+      const free = isLarge ? threads.find((thread) => thread.isFree) : undefined;
+      pending.push(free?.prepare(chunk, now) ?? prepareLines(chunk, now));
+      const aheadMax = isLarge ? threadChunksMax * threads.length : 0;
+      while (pending.length > aheadMax) yield await (pending.shift() as PreparedLines);
     }
-    // Bad lines that were read before an error of the input are reported first.
-    for (const prepared of pending) yield await prepared;
-    if (failure !== undefined) throw failure.error;
+  } catch (error) {
+    failure = { error };
   }
+  // Bad lines that were read before an error of the input are reported first.
+  for (const prepared of pending) yield await prepared;
+  if (failure !== undefined) throw failure.error;
+}
 
-  /** This thread validates the chunks for which no other thread is free. */
-  #share(chunk: Lines): Promise<PreparedLines> | PreparedLines {
-    if (this.#threads.length === 0) this.#start();
-    const free = this.#threads.find((thread) => thread.isFree);
-    return free === undefined ? prepareLines(chunk, this.#now) : free.prepare(chunk, this.#now);
-  }
-
-  #start(): void {
-    const count = Math.min(validationThreadsMax, availableParallelism() - 1);
-    this.#threads = Array.from({ length: count }, () => new ValidationThread());
-  }
-
-  close(): void {
-    for (const thread of this.#threads) thread.close();
-  }
+function startThreads(): ValidationThread[] {
+  const count = Math.min(validationThreadsMax, availableParallelism() - 1);
+  return Array.from({ length: count }, () => new ValidationThread());
 }
 
 class ValidationThread {

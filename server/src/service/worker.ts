@@ -4,7 +4,6 @@ import { type Config, difyOwnsData } from '../config.ts';
 import { KeyUses } from '../domain/keys/key-uses.ts';
 import type { Store } from '../domain/store/store.ts';
 import { buildApp } from '../http/app.ts';
-import type { App } from '../http/route-types.ts';
 import { listenOnLocalhost } from '../http/server.ts';
 import type { SharedState } from '../http/workers/context.ts';
 import { oidcOf } from '../oidc-settings.ts';
@@ -12,7 +11,7 @@ import type { BufferedLog } from './buffered-log.ts';
 import { saveUses } from './maintenance.ts';
 import { validateInThreads } from './validation-pool.ts';
 
-export type WorkerOptions = {
+type WorkerOptions = {
   config: Config;
   store: Store;
   shared: SharedState;
@@ -23,49 +22,34 @@ export type WorkerOptions = {
 };
 
 /** A worker is a thread that serves requests, with its own HTTP server, store and caches. */
-export class ServiceWorker {
-  readonly #app: App;
-  readonly #uses: { end: () => Promise<void> };
-
-  private constructor(app: App, uses: { end: () => Promise<void> }) {
-    this.#app = app;
-    this.#uses = uses;
-  }
-
-  static async create({ config, store, shared, worker, logger, lines }: WorkerOptions): Promise<ServiceWorker> {
-    const uses = new KeyUses();
-    const validateLines = validateInThreads;
-    const observed = { logger, lines, uses };
-    const { dify_database_url: url } = config;
-    // Loaded only if it is used: other services start faster without it.
-    const { DifyOwner } = difyOwnsData(config) ? await import('../dify/owned/owner.ts') : { DifyOwner: undefined };
-    const owner = DifyOwner && url ? new DifyOwner(url, store, Date.now) : undefined;
-    const app = await buildApp({
-      ...config,
-      ...observed,
-      owner,
-      oidc: oidcOf(config),
-      store,
-      shared,
-      worker,
-      clock: Date.now,
-      validateLines,
-    });
-    return new ServiceWorker(app, saveUses(uses, { store, logger }));
-  }
-
+export type ServiceWorker = {
   /** Returns the port. */
-  async listen(host: string, port: number, reusePort: boolean): Promise<number> {
-    const listenTextResolver = (address: string) => `listening at ${address}`;
-    // Fastify passes all options on to Node.js, but its types lack some of them.
-    await this.#app.listen({ host, port, reusePort, listenTextResolver } as FastifyListenOptions);
-    if (host === 'localhost') await listenOnLocalhost(this.#app.server, reusePort);
-    return (this.#app.server.address() as AddressInfo).port;
-  }
-
+  listen(host: string, port: number, reusePort: boolean): Promise<number>;
   /** Finishes requests in flight. */
-  async close(): Promise<void> {
-    await this.#app.close();
-    await this.#uses.end();
-  }
+  close(): Promise<void>;
+};
+
+export async function createWorker({ config, ...options }: WorkerOptions): Promise<ServiceWorker> {
+  const { store } = options;
+  const uses = new KeyUses();
+  const { dify_database_url: url } = config;
+  // Loaded only if it is used: other services start faster without it.
+  const { DifyOwner } = difyOwnsData(config) ? await import('../dify/owned/owner.ts') : { DifyOwner: undefined };
+  const owner = DifyOwner && url ? new DifyOwner(url, store, Date.now) : undefined;
+  const parts = { uses, owner, oidc: oidcOf(config), clock: Date.now, validateLines: validateInThreads };
+  const app = await buildApp({ ...config, ...options, ...parts });
+  const saving = saveUses(uses, options);
+  return {
+    listen: async (host, port, reusePort) => {
+      const listenTextResolver = (address: string) => `listening at ${address}`;
+      // Fastify passes all options on to Node.js, but its types lack some of them.
+      await app.listen({ host, port, reusePort, listenTextResolver } as FastifyListenOptions);
+      if (host === 'localhost') await listenOnLocalhost(app.server, reusePort);
+      return (app.server.address() as AddressInfo).port;
+    },
+    close: async () => {
+      await app.close();
+      await saving.end();
+    },
+  };
 }
