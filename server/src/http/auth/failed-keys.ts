@@ -25,7 +25,7 @@ export class FailedKeys {
 
   /** Only unknown keys count towards the limit. Once it is reached, the response to all invalid keys is 429. */
   reject(address: string, reason: FailedKeyReason, wrong?: WrongKind): never {
-    this.#metrics.countFailedKey(reason);
+    this.#metrics.countEvent('failedKeys', reason);
     const now = this.#clock();
     const isCounted = reason === 'unknown';
     const window = isCounted ? this.#byAddress.hit(address, now) : this.#byAddress.get(address, now);
@@ -39,7 +39,7 @@ export class FailedKeys {
 
   /** Counts a failed sign-in by name. Throws if there were too many. */
   countFailure(address: string): void {
-    this.#metrics.countFailedKey('unknown');
+    this.#metrics.countEvent('failedKeys', 'unknown');
     const now = this.#clock();
     const window = this.#byAddress.hit(address, now);
     if (window.count > limits.failedKeysPerMinuteMax)
@@ -56,12 +56,12 @@ export class FailedKeys {
     const now = this.#clock();
     const window = this.#byDigest.get(digest, now);
     if (window.count < limits.failedKeysPerMinuteMax) return;
-    this.#metrics.countFailedKey('unknown');
+    this.#metrics.countEvent('failedKeys', 'unknown');
     this.#throttle('this key has failed too often', window, now);
   }
 
   #throttle(message: string, window: Window, now: number): never {
-    this.#metrics.countThrottled('failed_keys');
+    this.#metrics.countEvent('throttled', 'failed_keys');
     throw tooMany(message, secondsLeft(window, now));
   }
 }

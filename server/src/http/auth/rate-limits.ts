@@ -49,7 +49,7 @@ export class RateLimits {
     setHeaders(response, states, now);
     if (exceeded === undefined) return;
     const { name, max, window } = exceeded;
-    this.#metrics.countThrottled(name);
+    this.#metrics.countEvent('throttled', name);
     throw tooMany(`more than ${max} ${name} a second`, secondsLeft(window, now));
   }
 }

@@ -64,13 +64,13 @@ export class Agent {
     this.#request.tool = name;
     try {
       const result = await this.#run(tool, given);
-      this.#dependencies.metrics.countTool(name, 200);
+      this.#dependencies.metrics.countEvent('tools', `${name} 200`);
       return { content: [{ type: 'text', text: summaryOf(tool, result) }], structuredContent: result };
     } catch (error) {
       const { errors, metrics } = this.#dependencies;
       const { code, message } = errors.report(asError(error), this.#request.id, this.#reply.raw);
       const status = statusOf(code);
-      metrics.countTool(name, status);
+      metrics.countEvent('tools', `${name} ${status}`);
       // As text: structured content has the output schema of the tool, and clients validate that of errors, too.
       return { content: [{ type: 'text', text: JSON.stringify({ status, code, message }) }], isError: true };
     }

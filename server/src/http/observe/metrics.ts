@@ -1,6 +1,7 @@
 import { AggregatorRegistry, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import type { ErrorCode } from '../../contract/error.ts';
 import { productVersion } from '../../contract/product.ts';
-import type { Outage, OutageCause } from '../../domain/errors.ts';
+import type { OutageCause } from '../../domain/errors.ts';
 import type { WorkerContext } from '../workers/context.ts';
 import type { Peers } from '../workers/peers.ts';
 import { type DatabaseState, databaseGauges } from './database-metrics.ts';
@@ -20,6 +21,20 @@ export type FailedKeyReason = (typeof failedKeyReasons)[number];
 /** The limits that, when exceeded, cause a response with status 429. */
 const throttlingLimits = ['failed_keys', 'requests', 'writes'] as const;
 export type ThrottlingLimit = (typeof throttlingLimits)[number];
+
+/** What is counted besides requests, with its label: a word, or two. */
+type Events = {
+  failedKeys: FailedKeyReason;
+  throttled: ThrottlingLimit;
+  tools: `${string} ${number}`;
+  outages: `${OutageCause} ${string}`;
+  /** The beginning of a response of the upstream, or the code of its error. */
+  upstream: typeof responded | ErrorCode;
+  /** Who responds to a request that is passed on. `doubt`: something is in doubt here. */
+  responder: 'upstream' | 'doubt';
+  /** A response whose end was held back. */
+  heldBack: '';
+};
 
 /** The start of each label in the table of series. */
 const prefixes = {
@@ -244,16 +259,9 @@ export class Metrics {
     if (last.isTraffic) this.traffic.add(status, route === rejectedRoute ? undefined : seconds);
   }
 
-  countFailedKey(reason: FailedKeyReason): void {
-    this.#series.counter(prefixes.failedKeys + reason).add();
-  }
-
-  countTool(tool: string, status: number): void {
-    this.#series.counter(`${prefixes.tools}${tool} ${status}`).add();
-  }
-
-  countOutage({ cause, node }: Outage): void {
-    this.#series.counter(`${prefixes.outages}${cause} ${node}`).add();
+  /** Counts an event and its duration. */
+  countEvent<N extends keyof Events>(name: N, label: Events[N], seconds = 0): void {
+    this.#series.counter(prefixes[name] + label).add(seconds);
   }
 
   /** Whether a request to any worker has found a damaged page since the start of the process. */
@@ -261,28 +269,9 @@ export class Metrics {
     return this.#seriesWith(prefixes.outages).some(({ label }) => label.startsWith(damageLabel));
   }
 
-  countThrottled(limit: ThrottlingLimit): void {
-    this.#series.counter(prefixes.throttled + limit).add();
-  }
-
-  /** Counts a request that was passed on when its response begins, or when it has failed with an error of this code. */
-  countUpstream(code: string | undefined, seconds: number): void {
-    this.#series.counter(prefixes.upstream + (code ?? responded)).add(seconds);
-  }
-
-  /** `doubt`: passed on because something is in doubt here. */
-  countResponder(responder: 'upstream' | 'doubt'): void {
-    this.#series.counter(prefixes.responder + responder).add();
-  }
-
   /** Counts messages that were stored. */
   countMessages(count: number): void {
     this.#series.counter(prefixes.messages).addMany(count);
-  }
-
-  /** Counts a response whose end was held back. */
-  countHeldBack(seconds: number): void {
-    this.#series.counter(prefixes.heldBack).add(seconds);
   }
 
   async text(read: DatabaseState): Promise<string> {

@@ -71,7 +71,7 @@ export class Observer {
     const key_id = callerKey ?? cause?.key_id ?? null;
     if (cause !== undefined) {
       const { code = null, message, outage } = cause;
-      if (outage !== undefined) this.#metrics.countOutage(outage);
+      if (outage !== undefined) this.#metrics.countEvent('outages', `${outage.cause} ${outage.node}`);
       // The path is listed, but not logged.
       const path = route === unmatchedRoute || route.endsWith('*') ? `: ${response.req.url?.split('?', 1)[0]}` : '';
       const lastFailure = { request_id: id, code, message: safeText(message + path) };

@@ -190,7 +190,7 @@ export class OwnedData {
       routeOptions.url === `${prefix}/messages`
         ? unstored.has(`${(query as { conversation_id?: string | string[] }).conversation_id}`)
         : scope !== '' && (unstored.has(scope) || unstored.has('') || (await store.doubts.exist(scope)));
-    if (exists) metrics.countResponder('doubt');
+    if (exists) metrics.countEvent('responder', 'doubt');
     return exists;
   }
 
@@ -254,7 +254,7 @@ export class OwnedData {
     if (!isStored) {
       await this.#leaveInDoubt({ ...object, ...(!isKnown && { kind: 'app' as const, id: object.scope }) });
     }
-    metrics.countHeldBack((performance.now() - start) / 1000);
+    metrics.countEvent('heldBack', '', (performance.now() - start) / 1000);
   }
 
   /** Until the doubt is stored, this process has it in memory. */

@@ -12,7 +12,7 @@ export const ownedPages = (reads: PageReads, metrics: Metrics): PageReads => ({
   },
   list: async (...parameters) => {
     const page = await reads.list(...parameters);
-    if (isInDoubt(page.tag)) metrics.countResponder('doubt');
+    if (isInDoubt(page.tag)) metrics.countEvent('responder', 'doubt');
     if (page.kind === 'large' ? await isServedLarge(page) : isServed(page)) return page;
     throw notFound('the conversation is not up to date here');
   },

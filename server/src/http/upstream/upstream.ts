@@ -68,7 +68,7 @@ export class Upstream {
     const { passed: count, errors, metrics, workers } = this.#options;
     if (!count.tryIncrement(limits.upstreamRequestsMax))
       throw unavailable('too many requests are passed on, try again');
-    metrics.countResponder('upstream');
+    metrics.countEvent('responder', 'upstream');
     const start = performance.now();
     const keep = () => {
       if (this.#kept >= keptResponsesMax / workers) return false;
@@ -82,7 +82,7 @@ export class Upstream {
       keep,
       onResponse: (error) => {
         this.#last = { isAvailable: error === undefined, at: performance.now() };
-        metrics.countUpstream(error?.code, (performance.now() - start) / 1000);
+        metrics.countEvent('upstream', error?.code ?? 'response', (performance.now() - start) / 1000);
       },
       onEnd: (wasKept) => {
         if (wasKept) this.#kept -= 1;
