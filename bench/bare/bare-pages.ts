@@ -20,7 +20,8 @@ function readPage(url: string) {
   const { conversation_id, user, first_id, limit } = parse(url.slice(url.indexOf('?') + 1)) as Record<string, string>;
   const position = { app_id, conversation_id: conversation_id ?? '', user, first_id };
   const shape = { limit: Number(limit), page_order: 'newest_first' } as const;
-  const messages = db.snapshot(() => findPage(db, position, shape, undefined))?.messages;
+  const found = db.snapshot(() => findPage(db, position, shape, undefined, false));
+  const messages = found === 'may_be_large' ? 'too_large' : found?.messages;
   if (messages === undefined || messages === 'too_large') throw new Error(`there is no page at ${url}`);
   return { ...messages, head: `{"limit":${limit},"has_more":${messages.next !== undefined},"data":[` };
 }

@@ -51,15 +51,31 @@ export function openText<I>(list: LargeItems<I>): LargeList {
   return { ...(bytes !== undefined && { bytes }), chunks: joinParts(partsOf(list)), includes, close };
 }
 
+/** A tick of the event loop in which nothing was done is shorter. */
+const idleTickMillis = 0.05;
+const turnMillisMax = 50;
+
 /**
- * Other requests run between two batches. All large texts of a thread take turns, one batch in each tick of the event loop:
- * Node.js accepts one connection in a tick, so long ticks delay requests on new connections many times over.
+ * Large texts of a thread take turns, one slice in each. A turn begins when the event loop has nothing else to do: Node.js accepts
+ * one connection in a tick, so a slice in each tick would delay requests on new connections many times over. While there is always
+ * something else to do, it begins after `turnMillisMax`.
  */
 let turn = Promise.resolve();
 export const nextTurn = (): Promise<void> => {
-  turn = turn.then(() => nextTick());
+  turn = turn.then(waitForTurn);
   return turn;
 };
+
+async function waitForTurn(): Promise<void> {
+  await nextTick();
+  const start = performance.now();
+  for (let last = start; ; ) {
+    await nextTick();
+    const now = performance.now();
+    if (now - last < idleTickMillis || now - start > turnMillisMax) return;
+    last = now;
+  }
+}
 
 async function* partsOf<I>({ head, tail, items, read }: LargeItems<I>): AsyncGenerator<string | Uint8Array> {
   yield head;

@@ -11,6 +11,7 @@ import type { Caller, CallerOf } from '../../domain/caller.ts';
 import { type ChangePlace, type ChangePage as Page, startOf } from '../../domain/changes/changes.ts';
 import { followChanges } from '../../domain/changes/follow-changes.ts';
 import { clientDisconnected, unavailable } from '../../domain/errors.ts';
+import { joinTexts, openText } from '../../domain/large-text.ts';
 import { parseKinds } from '../../domain/records/parse-kinds.ts';
 import type { ChangeScope, ChangeSelection } from '../../domain/store/change-reads.ts';
 import { leaveGate } from '../front/gate.ts';
@@ -118,15 +119,12 @@ const streamBytes = { bytesMax: changesStreamBytesMax, wholeBytesMax: changesStr
 
 function sendChanges(reply: FastifyReply, { entries, cursor, hasMore, isLarge, close }: Page): FastifyReply {
   reply.header('content-type', 'application/json; charset=utf-8');
-  const data = entries.map(({ json }) => json).join(',');
-  const text = `{"data":[${data}],"has_more":${hasMore},"cursor":${JSON.stringify(cursor)}}`;
-  if (!isLarge) return reply.send(text);
-  const bytes = Buffer.from(text);
-  return sendLargePage(reply, { bytes: bytes.length, chunks: toAsync(bytes), close });
-}
-
-async function* toAsync(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+  const texts = entries.map(({ json }) => json);
+  const [head, tail] = ['{"data":[', `],"has_more":${hasMore},"cursor":${JSON.stringify(cursor)}}`];
+  if (!isLarge) return reply.send(`${head}${texts.join(',')}${tail}`);
+  const items = texts.map((text) => ({ text, bytes: text.length }));
+  const read = async (slice: typeof items) => joinTexts(slice, ({ text }) => text);
+  return sendLargePage(reply, openText({ head, tail, items, read, close }));
 }
 
 async function* encode(

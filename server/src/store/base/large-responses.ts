@@ -69,7 +69,18 @@ export class Slots {
   /** Returns a function that releases the slot. Calling it twice is harmless. */
   async acquire(signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) throw clientDisconnected();
-    if (this.#waiting.size > 0 || !this.#take()) await this.#wait(signal);
+    const release = this.acquireNow();
+    if (release !== undefined) return release;
+    await this.#wait(signal);
+    return this.#releaseOnce();
+  }
+
+  /** Undefined if none is free. */
+  acquireNow(): (() => void) | undefined {
+    return this.#waiting.size === 0 && this.#take() ? this.#releaseOnce() : undefined;
+  }
+
+  #releaseOnce(): () => void {
     let isHeld = true;
     return () => {
       if (isHeld) this.#release();

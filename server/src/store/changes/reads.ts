@@ -14,7 +14,7 @@ import {
   newEpoch,
 } from '../../domain/store/change-reads.ts';
 import type { Engine, Reader } from '../base/engine.ts';
-import type { Slots } from '../base/large-responses.ts';
+import { Slots } from '../base/large-responses.ts';
 import type { Statement } from '../base/statement.ts';
 import { RecordReader } from './records.ts';
 import * as sequencing from './sequencing.ts';
@@ -32,6 +32,8 @@ const findEntries = (ofWorkspace: boolean): Statement<sequencing.FeedEntry> => `
 export class SqlChangeReads implements ChangeReads {
   readonly #engine: Engine;
   readonly #slots: Slots;
+  /** One page at a time reads large texts: several pages would wait for each other with what they have already read. */
+  readonly #largeReads = new Slots(1);
   readonly #clock: () => number;
   readonly #owners;
   #lastRun: Promise<unknown> = Promise.resolve();
@@ -215,6 +217,7 @@ export class SqlChangeReads implements ChangeReads {
     const changes: FoundChange[] = [];
     let bytes = 0;
     let close = () => {};
+    let endReading: (() => void) | undefined;
     const { dialect, background } = this.#engine;
     const read: Reader =
       background?.reader(signal) ?? ((statement, ...values) => this.#engine.read(statement, ...values));
@@ -229,8 +232,16 @@ export class SqlChangeReads implements ChangeReads {
           if (change === undefined || !isWanted(change, candidate, scope)) continue;
           const size = change.isLarge ? change.bytes : Buffer.byteLength(change.line ?? '');
           if (changes.length > 0 && bytes + size > bytesMax) return pageUntil(candidates[at + index - 1]?.place);
-          if (bytes <= wholeBytesMax && bytes + size > wholeBytesMax) close = await this.#slots.acquire(signal);
-          if (change.isLarge) [change] = await reader.read([candidate], 'all');
+          if (bytes <= wholeBytesMax && bytes + size > wholeBytesMax) {
+            const slot = changes.length === 0 ? await this.#slots.acquire(signal) : this.#slots.acquireNow();
+            // A page that waited for a slot would be in memory meanwhile.
+            if (slot === undefined) return pageUntil(candidates[at + index - 1]?.place);
+            close = slot;
+          }
+          if (change.isLarge) {
+            endReading ??= await this.#largeReads.acquire(signal);
+            [change] = await reader.read([candidate], 'all');
+          }
           // Its conversation was erased in the meantime, which has an entry of its own.
           if (change === undefined) continue;
           bytes += size;
@@ -243,6 +254,8 @@ export class SqlChangeReads implements ChangeReads {
     } catch (error) {
       close();
       throw error;
+    } finally {
+      endReading?.();
     }
   }
 }

@@ -1,7 +1,9 @@
 import { Worker } from 'node:worker_threads';
+import { limits } from '../../contract/limits.ts';
 import { clientDisconnected, type ErrorMessage, fromErrorMessage, unavailable } from '../../domain/errors.ts';
+import { nextTurn } from '../../domain/large-text.ts';
 import type { SearchInput, SearchName, SearchResult } from '../../domain/store/searches.ts';
-import type { Background, Reader } from '../base/engine.ts';
+import { type Background, type Reader, unitsOf } from '../base/engine.ts';
 import type { Statement, Value } from '../base/statement.ts';
 
 /** A statement, a search, or the number of a search whose client has disconnected. */
@@ -19,6 +21,10 @@ type WaitingRead = {
   resolve: (rows: object[]) => void;
   reject: (error: Error) => void;
 };
+
+/** Whether the serving thread needs long for these rows. Then no others are read until it has its turn. */
+const isLarge = (rows: readonly object[]): boolean =>
+  rows.reduce((sum, row) => sum + unitsOf(row), 0) > limits.largePageWriteBytes;
 
 /**
  * Reads on a thread of its own: in a table whose rows are stored with their keys, the lookup of a row reads the whole rows that it
@@ -60,7 +66,11 @@ export class BackgroundReader implements Background {
       this.#readNext();
     };
     this.#send<object[]>((number) => ({ number, statement, values }))
-      .then(resolve, reject)
+      .then(async (rows) => {
+        if (isLarge(rows)) await nextTurn();
+        resolve(rows);
+      })
+      .catch(reject)
       .finally(end);
   }
 

@@ -109,7 +109,14 @@ export class SqliteEngine implements Engine {
     shape: PageShape,
     cached: CachedVersion | undefined,
   ): Promise<FoundPage | undefined> {
-    return orUnavailable(() => this.#reader.snapshot(() => findPage(this.#reader, position, shape, cached?.version)));
+    const find = (mayBeLarge: boolean) =>
+      orUnavailable(() =>
+        this.#reader.snapshot(() => findPage(this.#reader, position, shape, cached?.version, mayBeLarge)),
+      );
+    const found = find(false);
+    if (found !== 'may_be_large') return found;
+    await nextTurn();
+    return find(true) as FoundPage | undefined;
   }
 
   async openPage(position: PagePosition, shape: PageShape): Promise<OpenPage | undefined> {

@@ -17,18 +17,23 @@ import { pageStatements } from './statements.ts';
 type Start = { from: 'newest' | 'older'; conversation_id: string; before: Value[] };
 type FoundConversation = { version: string; has_large_messages: boolean; start: Start | undefined };
 
-/** Reads a page inside the caller's snapshot: the version first, and messages only if it is not the cached version. */
+/**
+ * Reads a page inside the caller's snapshot: the version first, and messages only if it is not the cached version, and if `mayBeLarge`
+ * or the conversation has no large ones.
+ */
 export function findPage(
   db: Connection,
   position: PagePosition,
   shape: PageShape,
   cachedVersion: string | undefined,
-): FoundPage | undefined {
+  mayBeLarge: boolean,
+): FoundPage | undefined | 'may_be_large' {
   const conversation = findConversation(db, position);
   if (conversation === undefined) return undefined;
   const { version, start, has_large_messages } = conversation;
   if (start === undefined) return { version, first_message_exists: false, messages: undefined };
   if (version === cachedVersion) return { version, first_message_exists: true, messages: undefined };
+  if (has_large_messages && !mayBeLarge) return 'may_be_large';
   // Reading all texts of a page only to find out that it is too large for memory would hold up other requests.
   const isTooLarge = has_large_messages && pageBytes(findPositions(db, start, shape), shape) > limits.pageBytesMax;
   return { version, first_message_exists: true, messages: isTooLarge ? 'too_large' : joinMessages(db, start, shape) };
