@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { limits } from './contract/limits.ts';
 import { pageOrders } from './contract/message.ts';
+import { readAudits } from './contract/people/reads.ts';
 import { parsePostgresUrl } from './database-url.ts';
 import { findOidcProblem, oidcSettings } from './oidc-settings.ts';
 import {
@@ -93,6 +94,11 @@ export const settings = {
     'the search of the console, `on` or `off`; requires CHANGES; after `off`, the index catches up with the changes',
   ),
   audit_days: integer(365, 1, 36_500, 'days until entries of the audit log are deleted'),
+  audit_reads: choice(
+    'admin',
+    readAudits,
+    'who read what, in the audit log: in the console, under `/admin` and by agents (`admin`), also by front ends (`all`, which slows pages down), or not',
+  ),
   retention_days: {
     fallback: undefined,
     allowed: `a whole number from 0 to ${limits.retentionDaysMax}`,

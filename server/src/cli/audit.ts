@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts';
 import type { ActivityListed } from '../contract/audit.ts';
 import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
@@ -18,11 +19,13 @@ import {
   visible,
   withStore,
 } from './command.ts';
+import { printReads } from './reads.ts';
 
 const shownIds = 3;
 
 export const auditCommand: Command = {
   help: `Usage: backscroll audit [--limit N] [--since TIME] [--key ID | --person ID] [--id ID] [--json]
+       backscroll audit --reads [--limit N] [--key ID | --person ID] [--user USER] [--json]
 
 Shows the audit log, newest first: edits, imports, created and revoked keys, erasures. Keys and records that still exist
 are shown with their current names.
@@ -34,18 +37,23 @@ Options:
   --person ID   only writes by this person, who signed in by name
   --id ID       only writes to the record with this id, or to messages of the conversation with this id
   --json        one JSON object per line, with all ids of the entry
+  --reads       who has opened, copied or searched what end users said (see AUDIT_READS)
+  --user USER   only reads of what this end user said; the exact name
 
 For an import, an entry has the number of records of one kind, and the ids of the first ${limits.auditIdsMax}. It never contains
 texts or secrets. Entries are deleted after AUDIT_DAYS days.`,
 
   run: async (argv, config) => {
-    const known = { limit: text, since: text, key: text, person: text, id: text, json: flag };
+    const known = { limit: text, since: text, key: text, person: text, id: text, json: flag, reads: flag, user: text };
     const { values: options } = parse(argv, known, { max: 0 });
+    const { since, id, key, person, user } = options;
+    if (options.reads) return printReadsOf(options, config);
+    if (user !== undefined) throw new Usage('--user requires --reads');
     const query = {
       limit: limitOf(options.limit ?? '100'),
-      from: options.since === undefined ? undefined : Math.max(0, epochSeconds() - secondsOf('--since', options.since)),
-      key_id: requestedAuthor(options.key, options.person),
-      record_id: options.id && canonicalId(options.id),
+      from: since === undefined ? undefined : Math.max(0, epochSeconds() - secondsOf('--since', since)),
+      key_id: requestedAuthor(key, person),
+      record_id: id && canonicalId(id),
     };
     await withStore(config, 'existing', async (store) => {
       if (options.json) {
@@ -60,6 +68,21 @@ texts or secrets. Entries are deleted after AUDIT_DAYS days.`,
     return 0;
   },
 };
+
+type ReadOptions = { [N in 'limit' | 'since' | 'key' | 'person' | 'id' | 'user']?: string | undefined } & {
+  json?: boolean | undefined;
+};
+
+async function printReadsOf(
+  { limit, since, id, key, person, user, json }: ReadOptions,
+  config: Config,
+): Promise<number> {
+  if (since !== undefined || id !== undefined) throw new Usage('--since and --id are not allowed with --reads');
+  const query = { ...(key && { key_id: key }), ...(person && { person_id: person }), ...(user && { user }) };
+  const count = limitOf(limit ?? '100');
+  await withStore(config, 'existing', (store) => printReads(store, query, count, json === true));
+  return 0;
+}
 
 function limitOf(given: string): number {
   if (!/^[1-9]\d{0,8}$/.test(given)) throw new Usage(`--limit ${given}: must be a whole number from 1`);

@@ -70,3 +70,34 @@ export const ActivityQuery = Type.Object({
   to: time('Only entries before this time.'),
 });
 export type ActivityQuery = Static<typeof ActivityQuery>;
+
+export const ReadListed = shape(
+  {
+    id: text('Entry ID.'),
+    at: epochSeconds('Time of the first of these reads in an hour.'),
+    key_id: nullable(id('Key of the request; null for a person.')),
+    key_name: nullable(text('Name of that key now.')),
+    person_id: nullable(id('Person of the request; null for a key.')),
+    person_name: nullable(text('Name of that person now.')),
+    operation: text('The `operationId`. Tools of agents have that of the operation that does the same.'),
+    app_id: nullable(id('App; null for all apps.')),
+    app_name: nullable(text('Name of that app now.')),
+    conversation_id: nullable(id('The conversation that was opened or copied; null for others.')),
+    user: nullable(
+      text('End user of the conversation, or whose data was read; null for others, and after an erasure.'),
+    ),
+    words: nullable(text('Words of a search; null for others, and after an erasure of a user whom they name.')),
+  },
+  { title: 'Read', description: 'Who read what: one entry for each author and object in an hour.' },
+);
+export type ReadListed = Static<typeof ReadListed>;
+
+export const ReadQuery = Type.Object({
+  ...listParameters,
+  key_id: optional.text('Only reads with this key.'),
+  person_id: optional.text('Only reads by this person.'),
+  app_id: optional.text('Only reads in this app.'),
+  user: optional.text('Only reads of what this end user said; the exact name.'),
+  conversation_id: optional.text('Only reads of this conversation.'),
+});
+export type ReadQuery = Static<typeof ReadQuery>;

@@ -35,7 +35,7 @@ import { dropRest, jsonReader } from './request/body.ts';
 import { checkFirst } from './request/check-first.ts';
 import { validatorCompiler } from './request/query.ts';
 import { RouteTable } from './request/route-table.ts';
-import type { App, Routes } from './route-types.ts';
+import type { App, Dependencies, Routes } from './route-types.ts';
 import { createServer } from './server.ts';
 import { appInfoRoutes } from './v1/app-info.ts';
 import { chatMessageRoutes } from './v1/chat-messages.ts';
@@ -107,6 +107,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       const isConsole = headers.authorization === undefined;
       const of = { id, method, route, key_id: caller?.key_id ?? null, start, tool, traceparent, isConsole };
       observer.report(of, reply.raw);
+      noteRead(dependencies, request, reply);
     });
   };
   const app: App = Fastify({
@@ -160,11 +161,20 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.addHook('preClose', async () => dependencies.changeWatch.close());
   app.addHook('preClose', () => connections.close());
   app.addHook('onClose', async () => context.peers.close());
+  app.addHook('onClose', () => dependencies.reads.save());
   // Never called: `checkRequest` rejects a request without a route before its body is read.
   app.setNotFoundHandler((request, reply) => rejectRoute(table, request, reply));
 
   for (const add of routes) add(app, dependencies);
   return app;
+}
+
+/** Tools of agents note their own reads. */
+function noteRead({ reads, clock }: Dependencies, request: FastifyRequest, { raw }: FastifyReply): void {
+  const { caller, query, params, routeOptions } = request;
+  const operation = routeOptions.schema?.operationId;
+  if (!reads.has(operation) || caller === null || raw.statusCode >= 400) return;
+  reads.note(operation, caller.key_id, Object.assign({}, query, params), Math.floor(clock() / 1000));
 }
 
 /** 404, or 405 if the path allows other methods. Checked before everything else, even before the key. */

@@ -2,6 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import type { PageOrder } from '../contract/message.ts';
+import type { ReadAudit } from '../contract/people/reads.ts';
+import { ReadLog } from '../domain/activity/read-log.ts';
 import { ChangeWatch } from '../domain/changes/change-watch.ts';
 import type { KeyUses } from '../domain/keys/key-uses.ts';
 import { pageReads } from '../domain/messages/list-messages.ts';
@@ -57,6 +59,7 @@ export type AppOptions = SignInOptions & {
   dify_dataset_key: string | undefined;
   /** The system behind the upstream, if it owns the data. */
   owner?: Owner | undefined;
+  audit_reads: ReadAudit;
   changes: boolean;
   search: boolean;
 };
@@ -114,6 +117,8 @@ export function dependenciesOf(options: AppOptions, context: WorkerContext): Dep
     metrics_token,
     public_url,
     trace_url,
+    reads: new ReadLog(store, options.audit_reads),
+    hasFastLane: options.audit_reads !== 'all',
     sign_in,
     oidc: options.oidc && new Oidc(options.oidc, { store, clock, logger }),
     in_flight_max,

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { PageOrder } from '../contract/message.ts';
+import type { ReadLog } from '../domain/activity/read-log.ts';
 import type { ChangeWatch } from '../domain/changes/change-watch.ts';
 import type { PageReads } from '../domain/messages/list-messages.ts';
 import type { PageCache } from '../domain/messages/page-cache.ts';
@@ -44,6 +45,10 @@ export type Dependencies = {
   metrics_token: string | undefined;
   /** The address by which people reach this installation, without a slash at its end. */
   public_url: string | undefined;
+  /** Who read what. */
+  reads: ReadLog;
+  /** Not if reads of pages are noted: that is done by the framework, and costs the fast lane nothing. */
+  hasFastLane: boolean;
   /** What opens the console. */
   sign_in: SignInOptions['sign_in'];
   /** Sign-in by name, if it is on. */

@@ -32,7 +32,8 @@ const options = {
  * 4. `framework` is Fastify with the hooks and routes of `app.ts`.
  */
 export function createServer(framework: Handler, connections: Connections, dependencies: Dependencies): Server {
-  const inOrder = connections.inOrder(fastLane(framework, connections, dependencies));
+  const { hasFastLane } = dependencies;
+  const inOrder = connections.inOrder(hasFastLane ? fastLane(framework, connections, dependencies) : framework);
   const handle = connections.arrived(gate(inOrder, dependencies));
   // Not imported: an import would evaluate all exports of the module, including the client that `fetch` uses.
   const server = process.getBuiltinModule('node:http').createServer(options, handle);

@@ -5,6 +5,7 @@ import { ChangeWatch } from '../domain/changes/change-watch.ts';
 import { hourOf, type KeyUses } from '../domain/keys/key-uses.ts';
 import { IndexPace, type StepCost } from '../domain/search/index-pace.ts';
 import { type IndexStep, indexLag, SearchIndexer } from '../domain/search/search-indexer.ts';
+import type { Store } from '../domain/store/store.ts';
 import { attempt, type Maintenance, type MaintenanceOptions, regularly } from './regularly.ts';
 
 /** Time between two deletions of old audit entries and sessions. */
@@ -27,12 +28,17 @@ export function saveUses(uses: KeyUses, { store, logger }: MaintenanceOptions): 
   return { end: () => saving.end().then(save) };
 }
 
+async function trimReads(store: Store, before: number): Promise<void> {
+  while ((await store.run('trimReads', before)) >= limits.auditBatchMax);
+}
+
 /** Deletes old audit entries and sessions. One thread does so for all. */
 export function trimRegularly(audit_days: number, { store, logger }: MaintenanceOptions): Maintenance {
   const trim = () => {
     const now = Math.floor(Date.now() / 1000);
     return Promise.all([
       attempt('delete old audit entries', store.trimAudit(now - audit_days * secondsPerDay), logger),
+      attempt('delete old entries of reads', trimReads(store, now - audit_days * secondsPerDay), logger),
       attempt('delete expired sessions', store.run('trimSessions', now), logger),
       attempt('delete old errors of keys', store.run('trimKeyErrors', hourOf(now) - limits.keyErrorHours), logger),
     ]);

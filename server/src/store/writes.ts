@@ -1,5 +1,6 @@
 import { trimAudit } from './accounting/audit.ts';
 import { addKeyErrors, noteBackup, trimKeyErrors } from './accounting/monitoring.ts';
+import { blankReads, noteReads, trimReads } from './accounting/reads.ts';
 import { countUsers } from './accounting/user-writes.ts';
 import { emptyLog, noteLog, noteRebuilt, rebuildFile } from './base/copies.ts';
 import type { Reader, WriteContext, WriteInput, WriteName, WriteResult } from './base/engine.ts';
@@ -52,6 +53,9 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   setRetentionDays,
   ...sessionWrites,
   trimAudit,
+  noteReads,
+  trimReads,
+  blankReads,
   sequenceChanges,
   startEpoch,
   changeImportSource,

@@ -613,6 +613,7 @@ describe('errors and keys of every operation', () => {
     ...['messages/{message_id}/suggested', 'info', 'parameters', 'meta', 'site'].map(
       (path): [string, string, string[], number[]] => [`/v1/${path}`, 'get', ['app'], [400, 401, 429, 500, 501, 503]],
     ),
+    ['/admin/reads', 'get', ['admin', 'consoleSession'], [400, 401, 403, 429, 500, 501, 503]],
     ['/admin/people', 'get', ['admin', 'consoleSession'], [400, 401, 403, 429, 500, 501, 503]],
     [
       '/admin/people/{person_id}',

@@ -104,6 +104,11 @@ onEveryEngine('sign-in by name', (engine) => {
     const created = await api('/admin/keys', { method: 'POST', body: { kind: 'admin', name: 'of Cat' } });
     assert.equal(created.status, 201);
     assert.partialDeepStrictEqual((await api('/admin/activity?limit=1')).body.data[0], { ...author, action: 'create' });
+    const { app, conversation } = one.ids;
+    await api(`/admin/apps/${app}/conversations/${conversation}/messages`);
+    const reads = async () => (await api(`/admin/reads?person_id=${idOf('cat')}`)).body.data;
+    await until(async () => (await reads()).length === 1);
+    assert.partialDeepStrictEqual((await reads())[0], { ...author, conversation_id: conversation, user: 'ann' });
     await service.saveUses();
     assert.ok((await people()).find(({ name }: { name: string }) => name === 'Cat').last_seen_at > 0);
   });

@@ -52,6 +52,20 @@ const newRecords = [
 export const examplePerson = { issuer: 'https://id.example.com', subject: '3f0c2c1e' };
 const person_id = personId(examplePerson);
 
+/** Reads are noted after their responses. */
+const exampleReads = {
+  limit: 20,
+  has_more: false,
+  data: [
+    {
+      ...{ id: 'a80f7cb6f2b4b8f3a8d6c8d0e6f1b7a9', at: 1_793_822_400, key_id: null, key_name: null },
+      ...{ person_id, person_name: 'Ann', operation: 'getTranscript', app_id, app_name: 'Coffee machine support' },
+      ...{ conversation_id, user: 'visitor-204', words: null },
+    },
+  ],
+  next_cursor: null,
+};
+
 /** The id of an entry of the audit log. */
 const exampleEntry = '0mwiui8110000-psHyRXUXstGH2aAZXChufg';
 
@@ -177,6 +191,7 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   },
   updateKey: { key: 'admin', parameters: { key_id: exampleKeys.app }, body: { read_only: true } },
   revokeKey: { key: 'admin', parameters: { key_id: exampleKeys.writer } },
+  listReads: { key: 'admin', normalize: () => exampleReads },
   listPeople: { key: 'admin' },
   updatePerson: { key: 'admin', parameters: { person_id }, body: { blocked: true } },
   endPersonSessions: { key: 'admin', parameters: { person_id } },

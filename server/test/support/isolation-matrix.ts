@@ -322,6 +322,7 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
       body: { read_only: false },
     }),
     'DELETE /admin/keys/{key_id}': adminOnly({ method: 'DELETE', path: `/admin/keys/${revokedKeyId}` }),
+    'GET /admin/reads': adminOnly(get('/admin/reads')),
     'GET /admin/people': adminOnly(get('/admin/people')),
     'PATCH /admin/people/{person_id}': {
       ...adminOnly({ method: 'PATCH', path: `/admin/people/${personOfFixture}`, body: { blocked: false } }),

@@ -43,6 +43,7 @@ export const operationRoles = {
   createKey: 'admin',
   updateKey: 'admin',
   revokeKey: 'admin',
+  listReads: 'admin',
   listPeople: 'admin',
   updatePerson: 'admin',
   endPersonSessions: 'admin',

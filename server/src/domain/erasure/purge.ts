@@ -32,6 +32,7 @@ export async function purge(
   const counts = await erasure.count(selection);
   if (isDry) return { ...counts, audit_id: null, copies: [] };
   const erased = await erasure.erase(selection, { action: 'purge', key_id, now });
+  await store.run('blankReads', selection);
   // Everything is erased: what is left in the files is removed later, and the hourly run logs why it was not.
   const copies = await erasure.clean().catch((): ErasedCopies[] => ['files']);
   const { audit_id, ...erasedCounts } = erased;

@@ -9,8 +9,9 @@ import type {
 } from '../../contract/console/knowledge.ts';
 import type { PersonListed } from '../../contract/people/people.ts';
 import type { RecordKind } from '../../contract/record.ts';
-import type { RecordName } from './audit.ts';
+import type { Read, RecordName } from './audit.ts';
 import type { KnowledgePath, MissingPart } from './child-chunks.ts';
+import type { Selection } from './selection.ts';
 
 /** The rows to read for a page of a list. */
 export type ListRange = {
@@ -72,6 +73,9 @@ export interface AdminReads {
   /** By name. `now` is in seconds, for the number of sessions. */
   listPeople(range: ListRange, now: number): Promise<ListRows<PersonListed>>;
   findPerson(id: string, now: number): Promise<PersonListed | undefined>;
+
+  /** Newest first. */
+  listReads(selection: Selection, author: string | undefined, range: ListRange): Promise<ListRows<Read>>;
 
   /** The names of the records of one kind that exist and are not deleted, by their ids in the audit log. */
   findNames(kind: RecordKind, ids: readonly string[]): Promise<ReadonlyMap<string, RecordName>>;

@@ -23,6 +23,20 @@ export type AuditEntry = {
   cleaned_at?: number | null;
 };
 
+/** Who read what: one entry for each author and object in an hour. Unlike other entries, it holds words and names of end users. */
+export type Read = {
+  /** The same for the same author and object in an hour. */
+  id: string;
+  at: number;
+  /** The author, see `domain/author.ts`. */
+  key_id: string;
+  operation: string;
+  app_id: string | null;
+  conversation_id: string | null;
+  user: string | null;
+  words: string | null;
+};
+
 /**
  * Author and time of an import, in seconds. `rejectsErased`: records that were erased are rejected, since the import comes from
  * another system, where they still exist.

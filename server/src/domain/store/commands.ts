@@ -1,8 +1,9 @@
 import type { KeyChange } from '../../contract/admin.ts';
 import type { ConversationChange, ConversationRow, MessageRating } from './app-store.ts';
+import type { Read } from './audit.ts';
 import type { ChildChunkDeletion, ChildChunkEdit, ChildChunkOutcome, NewChildChunk } from './child-chunks.ts';
 import type { Doubt } from './doubts.ts';
-import type { Eraser, MessageLocation, Tombstone } from './erasure.ts';
+import type { Eraser, MessageLocation, PurgeSelection, Tombstone } from './erasure.ts';
 import type { ItemAppend, ItemAppendOutcome, ItemDeletion, MetadataChange } from './items.ts';
 import type { IdentifiedPerson, Logout, NewStoredKey, Session } from './keys.ts';
 import type { BackupNote, KeyErrors } from './monitoring.ts';
@@ -61,6 +62,13 @@ export type Commands = {
   ];
   /** Ends the sessions that a provider names. False if it has sent the same token before. */
   endSessionsOf: [logout: Logout, isNew: boolean];
+
+  /** Those that are stored already stay as they are. */
+  noteReads: [reads: readonly Read[], undefined];
+  /** Deletes some of those before a time in seconds; returns how many. */
+  trimReads: [before: number, deleted: number];
+  /** Removes what an erased conversation or user is called. */
+  blankReads: [selection: PurgeSelection, undefined];
 
   openSession: [session: Session, undefined];
   /** Replaces a session that has not expired by another one of its key. Nothing happens if there is none. */

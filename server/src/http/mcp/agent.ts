@@ -88,7 +88,10 @@ export class Agent {
       disconnected: () => onDisconnect(this.#reply.raw),
       now: Math.floor(this.#dependencies.clock() / 1000),
     };
-    return quote(await tool.run(own as never, call), text_offset);
+    const result = await tool.run(own as never, call);
+    const { reads } = this.#dependencies;
+    if (reads.has(tool.operation)) reads.note(tool.operation, caller.key_id, own, call.now);
+    return quote(result, text_offset);
   }
 }
 

@@ -1,7 +1,10 @@
 import type { ListedKey } from '../../contract/admin.ts';
 import type { PersonListed } from '../../contract/people/people.ts';
 import { type AdminReads, type ListRange, sortText } from '../../domain/store/admin-reads.ts';
+import type { Read } from '../../domain/store/audit.ts';
+import { readConditions, readList } from '../accounting/reads.ts';
 import type { ReadEngine, Value } from '../base/engine.ts';
+import { split } from '../base/selection.ts';
 import type { Statement } from '../base/statement.ts';
 import { findPath, foundRow } from '../knowledge/path.ts';
 import * as sql from './admin-statements.ts';
@@ -62,6 +65,10 @@ export function adminReads(engine: ReadEngine): AdminReads {
       return { rows: rows.map(parsePerson), has_more };
     },
     findPerson: async (id, now) => (await engine.read(sql.findPerson, now, id)).map(parsePerson)[0],
+    listReads: (selection, author, range) => {
+      const { texts: where, values } = split(readConditions(selection, author));
+      return list<Read>({ ...readList, where }, range, ...values);
+    },
     findNames: (kind, ids) => findNames(engine, kind, ids),
   };
 }

@@ -30,6 +30,24 @@ const audit: readonly string[] = [
   'CREATE INDEX audit_entries_by_document ON audit_entries (scope, document_id, id) WHERE document_id IS NOT NULL',
 ];
 
+/** Who read what. The beginning of a user is indexed, as for conversations. */
+const reads: readonly string[] = [
+  `CREATE TABLE audit_reads (
+     id TEXT NOT NULL PRIMARY KEY,
+     at BIGINT NOT NULL,
+     key_id TEXT NOT NULL,
+     operation TEXT NOT NULL,
+     app_id TEXT,
+     conversation_id TEXT,
+     "user" TEXT,
+     words TEXT
+   )`,
+  'CREATE INDEX audit_reads_by_time ON audit_reads (at, id)',
+  'CREATE INDEX audit_reads_by_author ON audit_reads (key_id, at, id)',
+  'CREATE INDEX audit_reads_by_conversation ON audit_reads (conversation_id, at, id)',
+  'CREATE INDEX audit_reads_by_user ON audit_reads ((substr("user", 1, 200)), at, id)',
+];
+
 /** For imports from another system that run again: what is stored about a source, and which records came from it. */
 const imports: readonly string[] = [
   `CREATE TABLE import_sources (
@@ -62,4 +80,4 @@ const doubts: readonly string[] = [
 ];
 
 /** What is stored about writes: the audit log, and the state of imports from other systems. */
-export const createLogTables: readonly string[] = [...audit, ...imports, ...doubts];
+export const createLogTables: readonly string[] = [...audit, ...reads, ...imports, ...doubts];

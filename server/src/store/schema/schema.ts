@@ -18,7 +18,7 @@ type Engine = keyof typeof createTables;
  * Until the first release there is one step: a change of the schema edits it and increments this version, so that databases of
  * unreleased versions are recognized. See decision 0030.
  */
-const firstVersion = 27;
+const firstVersion = 28;
 
 /**
  * Tables whose rows may be large. They are not clustered by their keys: SQLite would read each row that a lookup compares, as a
@@ -104,6 +104,7 @@ export const distribution = {
     'search_state',
     'user_totals',
     'key_errors',
+    'audit_reads',
     'backups',
   ],
 } as const;
