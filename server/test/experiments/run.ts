@@ -15,8 +15,9 @@ import { erasure } from './erasure.ts';
 import { feed } from './feed.ts';
 import { hostile } from './hostile.ts';
 import { keys } from './keys.ts';
-import { largePages } from './large-pages.ts';
-import { largeRecords } from './large-records.ts';
+import { largeOperations } from './large/operations.ts';
+import { largePages } from './large/pages.ts';
+import { largeRecords } from './large/records.ts';
 import { overload } from './overload.ts';
 import { type Row, tableOf, withRows } from './report.ts';
 import { shutdown } from './shutdown.ts';
@@ -27,7 +28,7 @@ import { upgrade } from './upgrade.ts';
 /** `npm run torture` runs every experiment in its long form. The exit code is 1 when a promise did not hold. */
 
 const experiments: readonly Experiment[] = [
-  ...[crash, crashPostgres, disk, hostile, timing, overload, largePages, largeRecords],
+  ...[crash, crashPostgres, disk, hostile, timing, overload, largePages, largeRecords, largeOperations],
   ...[keys, shutdown, upgrade, erasure, backup, backupStore, feed, container],
   // Needs the program of Litestream: see docs/understand/reliability.md.
   ...(process.env.LITESTREAM ? [replicator] : []),

@@ -874,8 +874,6 @@ describe('query plans on SQLite', () => {
     for (const step of exportSteps) {
       const text = selectByKey(step, 'all');
       const plan = planOf(db, text);
-      // A workspace has few providers.
-      if (text.includes('FROM model_providers')) continue;
       assert.ok(plan.length === 1 && plan[0]?.startsWith('SCAN'), `${text}: ${plan.join(' / ')}`);
     }
   });

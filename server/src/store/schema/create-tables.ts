@@ -57,6 +57,8 @@ const configuration: readonly string[] = [
      doc TEXT NOT NULL,
      PRIMARY KEY (workspace_id, provider)
    )`,
+  // Large texts are not sorted.
+  'CREATE INDEX model_providers_by_position ON model_providers (workspace_id, position)',
   `CREATE TABLE model_entries (
      workspace_id TEXT NOT NULL,
      model_type TEXT NOT NULL,

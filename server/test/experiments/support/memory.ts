@@ -24,8 +24,8 @@ const inUseGrowthMax = 24 * mebibyte;
 const residentGrowthMax = 64 * mebibyte;
 
 /** Measures once the process is idle. Linux only. */
-export async function measureMemory({ pid, output, signal }: ServerProcess): Promise<Memory> {
-  await sleep(idleMillis);
+export async function measureMemory({ pid, output, signal }: ServerProcess, waitMillis = idleMillis): Promise<Memory> {
+  await sleep(waitMillis);
   const before = output().length;
   signal('SIGUSR2');
   for (;;) {

@@ -9,19 +9,27 @@ export type Watched = {
   /** The longest check, without the time in which the machine stood still. */
   healthMillis: number;
   stalledMillis: number;
+  /** The most processor time of one thread of the service during one check. */
+  heldMillis: number;
   peakMebibytes: number;
   statuses: ReadonlySet<number>;
 };
+
+/** `started`: after the first check. */
+export type ServiceWatch = { started: Promise<unknown>; end: () => Promise<Watched> };
 
 /**
  * Health checks of a service, one after another, and the private memory of its process, until it is ended. In a thread:
  * the clients of this process read hundreds of megabytes, and a check must not wait for them.
  */
-export function watchService(base: string, pid: number): { end: () => Promise<Watched> } {
-  const thread = new Worker(new URL('./watch-thread.ts', import.meta.url), { workerData: { base, pid } });
-  const result = once(thread, 'message');
+export function watchService(base: string, pid: number, path = '/health/ready'): ServiceWatch {
+  const thread = new Worker(new URL('./watch-thread.ts', import.meta.url), { workerData: { base, pid, path } });
+  const started = once(thread, 'message');
   return {
+    started,
     end: async () => {
+      await started;
+      const result = once(thread, 'message');
       thread.postMessage('end');
       const [watched] = await result;
       return watched;

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { newFolder, newScope, run, serveWithWorkers } from '../support/cli-helpers.ts';
-import { type Engine, makeTwoTenants, newDatabaseUrl } from '../support/harness.ts';
-import { until } from '../support/until.ts';
-import { writeRecords } from './large-pages.ts';
-import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
-import { judgeService, watchService } from './support/watch.ts';
+import { newFolder, newScope, run, serveWithWorkers } from '../../support/cli-helpers.ts';
+import { type Engine, makeTwoTenants, newDatabaseUrl } from '../../support/harness.ts';
+import { until } from '../../support/until.ts';
+import { count, type Experiment, type Finding, type Log, some } from '../support/experiment.ts';
+import { judgeService, watchService } from '../support/watch.ts';
+import { writeRecords } from './pages.ts';
 
 const memoryMebibytesMax = 900;
 const responseMillisMax = 15_000;

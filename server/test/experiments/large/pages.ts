@@ -3,11 +3,11 @@ import { createWriteStream } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { limits } from '../../src/contract/limits.ts';
-import { newFolder, newScope, run, serveWithWorkers } from '../support/cli-helpers.ts';
-import { type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl } from '../support/harness.ts';
-import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
-import { judgeService, type Watched, watchService } from './support/watch.ts';
+import { limits } from '../../../src/contract/limits.ts';
+import { newFolder, newScope, run, serveWithWorkers } from '../../support/cli-helpers.ts';
+import { type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl } from '../../support/harness.ts';
+import { count, type Experiment, type Finding, type Log, some } from '../support/experiment.ts';
+import { judgeService, type Watched, watchService } from '../support/watch.ts';
 
 const mebibyte = 2 ** 20;
 const memoryMebibytesMax = 512;
