@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { allows } from '../../server/src/contract/people/roles.ts';
 import { Button, Icon, Mark, SkipLink } from '../shared/controls.tsx';
 import { Lazy } from '../shared/lazy.tsx';
 import { readSetting, ThemeChoice } from '../shared/settings.tsx';
@@ -30,7 +31,9 @@ export function Shell({ session, signOut }: ShellProps) {
     if (!isView(readRoute()[0])) location.replace(hrefOf(startView));
   }, [first]);
   useEffect(() => void showFirstSteps(), []);
-  const shown: ViewName[] = readSetting(firstStepsPlace) === 'open' ? [...menu, 'start'] : menu;
+  const hasPeople = document.documentElement.dataset.oidc !== undefined;
+  const allowed = menu.filter((name) => allows(session.role, views[name].needs) && (name !== 'people' || hasPeople));
+  const shown: ViewName[] = readSetting(firstStepsPlace) === 'open' ? [...allowed, 'start'] : allowed;
   const link = (to: ViewName) => {
     const { title, icon, load } = views[to];
     // Its module is loaded by the time of the click.
@@ -89,7 +92,7 @@ export function Shell({ session, signOut }: ShellProps) {
       </header>
       <ShortcutHelp />
       <FinderKey />
-      {menu.map((to) => (
+      {allowed.map((to) => (
         <ViewKey key={to} to={to} />
       ))}
       <main id="main" tabIndex={-1} ref={main}>

@@ -1,11 +1,19 @@
 import type { ComponentType } from 'preact';
+import type { AdminOperation } from '../../server/src/contract/people/roles.ts';
 import type { IconName } from '../shared/controls.tsx';
 import type { ViewProps } from './state/route.ts';
 
 type Load = () => Promise<{ View: ComponentType<ViewProps> }>;
 /** The module of a view is loaded when the view is first shown. `g` and the letter lead to it. */
-type View = { title: string; icon: IconName; letter: string; load: Load };
-const view = (title: string, icon: IconName, letter: string, load: Load): View => ({ title, icon, letter, load });
+/** `needs`: the operation without which the view is not in the menu. */
+type View = { title: string; icon: IconName; letter: string; load: Load; needs: AdminOperation };
+const view = (
+  title: string,
+  icon: IconName,
+  letter: string,
+  load: Load,
+  needs: AdminOperation = 'getSession',
+): View => ({ title, icon, letter, load, needs });
 
 /** The views in the order of the menu, by the first part of their addresses. The first one is the start. */
 export const views = {
@@ -14,7 +22,8 @@ export const views = {
   users: view('Users', 'users', 'u', () => import('./users/users.tsx')),
   knowledge: view('Knowledge', 'knowledge', 'k', () => import('./knowledge/knowledge.tsx')),
   models: view('Models', 'models', 'm', () => import('./models/models.tsx')),
-  keys: view('Keys', 'keys', 'y', () => import('./keys/keys.tsx')),
+  keys: view('Keys', 'keys', 'y', () => import('./keys/keys.tsx'), 'listKeys'),
+  people: view('People', 'users', 'p', () => import('./people/people.tsx'), 'listPeople'),
   activity: view('Activity', 'activity', 'a', () => import('./activity/activity.tsx')),
   start: view('First steps', 'check', 's', () => import('./first-steps/start.tsx')),
 };

@@ -51,7 +51,13 @@ onEveryEngine('the audit of reads', (engine) => {
       ],
       ...[`/admin/messages.csv?app_id=${app}&user=ann`, '/admin/changes'],
       // Not what an end user said, or not shown.
-      ...['/admin/conversations', '/admin/users', '/admin/search?in=knowledge&q=hello', '/admin/overview'],
+      ...[
+        '/admin/conversations',
+        '/admin/users',
+        '/admin/search?in=knowledge&q=hello',
+        '/admin/search',
+        '/admin/overview',
+      ],
       ...[`/admin/apps/${app}/conversations/${randomUUID()}/messages`, '/admin/conversations?user=ann&limit=0'],
     ])
       await get(path);

@@ -77,16 +77,17 @@ const classOf = (action: Activity['action']): string =>
 type Author = Pick<Activity, 'key_id' | 'key_name'> & Partial<Pick<Activity, 'person_id' | 'person_name'>>;
 type ByProps = { entry: Author; isText?: boolean; none?: string };
 
-/** The person, or the key as a link to it, except in a `summary`, which is a control itself. */
+/** The person or the key, as a link, except in a `summary`, which is a control itself. */
 export function By({ entry, isText, none = 'command line' }: ByProps) {
   const { key_id, key_name, person_id, person_name } = entry;
-  if (person_id) return <span title={`person ${person_id}`}>{person_name || person_id.slice(0, 8)}</span>;
-  if (key_id === null) return none;
-  const name = key_name || `key ${key_id.slice(0, 8)}`;
-  const title = `key ${key_id}`;
+  const id = key_id ?? person_id;
+  if (!id) return none;
+  const kind = key_id === null ? 'person' : 'key';
+  const name = key_name || person_name || `${kind} ${id.slice(0, 8)}`;
+  const title = `${kind} ${id}`;
   if (isText) return <span title={title}>{name}</span>;
   return (
-    <a href={hrefOf('keys', key_id)} title={title}>
+    <a href={hrefOf(key_id === null ? 'people' : 'keys', id)} title={title}>
       {name}
     </a>
   );

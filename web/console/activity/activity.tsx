@@ -5,17 +5,29 @@ import { DayField } from '../components/period-fields.tsx';
 import { ListEnd, count as numberText, Page, Section } from '../components/ui.tsx';
 import { type List, useAll, useList } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
-import { type FilterAccess, type Filters, hrefWith, useFilters } from '../state/route.ts';
+import {
+  type FilterAccess,
+  type Filters,
+  hrefOf,
+  hrefWith,
+  useFilters,
+  useMayRead,
+  type ViewProps,
+} from '../state/route.ts';
 import { daySeconds, daySecondsOf, dayText } from '../state/times.ts';
 import type { Activity, Key } from '../state/types.ts';
 import { ActivityTable, actions, kinds } from './activity-table.tsx';
+import { ReadsPage } from './reads.tsx';
 
 const rowsAtOnce = 50;
 /** A filter without an index may need several requests until it finds this many rows. */
 const rowsWanted = 20;
 
-/** The audit log as a table: who changed what, and when. */
-export function View() {
+/** The audit log: who changed what, and when; or who read what. */
+export const View = ({ rest: [part] }: ViewProps) => (part === 'reads' ? <ReadsPage /> : <Changes />);
+
+function Changes() {
+  const maySeeReads = useMayRead('listReads');
   const access = useFilters();
   const list = useActivity(access.filters, rowsAtOnce);
   useEffect(() => {
@@ -26,7 +38,7 @@ export function View() {
   const meta =
     records > 0 && `${numberText(records)}${list.hasMore ? '+' : ''} ${records === 1 ? 'record' : 'records'}`;
   return (
-    <Page title="Activity" meta={meta}>
+    <Page title="Activity" meta={meta} actions={maySeeReads && <a href={hrefOf('activity', 'reads')}>Who read what</a>}>
       <FilterBar {...access} />
       <ActivityTable rows={list.rows} />
       {isSearching ? (

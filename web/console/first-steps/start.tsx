@@ -29,7 +29,7 @@ export function View() {
     setSecrets((secrets) => ({ ...secrets, [kind]: created.body.secret }));
     refresh();
   };
-  const mayWrite = useMayWrite();
+  const mayWrite = useMayWrite('createApp');
   useEffect(() => {
     if (found !== undefined) storeSetting(firstStepsPlace, stepsDone(found).includes(false) ? 'open' : null);
   }, [found]);

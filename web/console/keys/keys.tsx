@@ -37,7 +37,7 @@ export function View({ rest: [id], session }: ViewProps) {
     if (key.id === session.key_id && key.revoked_at !== null) list.reload();
     setMessage(`${titleOf(key)} ${words}.`);
   };
-  const mayWrite = useMayWrite();
+  const mayWrite = useMayWrite('createKey');
   const act = (key: Key) =>
     mayWrite && key.revoked_at === null && <KeyMenu of={key} changed={changed} revoke={setDialog} />;
   const dialogs = (

@@ -122,7 +122,7 @@ function useChunkKeys(): void {
     const { chunks, at } = find();
     chunks[Math.max(0, at + by)]?.focus();
   };
-  useShortcut(useMayWrite() ? 'e' : undefined, 'Edit the chunk', () => {
+  useShortcut(useMayWrite('updateChildChunkAsAdmin') ? 'e' : undefined, 'Edit the chunk', () => {
     const { chunks, at } = find();
     chunks[at]?.querySelector<HTMLElement>('.actions button')?.click();
   });

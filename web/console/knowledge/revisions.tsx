@@ -61,7 +61,7 @@ type EntryProps = {
 };
 
 function VersionEntry({ version: { name, content, written }, before, current, restore }: EntryProps) {
-  const mayWrite = useMayWrite();
+  const mayWrite = useMayWrite('updateChildChunkAsAdmin');
   const isCurrent = name === 'current text';
   const isSame = content === current.content;
   const by = written === undefined ? ', the first text' : [' by ', <By entry={written} isText none="an import" />];

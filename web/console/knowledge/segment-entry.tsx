@@ -118,7 +118,7 @@ function ChunkEntry({ path, listed, isTarget, saved }: ChunkProps) {
   // Continues with a draft that was open when a session ended.
   const [mode, setMode] = useState<Mode>(() => (draftOf(path) === undefined ? { name: 'read' } : { name: 'edit' }));
   const [message, setMessage] = useState('');
-  const mayWrite = useMayWrite();
+  const mayWrite = useMayWrite('updateChildChunkAsAdmin');
   const edit = useRef<HTMLButtonElement>(null);
   const wasEditing = useRef(false);
   useLayoutEffect(() => {

@@ -1,5 +1,6 @@
 import { createContext } from 'preact';
 import { useCallback, useContext, useLayoutEffect, useState } from 'preact/hooks';
+import { type AdminOperation, allows } from '../../../server/src/contract/people/roles.ts';
 import { type FilterChange, type Filters, pathOf, type Route, readFilters, readRoute, withFilters } from './address.ts';
 import { mayLeave } from './drafts.ts';
 import type { ConsoleSession } from './types.ts';
@@ -71,5 +72,11 @@ export const noSession: ConsoleSession = {
 };
 export const SessionContext = createContext(noSession);
 
-/** Whether the session allows writes: else no view offers them. */
-export const useMayWrite = (): boolean => !useContext(SessionContext).read_only;
+/** Whether the role of the session allows an operation: else no view offers it. */
+export const useMayRead = (operation: AdminOperation): boolean => allows(useContext(SessionContext).role, operation);
+
+/** The same for an operation that writes. */
+export function useMayWrite(operation: AdminOperation): boolean {
+  const isAllowed = useMayRead(operation);
+  return !useContext(SessionContext).read_only && isAllowed;
+}

@@ -13,7 +13,7 @@ export type {
   ProviderListed as WholeModelProvider,
   WorkspaceListed as Workspace,
 } from '../../../server/src/contract/admin.ts';
-export type { ActivityListed as Activity } from '../../../server/src/contract/audit.ts';
+export type { ActivityListed as Activity, ReadListed as Read } from '../../../server/src/contract/audit.ts';
 export type { Change, ChangePage } from '../../../server/src/contract/change.ts';
 export type { ChildChunk } from '../../../server/src/contract/child-chunk.ts';
 export type {
@@ -53,3 +53,4 @@ export type FormDefinition = NonNullable<HumanInputContent['form_definition']>;
 export type FormInput = FormDefinition['inputs'][number];
 export type MessageFile = Message['message_files'][number];
 export type RetrieverResource = Message['retriever_resources'][number];
+export type { PersonListed as Person } from '../../../server/src/contract/people/people.ts';

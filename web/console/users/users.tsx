@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { limits } from '../../../server/src/contract/limits.ts';
 import { Button, Icon } from '../../shared/controls.tsx';
+import { RecentReads } from '../activity/reads.tsx';
 import { download } from '../components/download.tsx';
 import { FilterSearch } from '../components/filters.tsx';
 import { capital, cost, listed, whole } from '../components/format-number.ts';
@@ -10,7 +11,7 @@ import { ErrorNote, Facts, FirstSteps, ListEnd, Page, Section, Time } from '../c
 import { type CursorPage, useAttempt, useList, useReading } from '../hooks/requests.ts';
 import { useSettled } from '../hooks/use-settled.ts';
 import { pathOf, request } from '../state/api.ts';
-import { hrefOf, hrefWith, useFilters, useMayWrite, type ViewProps } from '../state/route.ts';
+import { hrefOf, hrefWith, useFilters, useMayRead, useMayWrite, type ViewProps } from '../state/route.ts';
 import type { ConversationSummary, User } from '../state/types.ts';
 import { Erasure } from './erasure.tsx';
 
@@ -87,7 +88,8 @@ const columnsOf = (app_id: string | undefined): Column<User>[] => {
 
 /** What a user said in all apps: totals, conversations, a copy of all of it, and its erasure. */
 function UserPage({ user }: { user: string }) {
-  const canErase = useMayWrite();
+  const canErase = useMayWrite('purge');
+  const mayCopy = useMayRead('exportRecords');
   const { body, error, reload } = useReading(user, (signal) => readUser(user, signal));
   const list = useList<ConversationSummary>(pathOf(['admin', 'conversations'], { user, limit: 50 }));
   const [isErasing, setErasing] = useState(false);
@@ -99,7 +101,7 @@ function UserPage({ user }: { user: string }) {
     <Page
       title={user}
       trail={[{ name: 'Users', href: hrefOf('users') }]}
-      actions={body && <Actions user={user} canErase={canErase} erase={() => setErasing(true)} />}
+      actions={mayCopy && body && <Actions user={user} canErase={canErase} erase={() => setErasing(true)} />}
     >
       <ErrorNote error={error} retry={reload} />
       {body && <Totals of={body} />}
@@ -112,6 +114,7 @@ function UserPage({ user }: { user: string }) {
         />
         <ListEnd list={list} icon="conversations" nothing="This user has no conversations." />
       </Section>
+      <RecentReads title="Read by" query={{ user }} />
       {isErasing && body && <Erasure of={body} close={() => setErasing(false)} erased={reloadAll} />}
     </Page>
   );

@@ -58,6 +58,9 @@ export class ReadLog {
   }
 }
 
+/** The console searches without words to count bad answers. */
+const searches = ['search', 'searchUserMessages'];
+
 /** Undefined if what was read is about no end user: a list of conversations is, if it is that of one user. */
 function objectOf(operation: string, given: Given): Omit<Read, 'id' | 'at' | 'key_id' | 'operation'> | undefined {
   const textOf = (name: string) => {
@@ -65,12 +68,14 @@ function objectOf(operation: string, given: Given): Omit<Read, 'id' | 'at' | 'ke
     return typeof value === 'string' && value !== '' ? value : null;
   };
   const user = textOf('user');
+  const words = textOf('q') ?? textOf('query');
   if (given.in === 'knowledge' || (operation === 'listAllConversations' && user === null)) return undefined;
+  if (searches.includes(operation) && words === null) return undefined;
   const [app_id, conversation_id] = [textOf('app_id'), textOf('conversation_id')];
   return {
     app_id: app_id && canonicalId(app_id),
     conversation_id: conversation_id && canonicalId(conversation_id),
     user,
-    words: (textOf('q') ?? textOf('query'))?.slice(0, wordUnitsMax).toWellFormed() ?? null,
+    words: words && words.slice(0, wordUnitsMax).toWellFormed(),
   };
 }
