@@ -9,13 +9,13 @@ import type { Bound, Reader, Row, Statement, Value } from './statement.ts';
  */
 
 /**
- * `columns`: those of small values, as SQL. `texts`: by its name in the row, the column of each text that may be large, or several, of
- * which the first that is not null has the text.
+ * The column of a text that may be large, or an expression with its size: SQLite knows the length of a column without reading it, but
+ * not that of an expression.
  */
-export type SizedColumns = {
-  columns: readonly string[];
-  texts: Readonly<Record<string, string | readonly string[]>>;
-};
+export type TextSource = string | { text: string; bytes: string };
+
+/** `columns`: those of small values, as SQL. `texts`: by their names in the row. */
+export type SizedColumns = { columns: readonly string[]; texts: Readonly<Record<string, TextSource>> };
 
 /** A table that is read in the order of its key. */
 export type SizedTable = SizedColumns & { table: string; key: readonly string[] };
@@ -27,11 +27,19 @@ export type Sized<R extends object = Row> = R & { bytes: number };
 
 export const isLarge = ({ bytes }: { bytes: number }): boolean => bytes > limits.joinedDocBytesMax;
 
-const textOf = (source: string | readonly string[]): string =>
-  typeof source === 'string' ? source : `COALESCE(${source.join(', ')})`;
-/** SQLite knows the length of a column without reading it, but not that of an expression. */
-const lengthOf = (source: string | readonly string[]): string =>
-  `COALESCE(${[source].flat().map((column) => `octet_length(${column})`)}, 0)`;
+/** The first of these columns that is not null. */
+export const firstOf = (...columns: string[]): TextSource => ({
+  text: `COALESCE(${columns.join(', ')})`,
+  bytes: `COALESCE(${columns.map((column) => `octet_length(${column})`).join(', ')})`,
+});
+
+const textOf = (source: TextSource): string => (typeof source === 'string' ? source : source.text);
+const lengthOf = (source: TextSource): string =>
+  `COALESCE(${typeof source === 'string' ? `octet_length(${source})` : source.bytes}, 0)`;
+
+/** The text, or null if it is large. */
+export const smallText = (source: TextSource, smallBytesMax: number = limits.joinedDocBytesMax): string =>
+  `CASE WHEN ${lengthOf(source)} <= ${smallBytesMax} THEN ${textOf(source)} END`;
 
 /** The columns of a statement, as SQL, with the size of the texts as `bytes`. */
 export function sizedColumns(
@@ -42,7 +50,7 @@ export function sizedColumns(
   const bytes = Object.values(texts).map(lengthOf).join(' + ') || '0';
   const selected = Object.entries(texts).map(([name, source]) => {
     const text = textOf(source);
-    return `${reading === 'all' ? text : `CASE WHEN ${bytes} <= ${smallBytesMax} THEN ${text} END`} AS ${name}`;
+    return `${reading === 'all' ? text : smallText({ text, bytes }, smallBytesMax)} AS ${name}`;
   });
   return [
     ...columns,

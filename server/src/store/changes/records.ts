@@ -1,8 +1,7 @@
 import { type ChangeKind, changeKinds } from '../../contract/change.ts';
-import { limits } from '../../contract/limits.ts';
 import type { FoundChange } from '../../domain/store/change-reads.ts';
 import type { ReadEngine, Value } from '../base/engine.ts';
-import type { Reading } from '../base/sized.ts';
+import { isLarge, type Reading } from '../base/sized.ts';
 import {
   type Candidate,
   findConversations,
@@ -60,11 +59,11 @@ export class RecordReader {
       if (kind === 'message' && row !== undefined && parents.get(candidate.scope)?.deleted !== 0) continue;
       const gone = row === undefined || row.is_gone === 1;
       const bytes = gone ? 0 : Number(row.bytes ?? 0);
-      const isLarge = texts === 'small' && bytes > limits.joinedDocBytesMax;
-      const line = gone || isLarge || texts === 'none' ? undefined : source.step.line(row);
+      const isTooLarge = texts === 'small' && isLarge({ bytes });
+      const line = gone || isTooLarge || texts === 'none' ? undefined : source.step.line(row);
       const path = pathOf(candidate, row, parents);
       const { id, at: time, place: at } = candidate;
-      found.set(candidate, { at, kind, id, time, path, gone, line, bytes, isLarge });
+      found.set(candidate, { at, kind, id, time, path, gone, line, bytes, isLarge: isTooLarge });
     }
   }
 

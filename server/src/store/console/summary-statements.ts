@@ -3,6 +3,7 @@ import type { ListRange } from '../../domain/store/admin-reads.ts';
 import type { Selection } from '../../domain/store/selection.ts';
 import type { Dialect } from '../base/engine.ts';
 import { type Condition, inPeriod, ofConversation, split } from '../base/selection.ts';
+import { smallText } from '../base/sized.ts';
 import type { Bound, Statement } from '../base/statement.ts';
 import { type List, listPage } from './admin-statements.ts';
 
@@ -63,6 +64,6 @@ export function texts(dialect: Dialect): Statement<ConversationTexts> {
  * only the shards of these conversations.
  */
 const textAt = (second: string, order: 'ASC' | 'DESC', text: string, { isIn }: Dialect): string => `(
-  SELECT CASE WHEN octet_length(m.doc) <= ${limits.joinedDocBytesMax} THEN ${text} END FROM messages m
+  SELECT ${smallText({ text, bytes: 'octet_length(m.doc)' })} FROM messages m
   WHERE m.conversation_id = c.conversation_id AND m.created_at = ${second} AND ${isIn('m.conversation_id')}
   ORDER BY m.sequence ${order} LIMIT 1)`;

@@ -8,7 +8,7 @@ import type {
   ListScope,
 } from '../../domain/store/app-store.ts';
 import { type Condition, inPeriod, isUser, split } from '../base/selection.ts';
-import { type Sized, type SizedColumns, sizedColumns } from '../base/sized.ts';
+import { firstOf, type Sized, type SizedColumns, sizedColumns } from '../base/sized.ts';
 import type { Bound, Statement, Value } from '../base/statement.ts';
 
 /** The SQL of what app keys allow besides messages, in the subset that both engines understand. */
@@ -19,8 +19,8 @@ export const findDetails: Statement<{ name: string; mode: string; details: strin
 const columns: SizedColumns = {
   columns: ['c.conversation_id AS id, c.created_at, c.updated_at'],
   texts: {
-    name: ['c.name', 'c.derived_name'],
-    inputs: ['c.inputs', 'c.derived_inputs'],
+    name: firstOf('c.name', 'c.derived_name'),
+    inputs: firstOf('c.inputs', 'c.derived_inputs'),
     introduction: 'c.introduction',
   },
 };

@@ -1,4 +1,3 @@
-import { limits } from '../../contract/limits.ts';
 import type { ReadBudget } from '../../domain/store/read-budget.ts';
 import type {
   ChunkHit,
@@ -13,6 +12,7 @@ import type {
 import { positionsPerSecond } from '../../domain/words/search-document.ts';
 import type { QueryToken } from '../../domain/words/tokens.ts';
 import type { Dialect, Reader, SearchTable } from '../base/engine.ts';
+import { sizedColumns, type TextSource } from '../base/sized.ts';
 import type { Statement } from '../base/statement.ts';
 import * as sql from './statements.ts';
 
@@ -21,8 +21,7 @@ const positionsPerDay = 86_400 * positionsPerSecond;
 const wordsMax = 100;
 
 /** A large text is read only after the budget was checked. */
-const textColumns = (text: string, bytes = `octet_length(${text})`): string => `
-  ${bytes} AS bytes, CASE WHEN ${bytes} <= ${limits.joinedDocBytesMax} THEN ${text} END AS text`;
+const textColumns = (text: TextSource): string => sizedColumns({ columns: [], texts: { text } }, 'small');
 
 /** Reads of searches, on either engine. */
 export class SqlSearchReads implements SearchReads {
@@ -118,7 +117,7 @@ export class SqlSearchReads implements SearchReads {
     if (hits.length === 0) return [];
     const { isPair, pairs } = this.#dialect;
     const statement: Statement<MessageHit & { conversation_id: string; id: string }> = `
-      SELECT m.conversation_id, m.id, m.created_at, c.app_id, c."user", ${textColumns(sql.searchedText, sql.searchedBytes)}
+      SELECT m.conversation_id, m.id, m.created_at, c.app_id, c."user", ${textColumns(sql.searched)}
       FROM messages m CROSS JOIN conversations c
       WHERE ${isPair('m.conversation_id', 'm.id')} AND c.conversation_id = m.conversation_id AND c.deleted = 0`;
     const keys = hits.map(({ conversation_id, id }) => [conversation_id, id] as const);

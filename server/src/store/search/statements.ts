@@ -10,12 +10,14 @@ const columns: Record<SearchTable, string> = {
 };
 
 /** The JSON text of a message `m`, with its items. */
-export const searchedText = `CASE WHEN m.items IS NULL THEN m.doc
-  ELSE substr(m.doc, 1, length(m.doc) - 1) || ',"items":' || m.items || '}' END`;
-export const searchedBytes = '(octet_length(m.doc) + COALESCE(octet_length(m.items), 0))';
+export const searched = {
+  text: `CASE WHEN m.items IS NULL THEN m.doc
+    ELSE substr(m.doc, 1, length(m.doc) - 1) || ',"items":' || m.items || '}' END`,
+  bytes: 'octet_length(m.doc) + COALESCE(octet_length(m.items), 0)',
+};
 /** Parameters: conversation_id, id. */
 export const findText: Statement<{ text: string }> = `
-  SELECT ${searchedText} AS text FROM messages m WHERE m.conversation_id = ? AND m.id = ?`;
+  SELECT ${searched.text} AS text FROM messages m WHERE m.conversation_id = ? AND m.id = ?`;
 
 /** Rows in a range of positions, newest first. Parameters: the returned values, the first position, the end, a count. */
 export function findEntries<R extends object>(

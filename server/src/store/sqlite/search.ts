@@ -26,13 +26,13 @@ const findMessage: Statement<{
   created_at: number | null;
   filter_terms: string | null;
 }> = `
-  SELECT ${sql.searchedText} AS text, m.model_provider, m.model, c.app_id, c."user", c.deleted, s.position, s.created_at, s.filter_terms
+  SELECT ${sql.searched.text} AS text, m.model_provider, m.model, c.app_id, c."user", c.deleted, s.position, s.created_at, s.filter_terms
   FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
   LEFT JOIN search_messages s ON s.conversation_id = m.conversation_id AND s.id = m.id
   WHERE m.conversation_id = ? AND m.id = ?`;
 /** Of one message, or of the messages of some conversations. */
 const entriesWhere = (condition: string): Statement<IndexEntry> => `
-  SELECT s.position, s.filter_terms, ${sql.searchedText} AS text
+  SELECT s.position, s.filter_terms, ${sql.searched.text} AS text
   FROM search_messages s JOIN messages m ON m.conversation_id = s.conversation_id AND m.id = s.id
   WHERE s.filter_terms IS NOT NULL AND s.conversation_id = ? ${condition}`;
 const findEntries = entriesWhere('');

@@ -2,8 +2,9 @@ import { limits } from '../../../contract/limits.ts';
 import type { ModelFields } from '../../../domain/records/usage.ts';
 import { indexedMessage, tokensWithIds } from '../../../domain/words/search-document.ts';
 import type { FoundMessage, IndexTables, MessageKey } from '../../base/index-tables.ts';
+import { smallText } from '../../base/sized.ts';
 import { execute, first, query, type Statement, type Write } from '../../base/statement.ts';
-import { findText, searchedBytes, searchedText } from '../../search/statements.ts';
+import { findText, searched } from '../../search/statements.ts';
 import { listsOf } from './run-write.ts';
 
 /**
@@ -26,7 +27,7 @@ type FoundRow = MessageKey &
  * `conversation_id`, so that Citus finds its shard. Parameters: conversation ids, ids.
  */
 const lockMessages: Statement<FoundRow> = `
-  SELECT m.conversation_id, m.id, CASE WHEN ${searchedBytes} <= ${limits.joinedDocBytesMax} THEN ${searchedText} END AS text,
+  SELECT m.conversation_id, m.id, ${smallText(searched)} AS text,
     m.model_provider, m.model, c.app_id, c."user", c.deleted, s.position, s.created_at
   FROM messages m
   JOIN conversations c ON c.conversation_id = m.conversation_id
