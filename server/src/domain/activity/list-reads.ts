@@ -11,6 +11,8 @@ const newestFirst = new Paging<ReadListed>(['number', 'string'], ({ at, id }) =>
 export function listReads(store: Store, query: ReadQuery): Promise<CursorPage<ReadListed>> {
   const author = requestedAuthor(query.key_id, query.person_id);
   return newestFirst.read(query, async (range) => {
+    // No stored user contains NUL, and PostgreSQL would reject the parameter.
+    if (query.user?.includes('\0')) return { rows: [], has_more: false };
     const { rows, has_more } = await store.admin.listReads(selectionOf(query), author, range);
     const names = new Names();
     for (const { key_id, app_id } of rows) {
