@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
-/** `npm run types` generates src/types.ts from openapi.json; a test compares them. */
+/** Generates src/types.ts from openapi.json: by `npm ci`, `npm run check` and `npm run openapi`. */
 
 type Schema = {
   $ref?: string;
@@ -31,7 +31,6 @@ type Openapi = {
   'x-records': { kind: string; schema: Schema }[];
 };
 
-const lineMax = 120;
 const primitives: Record<string, string> = {
   string: 'string',
   integer: 'number',
@@ -43,7 +42,7 @@ const primitives: Record<string, string> = {
 const nameOf = (name: string): string => (name === 'Error' ? 'ErrorResponse' : name);
 const refName = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 
-const firstLine = '// Written by `npm run types` from openapi.json.\n';
+const firstLine = '// Generated from openapi.json by `npm run types`; not in the repository.\n';
 
 /** Of the queries of operations, the responses and the records of the change feed: the types that the client uses. */
 export function renderTypes(document: Openapi, used: readonly string[]): string {
@@ -199,21 +198,12 @@ function renderType(type: string, schema: Schema, indent: string): string {
     const type = `${render(field, `${indent}  `)}${required ? '' : ' | undefined'}`;
     const head = `${indent}  ${name}${required ? '' : '?'}:`;
     const description = repeats(field.description, name) ? undefined : field.description;
-    return `${comment(description, `${indent}  `)}${broken(head, type)};\n`;
+    return `${comment(description, `${indent}  `)}${head} ${type};\n`;
   });
   return `{\n${fields.join('')}${indent}}`;
 }
 
 const renderArray = (item: string): string => (/^[^{]* \| /.test(item) ? `(${item})[]` : `${item}[]`);
-
-/** A union too long for one line, or with an object, has one member per line, as the formatter requires. */
-function broken(head: string, type: string): string {
-  const indent = `${/^ */.exec(head)?.[0]}  `;
-  const [, object] = /^(\{\n.*\}) \| undefined$/s.exec(type) ?? [];
-  if (object !== undefined) return `${head}\n${indent}| ${object.replaceAll('\n', '\n    ')}\n${indent}| undefined`;
-  if (type.includes('\n') || `${head} ${type};`.length <= lineMax) return `${head} ${type}`;
-  return [head, ...type.split(' | ').map((member) => `${indent}| ${member}`)].join('\n');
-}
 
 function fail(message: string): never {
   throw new Error(message);

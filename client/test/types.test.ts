@@ -7,11 +7,7 @@ const source = new URL('../src/', import.meta.url);
 const files = readdirSync(source).map((name) => ({ name, text: readFileSync(new URL(name, source), 'utf8') }));
 
 describe('the source', () => {
-  it('has the types of openapi.json (`npm run types` generates them)', () => {
-    assert.equal(files.find(({ name }) => name === 'types.ts')?.text, readTypes());
-  });
-
-  it('exports all of these types', () => {
+  it('exports the types that are generated from openapi.json', () => {
     const index = files.find(({ name }) => name === 'index.ts')?.text ?? '';
     assert.match(index, /^export type \* from '\.\/types\.ts';$/m);
     assert.ok((readTypes().match(/^export type /gm)?.length ?? 0) > 15);

@@ -15,7 +15,7 @@ type Ratchet = {
 };
 
 const folders = ['server/src', 'web', 'client/src'];
-const isGenerated = ({ text }: File): boolean => text.startsWith('// Written by ');
+const isGenerated = ({ text }: File): boolean => text.startsWith('// Generated ');
 
 /** Lines of code, without those of comments and imports, by `path:line: text`. */
 function codeLines(files: readonly File[], folder: string): { place: string; code: string }[] {

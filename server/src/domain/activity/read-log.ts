@@ -76,6 +76,6 @@ function objectOf(operation: string, given: Given): Omit<Read, 'id' | 'at' | 'ke
     app_id: app_id && canonicalId(app_id),
     conversation_id: conversation_id && canonicalId(conversation_id),
     user,
-    words: words && words.slice(0, wordUnitsMax).toWellFormed(),
+    words: words?.slice(0, wordUnitsMax).toWellFormed() ?? null,
   };
 }
