@@ -4,6 +4,7 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 COPY server/package.json server/
 COPY client/package.json client/
+COPY experiments/package.json experiments/
 # The image has the right Node.js already, so the install script of the pinned runtime is not needed.
 RUN npm ci --ignore-scripts
 COPY server server

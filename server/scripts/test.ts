@@ -10,7 +10,7 @@ import { processorSeconds } from './processor-time.ts';
 import type { FileTime } from './test-group.ts';
 
 /**
- * Runs the tests of the server and of the client: all of them, with lint and types, or those in the files and folders
+ * Runs the tests of the server, of the client and of the experiments: all of them, with lint and types, or those in the files and folders
  * given, by a path from here or from one of the folders below. Ends with the slowest files. Without TEST_LONG it fails if
  * a file takes more processor time than its budget.
  */
@@ -145,7 +145,8 @@ function checkBudgets(times: FileTime[]): void {
 }
 
 const paths = process.argv.slice(2);
-const files = paths.length === 0 ? [...filesAt('server/test'), ...filesAt('client/test')] : paths.flatMap(filesAt);
+const files =
+  paths.length === 0 ? ['server/test', 'client/test', 'experiments'].flatMap(filesAt) : paths.flatMap(filesAt);
 const folder = mkdtempSync(join(tmpdir(), 'backscroll-test-run-'));
 const timesFile = join(folder, 'times');
 writeFileSync(timesFile, '');

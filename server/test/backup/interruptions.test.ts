@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { events, interruptBackups } from '../experiments/backups/backup-store.ts';
+import { events, interruptBackups } from '../../../experiments/backups/backup-store.ts';
 import { firstOrAll, shortOrLong } from '../support/long.ts';
 
 it('a backup that is killed, or whose store fails, leaves a good one', async () => {

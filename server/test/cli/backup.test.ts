@@ -6,8 +6,8 @@ import { chmod, chown, copyFile, link, mkdir, rm, symlink, writeFile } from 'nod
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
-import { backUpUnderLoad } from '../experiments/backup.ts';
-import { addedVersion, currentVersion, withAddedStep } from '../experiments/support/added-step.ts';
+import { backUpUnderLoad } from '../../../experiments/backup.ts';
+import { addedVersion, currentVersion, withAddedStep } from '../../../experiments/support/added-step.ts';
 import {
   type CommandResult,
   call,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stopUnderLoad } from '../../../experiments/shutdown.ts';
+import { encodeRequest, RawConnection } from '../../../experiments/support/raw-connection.ts';
 import { limits } from '../../src/contract/limits.ts';
-import { stopUnderLoad } from '../experiments/shutdown.ts';
-import { encodeRequest, RawConnection } from '../experiments/support/raw-connection.ts';
 import { newFolder, serve } from '../support/cli-helpers.ts';
 import { onOneEngine } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { randomInt, randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import { setImmediate as nextTick } from 'node:timers/promises';
+import { killFeed } from '../../../experiments/feed.ts';
+import { Follower } from '../../../experiments/support/follower.ts';
 import { purge } from '../../src/domain/erasure/purge.ts';
 import { retain } from '../../src/domain/erasure/retention.ts';
-import { killFeed } from '../experiments/feed.ts';
-import { Follower } from '../experiments/support/follower.ts';
 import { makeTwoTenants, message, onEveryEngine, startService } from '../support/harness.ts';
 import { isLong, shortOrLong } from '../support/long.ts';
 

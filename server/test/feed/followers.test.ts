@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
+import { type ExportedRecord, Follower } from '../../../experiments/support/follower.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { type ExportedRecord, Follower } from '../experiments/support/follower.ts';
 import { makeTwoTenants, message, onEveryEngine, type Service, startService, type Tenant } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { checkExchange } from '../../../experiments/hostile/check-exchange.ts';
+import { type Exchange, encodeRequest } from '../../../experiments/hostile/exchange.ts';
+import { makeHostileFixture } from '../../../experiments/hostile/fixture.ts';
+import { RequestGenerator } from '../../../experiments/hostile/generator.ts';
+import { type Operation, operations } from '../../../experiments/hostile/operations.ts';
+import { sendHostileRequests } from '../../../experiments/hostile.ts';
+import { Random } from '../../../experiments/support/random.ts';
+import { MalformedResponse, parseResponses } from '../../../experiments/support/raw-responses.ts';
 import { overloaded } from '../../src/domain/errors.ts';
-import { checkExchange } from '../experiments/hostile/check-exchange.ts';
-import { type Exchange, encodeRequest } from '../experiments/hostile/exchange.ts';
-import { makeHostileFixture } from '../experiments/hostile/fixture.ts';
-import { RequestGenerator } from '../experiments/hostile/generator.ts';
-import { type Operation, operations } from '../experiments/hostile/operations.ts';
-import { sendHostileRequests } from '../experiments/hostile.ts';
-import { Random } from '../experiments/support/random.ts';
-import { MalformedResponse, parseResponses } from '../experiments/support/raw-responses.ts';
 import { onOneEngine } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { attackKeys } from '../experiments/keys.ts';
+import { attackKeys } from '../../../experiments/keys.ts';
 import { onOneEngine } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { callLargeOperations } from '../experiments/large/operations.ts';
+import { callLargeOperations } from '../../../experiments/large/operations.ts';
 import { itLong } from '../support/long.ts';
 
 itLong('each operation with large records holds no health check, and needs little memory', async (t) => {

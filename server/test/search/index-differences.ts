@@ -1,4 +1,4 @@
-import { execute } from '../experiments/support/schema-databases.ts';
+import { execute } from '../../../experiments/support/schema-databases.ts';
 import type { Engine } from '../support/harness.ts';
 
 const values = 's.created_at, s.cost, s.latency, s.waits_until';

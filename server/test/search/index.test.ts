@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
+import { execute } from '../../../experiments/support/schema-databases.ts';
 import { purge } from '../../src/domain/erasure/purge.ts';
-import { execute } from '../experiments/support/schema-databases.ts';
 import { filesContaining } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { pendingForm } from '../support/rich-messages.ts';

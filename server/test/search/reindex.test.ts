@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
+import { execute } from '../../../experiments/support/schema-databases.ts';
 import { lockWaits } from '../citus/cluster.ts';
-import { execute } from '../experiments/support/schema-databases.ts';
 import { call, filesContaining, newFolder, type Scope, serve } from '../support/cli-helpers.ts';
 import { onDatabase } from '../support/faulty-postgres.ts';
 import {

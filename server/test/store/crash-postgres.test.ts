@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { killPostgres } from '../experiments/crash-postgres.ts';
+import { killPostgres } from '../../../experiments/crash-postgres.ts';
 import { isLong } from '../support/long.ts';
 
 // Without TEST_LONG, `postgres-faults.test.ts` kills PostgreSQL under load.

@@ -4,9 +4,9 @@ import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
-import { diskWithFileLimit, fillDisk, findingsOf, serveReadOnly, smallDisk } from '../experiments/disk.ts';
-import { Client } from '../experiments/support/disk-client.ts';
-import type { Finding } from '../experiments/support/experiment.ts';
+import { diskWithFileLimit, fillDisk, findingsOf, serveReadOnly, smallDisk } from '../../../experiments/disk.ts';
+import { Client } from '../../../experiments/support/disk-client.ts';
+import type { Finding } from '../../../experiments/support/experiment.ts';
 import {
   command,
   freePort,

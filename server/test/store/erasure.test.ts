@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { purgeUnderLoad } from '../../../experiments/erasure.ts';
 import { findText } from '../erasure/stored-texts.ts';
-import { purgeUnderLoad } from '../experiments/erasure.ts';
 import { call, newFolder } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson, newMigratedUrl } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';

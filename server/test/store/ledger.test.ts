@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { Installation } from '../experiments/support/installation.ts';
-import { compareExport, Ledger, replacementRecords } from '../experiments/support/ledger.ts';
+import type { Installation } from '../../../experiments/support/installation.ts';
+import { compareExport, Ledger, replacementRecords } from '../../../experiments/support/ledger.ts';
 import { message, ndjson } from '../support/harness.ts';
 
 const chunks = [

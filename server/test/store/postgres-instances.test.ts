@@ -7,13 +7,13 @@ import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { currentVersion } from '../../../experiments/support/added-step.ts';
 import { readConfig } from '../../src/config.ts';
 import { commandLine } from '../../src/domain/import/check-references.ts';
 import { importRecords } from '../../src/domain/import/import-records.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { databaseOf } from '../../src/store/open.ts';
 import { migrations } from '../../src/store/schema/schema.ts';
-import { currentVersion } from '../experiments/support/added-step.ts';
 import {
   call,
   command,

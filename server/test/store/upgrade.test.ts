@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
+import { currentVersion } from '../../../experiments/support/added-step.ts';
+import { execute, newDatabase, schemaOf, versionOf } from '../../../experiments/support/schema-databases.ts';
+import { killMigrations, type UpgradeOptions } from '../../../experiments/upgrade.ts';
 import { installFakeCitus } from '../citus/fake-citus.ts';
-import { currentVersion } from '../experiments/support/added-step.ts';
-import { execute, newDatabase, schemaOf, versionOf } from '../experiments/support/schema-databases.ts';
-import { killMigrations, type UpgradeOptions } from '../experiments/upgrade.ts';
 import { newFolder, oneLine, runMany } from '../support/cli-helpers.ts';
 import { type Engine, onEveryEngine } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';

@@ -1,0 +1,158 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newFolder, newScope, run, type ServerProcess, serve } from '../../server/test/support/cli-helpers.ts';
+import { type Engine, newDatabaseUrl } from '../../server/test/support/harness.ts';
+import { count, type Experiment, type Finding, type Log, some } from '../support/experiment.ts';
+import { measureMemory, memoryProbe } from '../support/memory.ts';
+import { watchService } from '../support/watch.ts';
+import { type LargeFixture, writeLargeRecords } from './fixture.ts';
+
+const heldMillisMax = 500;
+const importMillisMax = 1_800_000;
+/** How long clients that do not read stay connected. */
+const unreadMillis = 3_000;
+/** The longest ones that the report names. */
+const namedMax = 4;
+
+export type LargeOperationsOptions = {
+  engine: Engine;
+  records: number;
+  recordBytes: number;
+  /** Only these operations. */
+  only?: readonly string[];
+};
+
+type Mode = { name: string; clients: number; isRead: boolean; mebibytesMax: number };
+const modes: readonly Mode[] = [
+  { name: 'one request', clients: 1, isRead: true, mebibytesMax: 700 },
+  { name: 'four at once', clients: 4, isRead: true, mebibytesMax: 900 },
+  { name: '500 at once that are not read', clients: 500, isRead: false, mebibytesMax: Number.POSITIVE_INFINITY },
+];
+
+type Operation = { id: string; path: string; key: string };
+type Measured = { id: string; heldMillis: number; mebibytes: number; wrong: string[] };
+
+/** Every operation that reads, with the largest records that an import accepts. The search is in `large-records`. */
+export async function callLargeOperations(options: LargeOperationsOptions, log: Log): Promise<Finding[]> {
+  const { engine, records, recordBytes, only } = options;
+  const scope = newScope();
+  try {
+    const cwd = await newFolder(scope);
+    const { url, remove } = await newDatabaseUrl(engine);
+    scope.after(remove);
+    const env = { DATABASE_URL: url, SEARCH: 'off', ...memoryProbe };
+    const file = join(cwd, 'records.ndjson');
+    const fixture = await writeLargeRecords(file, records, recordBytes);
+    const { code, stderr } = await run(['import', file], { cwd, env, millisMax: importMillisMax });
+    if (code !== 0) throw new Error(stderr);
+    const service = await serve(scope, { cwd, env });
+    const operations = (await operationsOf(service.base, fixture)).filter(({ id }) => only?.includes(id) ?? true);
+    const findings: Finding[] = [];
+    for (const mode of modes) {
+      const measured: Measured[] = [];
+      for (const operation of operations) measured.push(await measure(service, operation, mode));
+      for (const { id, heldMillis, mebibytes } of measured)
+        log(`${engine}, ${mode.name}, ${id}: ${heldMillis.toFixed(0)} ms, ${mebibytes.toFixed(0)} MiB`);
+      findings.push(...judge(engine, mode, measured));
+    }
+    return findings;
+  } finally {
+    await scope.end();
+  }
+}
+
+type Parameter = { name: string; in: string; required?: boolean; schema: { maximum?: number } };
+type Documented = { operationId: string; security?: Record<string, unknown>[]; parameters?: Parameter[] };
+
+const left = new Set(['search', 'countSearchResults', 'searchUserMessages', 'getSession', 'live', 'ready']);
+
+/** The operations of the OpenAPI document that read, with the parameters for the largest response. */
+async function operationsOf(base: string, fixture: LargeFixture): Promise<Operation[]> {
+  const { paths }: { paths: Record<string, { get?: Documented }> } = await (await fetch(`${base}/openapi.json`)).json();
+  const { ids, keys } = fixture.one;
+  const values: Record<string, string> = {
+    ...{ app_id: ids.app, workspace_id: ids.workspace, dataset_id: ids.dataset, document_id: ids.document },
+    ...{ segment_id: ids.segment, child_chunk_id: ids.chunk, conversation_id: fixture.conversation },
+    ...{ message_id: ids.chunk, item_id: ids.chunk, model_type: 'llm', include: 'record' },
+  };
+  const keyOf: Record<string, string> = { appKey: keys.app, knowledgeKey: keys.knowledge, writerKey: keys.writer };
+  return Object.entries(paths).flatMap(([template, { get }]): Operation[] => {
+    if (get === undefined || left.has(get.operationId)) return [];
+    const path = template.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? 'none');
+    const query = (get.parameters ?? []).flatMap(({ name, in: place, required, schema }) => {
+      if (place !== 'query') return [];
+      if (name === 'limit') return [`limit=${schema.maximum}`];
+      return required ? [`${name}=${values[name] ?? 'none'}`] : [];
+    });
+    const [scheme = ''] = Object.keys(get.security?.[0] ?? {});
+    return [{ id: get.operationId, path: `${path}?${query.join('&')}`, key: keyOf[scheme] ?? fixture.admin }];
+  });
+}
+
+async function measure(service: ServerProcess, operation: Operation, mode: Mode): Promise<Measured> {
+  await measureMemory(service, 0);
+  const watch = watchService(service.base, service.pid, '/health/live');
+  await watch.started;
+  const statuses = await Promise.all(
+    Array.from({ length: mode.clients }, () => request(service.base, operation, mode.isRead)),
+  );
+  const { heldMillis, peakMebibytes } = await watch.end();
+  const wrong = statuses
+    .filter((status) => ![200, 404, 503].includes(status))
+    .map((status) => `${operation.id} ${status}`);
+  return { id: operation.id, heldMillis, mebibytes: peakMebibytes, wrong };
+}
+
+/** The status; 0 without a response. */
+async function request(base: string, { path, key }: Operation, isRead: boolean): Promise<number> {
+  const sent = http.get(`${base}${path}`, { agent: false, headers: { authorization: `Bearer ${key}` } });
+  sent.on('error', () => undefined);
+  const timer = isRead ? undefined : setTimeout(() => sent.destroy(), unreadMillis);
+  try {
+    const [response] = (await once(sent, 'response')) as [http.IncomingMessage];
+    if (isRead) for await (const _ of response);
+    else await sleep(unreadMillis);
+    return response.statusCode ?? 0;
+  } catch {
+    return isRead ? 0 : 503;
+  } finally {
+    clearTimeout(timer);
+    sent.destroy();
+  }
+}
+
+function judge(engine: Engine, { name, mebibytesMax }: Mode, measured: readonly Measured[]): Finding[] {
+  const most = (amountOf: (one: Measured) => number, unit: string): string =>
+    [...measured]
+      .sort((one, other) => amountOf(other) - amountOf(one))
+      .slice(0, namedMax)
+      .map((one) => `${one.id} ${count(Math.round(amountOf(one)))} ${unit}`)
+      .join(', ');
+  const wrong = measured.flatMap((one) => one.wrong);
+  const held = (one: Measured) => one.heldMillis;
+  const memory = (one: Measured) => one.mebibytes;
+  return [
+    {
+      promise: `${engine}, ${name}: no operation holds a health check for more than ${heldMillisMax} ms of processor time`,
+      measured: `${measured.length} operations, ${wrong.length} without a response${some(wrong)}: ${most(held, 'ms')}`,
+      holds: wrong.length === 0 && measured.every((one) => held(one) <= heldMillisMax),
+    },
+    {
+      promise: Number.isFinite(mebibytesMax)
+        ? `${engine}, ${name}: private memory stays below ${mebibytesMax} MiB`
+        : `no promise, only measured: ${engine}, ${name}: private memory`,
+      measured: most(memory, 'MiB'),
+      holds: measured.every((one) => memory(one) < mebibytesMax),
+    },
+  ];
+}
+
+export const largeOperations: Experiment = {
+  name: 'large-operations',
+  long: async (log) => [
+    ...(await callLargeOperations({ engine: 'sqlite', records: 100, recordBytes: 4_190_000 }, log)),
+    ...(await callLargeOperations({ engine: 'postgres', records: 40, recordBytes: 4_190_000 }, log)),
+  ],
+};
