@@ -1,13 +1,13 @@
 import type { IdSets } from './id-set.ts';
-import { conditionOf, type Parameters, readIds, type SelectedTable } from './rows/selection.ts';
+import { readIds, type SelectedTable } from './rows/selection.ts';
 import type { RunContext } from './run-context.ts';
-import { existingIds, type ImportOptions, queryIds } from './source.ts';
+import { existingIds, queryIds } from './source.ts';
 import { deletedList, isOneBatch } from './writer.ts';
 
 /**
  * A record that is new in Backscroll brings all of its children, in every kind of sync: they may be older than the last one, which
- * did not select them because their parent was not selected. The same applies to a record that is stored, is not selected for
- * a while, and is selected again. Records are new until their ids are listed; they are listed when they are written.
+ * did not select them because their parent was not selected. Records are new until their ids are listed; they are listed when
+ * they are written.
  */
 
 type Parent = 'app' | 'dataset' | 'document' | 'segment';
@@ -17,8 +17,6 @@ type Child = 'conversation' | 'document' | 'segment' | 'child_chunk';
 type Relation = {
   selected: SelectedTable;
   table: string;
-  /** Rows that may be selected later: without the conditions that depend on a state of the row or of its workspace. */
-  scope: (options: ImportOptions, parameters: Parameters) => string;
   children: { kind: Child; table: string; column: string };
 };
 
@@ -26,25 +24,21 @@ const relations: Readonly<Record<Parent, Relation>> = {
   app: {
     selected: 'apps',
     table: 'apps',
-    scope: (options, parameters) => conditionOf('apps', { ...options, archived: true }, parameters),
     children: { kind: 'conversation', table: 'conversations', column: 'app_id' },
   },
   dataset: {
     selected: 'datasets',
     table: 'datasets',
-    scope: (options, parameters) => conditionOf('datasets', { ...options, archived: true }, parameters),
     children: { kind: 'document', table: 'documents', column: 'dataset_id' },
   },
   document: {
     selected: 'documents',
     table: 'documents',
-    scope: (options, parameters) => conditionOf('datasets', options, parameters),
     children: { kind: 'segment', table: 'document_segments', column: 'document_id' },
   },
   segment: {
     selected: 'segments',
     table: 'document_segments',
-    scope: (options, parameters) => conditionOf('documents', options, parameters),
     children: { kind: 'child_chunk', table: 'child_chunks', column: 'segment_id' },
   },
 };
@@ -84,12 +78,6 @@ export async function listUnread(
 export const findSelected = async (context: RunContext, kind: Parent, ids: readonly string[]): Promise<Set<string>> =>
   new Set(await readIds(context, relations[kind].selected, { ids }));
 
-/** All ids that a run may select, now or later. */
-export function readScope(context: RunContext, kind: 'app' | 'dataset'): Promise<string[]> {
-  const { selected, scope } = relations[kind];
-  return readIds(context, selected, { condition: scope });
-}
-
 /**
  * The records of `found` whose children must be read. `requested` are the ids that were read to find them. It is called
  * before the records are written, which lists their ids.
@@ -110,24 +98,13 @@ export async function needsAllChildren(
   const foundIds = new Set(found);
   const whole = found.filter((id) => !listed.has(id) || unread.has(id));
   await listUnread(context, changed, kind, whole);
-  const missing = requested.filter((id) => !foundIds.has(id) && (listed.has(id) || unread.has(id)));
-  if (missing.length > 0) {
-    const { later, gone } = await findLater(context, kind, missing);
-    await listUnread(context, changed, kind, later);
-    await state.removeIds(
-      unreadList(kind),
-      gone.filter((id) => unread.has(id)),
-    );
-  }
+  const missing = [...unread].filter((id) => !foundIds.has(id));
+  const existing = await existingIds(context.source, relations[kind].table, missing);
+  await state.removeIds(
+    unreadList(kind),
+    missing.filter((id) => !existing.has(id)),
+  );
   return whole;
-}
-
-/** Of rows that are not selected: those that may be selected later, and those that are gone. */
-async function findLater(context: RunContext, kind: Parent, ids: readonly string[]) {
-  const { selected, table, scope } = relations[kind];
-  const later = await readIds(context, selected, { ids, condition: scope });
-  const existing = await existingIds(context.source, table, ids);
-  return { later, gone: ids.filter((one) => !existing.has(one)) };
 }
 
 /** Lists all children of records that have been written, to be read in this sync. */

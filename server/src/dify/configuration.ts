@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../domain/store/import-sources.ts';
-import { addChildren, needsAllChildren, readScope } from './children.ts';
+import { addChildren, needsAllChildren } from './children.ts';
 import type { IdSets } from './id-set.ts';
 import { readKeys } from './rows/keys.ts';
 import { readDatasets } from './rows/knowledge.ts';
@@ -29,8 +29,7 @@ export async function importConfiguration(context: RunContext, changed: IdSets |
   for (const [kind, records] of [['app', apps] as const, ['dataset', datasets] as const]) {
     if (changed === undefined) break;
     const found = records.map(({ id }) => id as string);
-    const requested = [...new Set([...found, ...(await readScope(context, kind))])];
-    parents.push({ kind, whole: await needsAllChildren(context, changed, kind, requested, found) });
+    parents.push({ kind, whole: await needsAllChildren(context, changed, kind, found, found) });
   }
   await writer.writeTogether([...workspaces, ...apps, ...datasets, ...merged.records]);
   for (const { kind, whole } of parents) if (changed !== undefined) await addChildren(context, changed, kind, whole);

@@ -30,10 +30,6 @@ export type Skip = { kind: string; id: string; part?: string; reason: string; de
 export type ImportOptions = {
   /** Also conversations that were not started through the API: test chats of the console. */
   console: boolean;
-  /** Also archived workspaces. */
-  archived: boolean;
-  /** Also documents whose indexing is not completed. */
-  allDocuments: boolean;
   /** Replaces scheme and host of links to files. */
   filesBase: string | undefined;
   workspaceIds: readonly string[] | undefined;
@@ -51,8 +47,6 @@ export const isOneOf = (id: unknown, ids: readonly string[] | undefined): boolea
 /** What is imported without options. */
 export const allRows: ImportOptions = {
   console: false,
-  archived: false,
-  allDocuments: false,
   filesBase: undefined,
   workspaceIds: undefined,
   appIds: undefined,

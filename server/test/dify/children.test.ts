@@ -24,9 +24,9 @@ onOneEngine('a record that is selected later', (engine) => {
   const [document, segment, chunk] = [difyId(70), difyId(71), difyId(72)];
   const [tenant, app, dataset] = [difyId(80), difyId(81), difyId(82)];
   const [conversation, message] = [difyId(83), difyId(84)];
-  const insertDocument = async (dify: DifyDatabase, status: string, dataset_id: string = ids.dataset) => {
+  const insertDocument = async (dify: DifyDatabase, dataset_id: string = ids.dataset) => {
     const created_at = at(1793600000);
-    await dify.insert('documents', { id: document, dataset_id, name: 'later.md', indexing_status: status, created_at });
+    await dify.insert('documents', { id: document, dataset_id, name: 'later.md', created_at });
     await dify.insert('document_segments', {
       id: segment,
       document_id: document,
@@ -36,90 +36,49 @@ onOneEngine('a record that is selected later', (engine) => {
     });
     await dify.insert('child_chunks', { id: chunk, segment_id: segment, position: 1, content: 'x', created_at });
   };
-  const insertArchived = async (dify: DifyDatabase) => {
-    await dify.insert('tenants', { id: tenant, name: 'Later', status: 'archive' });
+  /** They are not selected until they belong to the workspace. */
+  const insertOthers = async (dify: DifyDatabase) => {
+    await dify.insert('tenants', { id: tenant, name: 'Later' });
     await dify.insert('apps', { id: app, tenant_id: tenant, name: 'Later', mode: 'chat' });
     await dify.insert('datasets', { id: dataset, tenant_id: tenant, name: 'Later' });
     await dify.insert('conversations', { id: conversation, app_id: app });
     await dify.insert('messages', { id: message, conversation_id: conversation, app_id: app, inputs: {}, answer: 'a' });
-    await insertDocument(dify, 'completed', dataset);
+    await insertDocument(dify, dataset);
   };
+  const selection = { workspaceIds: [ids.workspace] };
+  const move = (workspace: string) =>
+    `UPDATE apps SET tenant_id = '${workspace}' WHERE id = '${app}';
+     UPDATE datasets SET tenant_id = '${workspace}' WHERE id = '${dataset}'`;
   const knowledge = [
     ['document', document],
     ['segment', segment],
     ['child_chunk', chunk],
   ] as const;
 
-  it('brings its children: a document that was being indexed', async (t) => {
+  it('brings its children', async (t) => {
     const { dify, store } = await start(t);
-    await insertDocument(dify, 'indexing');
-    await runImport(dify.url, store);
-    assert.ok(!(await has(store, 'document', document)));
-    await dify.run(`UPDATE documents SET indexing_status = 'completed' WHERE id = '${document}'`);
-    const dry = await runImport(dify.url, store, { isDry: true });
-    assert.equal(dry.written, 3);
-    const result = await runImport(dify.url, store);
-    assert.equal(result.kind, 'changes');
-    for (const [kind, id] of knowledge) assert.ok(await has(store, kind, id), kind);
-    assert.deepEqual(result.differing, []);
-    assert.equal((await runImport(dify.url, store)).written, 0);
-  });
-
-  itLong('brings its children: a document that was indexed again', async (t) => {
-    const { dify, store } = await start(t);
-    await insertDocument(dify, 'completed');
-    await runImport(dify.url, store);
-    await dify.run(`UPDATE documents SET indexing_status = 'indexing' WHERE id = '${document}'`);
-    await dify.run(`UPDATE child_chunks SET content = 'new text' WHERE id = '${chunk}'`);
-    await runImport(dify.url, store);
-    await dify.run(`UPDATE documents SET indexing_status = 'completed' WHERE id = '${document}'`);
-    await dify.settle();
-    assert.equal((await runImport(dify.url, store)).written, 1);
-    assert.match(JSON.stringify(await exportOf(store)), /new text/);
-    assert.equal((await runImport(dify.url, store)).counts.get('document'), undefined);
-  });
-
-  itLong('brings its children: a segment that was being split again', async (t) => {
-    const { dify, store } = await start(t);
-    await insertDocument(dify, 'completed');
-    await dify.run(`UPDATE document_segments SET status = 're_segment' WHERE id = '${segment}'`);
-    await runImport(dify.url, store);
-    assert.deepEqual([await has(store, 'segment', segment), await has(store, 'child_chunk', chunk)], [false, false]);
-    await dify.run(`UPDATE document_segments SET status = 'completed' WHERE id = '${segment}'`);
-    assert.equal((await runImport(dify.url, store)).written, 2);
-    for (const [kind, id] of knowledge) assert.ok(await has(store, kind, id), kind);
-  });
-
-  it('brings its children: a workspace that was archived', async (t) => {
-    const { dify, store } = await start(t);
-    await insertArchived(dify);
-    await runImport(dify.url, store);
+    await insertOthers(dify);
+    await runImport(dify.url, store, selection);
     assert.ok(!(await has(store, 'app', app)));
-    await dify.run(`UPDATE tenants SET status = 'normal'`);
-    const result = await runImport(dify.url, store);
+    await dify.run(move(ids.workspace));
+    const result = await runImport(dify.url, store, selection);
     assert.equal(result.kind, 'changes');
-    assert.equal(result.written, 8);
+    assert.equal(result.written, 7);
     assert.deepEqual(result.differing, []);
     for (const [kind, id] of [['conversation', conversation], ['message', message], ...knowledge] as const)
       assert.ok(await has(store, kind, id), kind);
-    // It is archived for a while, and changes meanwhile.
-    await dify.run(`UPDATE tenants SET status = 'archive' WHERE id = '${tenant}'`);
-    await dify.run(`UPDATE messages SET answer = 'meanwhile' WHERE id = '${message}'`);
-    assert.equal((await runImport(dify.url, store)).written, 0);
-    await dify.run(`UPDATE tenants SET status = 'normal'`);
-    assert.equal((await runImport(dify.url, store)).written, 1);
-    assert.match(JSON.stringify(await exportOf(store)), /meanwhile/);
   });
 
   it('brings its children while the source is followed', async (t) => {
     const { dify, store } = await start(t);
-    await insertArchived(dify);
+    await insertOthers(dify);
     let polls = 0;
     const following = runImport(dify.url, store, {
+      ...selection,
       follow: 0.01,
       onPoll: async (stop) => {
         polls += 1;
-        if (polls === 1) await dify.run(`UPDATE tenants SET status = 'normal'`);
+        if (polls === 1) await dify.run(move(ids.workspace));
         else if (await has(store, 'child_chunk', chunk)) stop();
       },
     });
@@ -130,13 +89,13 @@ onOneEngine('a record that is selected later', (engine) => {
 
   itLong('brings its children, also if a run ends before they are read', async (t) => {
     const { dify, store } = await start(t);
-    await insertArchived(dify);
-    await runImport(dify.url, store);
-    await dify.run(`UPDATE tenants SET status = 'normal'; ALTER TABLE child_chunks RENAME COLUMN content TO other`);
-    await assert.rejects(runImport(dify.url, store));
+    await insertOthers(dify);
+    await runImport(dify.url, store, selection);
+    await dify.run(`${move(ids.workspace)}; ALTER TABLE child_chunks RENAME COLUMN content TO other`);
+    await assert.rejects(runImport(dify.url, store, selection));
     assert.ok(await has(store, 'segment', segment));
     await dify.run('ALTER TABLE child_chunks RENAME COLUMN other TO content');
-    await runImport(dify.url, store);
+    await runImport(dify.url, store, selection);
     assert.ok(await has(store, 'child_chunk', chunk));
   });
 
@@ -145,7 +104,7 @@ onOneEngine('a record that is selected later', (engine) => {
     await runImport(dify.url, store);
     await dify.insert('conversations', { id: conversation, app_id: ids.app });
     await dify.insert('messages', { id: message, conversation_id: conversation, app_id: ids.app, inputs: {} });
-    await insertDocument(dify, 'completed');
+    await insertDocument(dify);
     // A run of another version, that has read all of it and has stored nothing.
     const source = `dify ${ids.workspace}`;
     const [name, value] = [...(await store.imports.read(source))].find(([key]) => key.endsWith(' complete')) ?? [
@@ -164,7 +123,7 @@ onOneEngine('a record that is selected later', (engine) => {
 
   itLong('is not read again by each comparison, if it cannot be imported', async (t) => {
     const { dify, store } = await start(t);
-    await insertDocument(dify, 'completed');
+    await insertDocument(dify);
     const content = `repeat('x', ${limits.recordBytesMax + 1})`;
     await dify.run(`UPDATE document_segments SET content = ${content} WHERE id = '${segment}'`);
     await dify.settle();

@@ -45,11 +45,11 @@ onOneEngine('keys from Dify', (engine) => {
     it(`are never active while ${why}`, async (t) => {
       const { dify, service, sync } = await start(t);
       await dify.run(disable);
-      await sync({ archived: true });
+      await sync();
       assert.notEqual((await keyOf(service, appKey))?.revoked_at, null);
       assert.equal(await appStatus(service), 401);
       await dify.run(enable);
-      await sync({ archived: true });
+      await sync();
       assert.equal(await appStatus(service), 200);
       await dify.run(disable);
       await sync();

@@ -96,7 +96,8 @@ onOneEngine('the follower of a Dify installation', (engine) => {
     const dify = await FakeDify.start(t, engine);
     const [tenant, app, conversation] = [difyId(180), difyId(181), difyId(182)];
     const token = `app-${'Ef5'.repeat(8)}`;
-    await dify.database.insert('tenants', { id: tenant, name: 'Later', status: 'archive', created_at: at(1793600001) });
+    const service = await dify.serveCopied();
+    await dify.database.insert('tenants', { id: tenant, name: 'Later', created_at: at(1793600001) });
     await dify.database.insert('tenant_account_joins', { tenant_id: tenant });
     await dify.database.insert('apps', { id: app, tenant_id: tenant, name: 'Later', mode: 'chat' });
     await dify.database.insert('api_tokens', { id: difyId(183), app_id: app, type: 'app', token });
@@ -105,9 +106,7 @@ onOneEngine('the follower of a Dify installation', (engine) => {
       ...{ id: difyId(200 + nth), conversation_id: conversation, app_id: app, inputs: {}, query: 'q', answer: 'a' },
     }));
     await dify.database.insert('messages', ...messages);
-    const service = await dify.serveCopied();
     dify.upstream.script = (socket) => json(socket, { data: [{ id: 'from Dify' }] });
-    await dify.database.run(`UPDATE tenants SET status = 'normal'`);
     const seen: string[][] = [];
     const readPage = async () => idsIn((await read(service, `${page(conversation)}&limit=100`, token)).text);
     const following = withPause(service, async (kind, found) => {

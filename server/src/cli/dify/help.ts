@@ -16,8 +16,6 @@ Options:
   --since TIME         only conversations created or updated since then: 2026-01-31 or 2026-01-31T12:00:00Z
   --no-keys            no new API keys; keys that were imported before are still revoked
   --console            also test chats of Dify's console
-  --archived           also archived workspaces
-  --all-documents      also documents whose indexing is not completed
   --files-base URL     replaces scheme and host in links to files
   --dify-url URL       also model providers, from the API of the installation with the knowledge keys in DIFY_API_KEY
   --force              also overwrite names, deletions, feedback and texts that were changed in Backscroll; never revocations

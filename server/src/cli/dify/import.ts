@@ -26,7 +26,7 @@ import { SkipReport } from './skips.ts';
 /** Of conversations that differ, the first are printed. */
 const differencesMax = 10;
 
-const selecting = { workspace: texts, app: texts, since: text, console: flag, archived: flag, 'all-documents': flag };
+const selecting = { workspace: texts, app: texts, since: text, console: flag };
 const addresses = { 'files-base': text, 'dify-url': text };
 const runs = { 'from-dify': flag, 'dry-run': flag, strict: flag, 'no-keys': flag, force: flag, follow: text };
 
@@ -37,8 +37,6 @@ export async function importDify(argv: string[], config: Config): Promise<number
   if (url === undefined) throw new Usage('--from-dify needs DIFY_DATABASE_URL, or a URL');
   const options: ImportOptions = {
     console: values.console === true,
-    archived: values.archived === true,
-    allDocuments: values['all-documents'] === true,
     filesBase: urlOf('--files-base', values['files-base']),
     workspaceIds: list('workspace'),
     appIds: list('app'),

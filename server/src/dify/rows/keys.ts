@@ -11,7 +11,6 @@ type KeyRow = {
   is_empty: boolean;
   app_id: string | null;
   workspace_id: string | null;
-  is_archived: boolean;
   is_active: boolean;
 };
 
@@ -33,7 +32,7 @@ export async function readKeys(
   const rows = await source.query<KeyRow>(
     `SELECT k.id, k.type, encode(sha256(convert_to(k.token, 'UTF8')), 'hex') AS digest,
        floor(extract(epoch FROM k.created_at))::float8 AS created_at, k.age::int4 AS age, k.token = '' AS is_empty,
-       a.id AS app_id, t.id AS workspace_id, t.status IS NOT DISTINCT FROM 'archive' AS is_archived,
+       a.id AS app_id, t.id AS workspace_id,
        coalesce(t.status = 'normal' AND ${hasOwner} AND (k.type = 'dataset' OR a.status = 'normal' AND a.enable_api), false) AS is_active
      FROM (SELECT *, row_number() OVER (PARTITION BY token ORDER BY created_at DESC, id DESC) AS age FROM api_tokens) k
      LEFT JOIN apps a ON k.type = 'app' AND a.id = k.app_id
@@ -74,8 +73,8 @@ export async function readKeys(
   return records;
 }
 
-const isSelected = (row: KeyRow, { archived, workspaceIds, appIds }: ImportOptions): boolean =>
-  (archived || !row.is_archived) && isOneOf(row.workspace_id, workspaceIds) && isOneOf(row.app_id, appIds);
+const isSelected = (row: KeyRow, { workspaceIds, appIds }: ImportOptions): boolean =>
+  isOneOf(row.workspace_id, workspaceIds) && isOneOf(row.app_id, appIds);
 
 function reasonToSkip(row: KeyRow): string | undefined {
   if (row.type !== 'app' && row.type !== 'dataset') return 'unknown type';

@@ -12,7 +12,7 @@ export class Parameters {
 }
 
 /**
- * The rows that are imported, as a FROM clause with the parents of a row, and a condition. The aliases of tables are those of
+ * The rows that are imported, whatever their state is, as a FROM clause with the parents of a row, and a condition. The aliases of tables are those of
  * the keys: `c` in `c.id`. Rows without a parent are orphans, and not selected.
  */
 const workspaces = 'tenants t';
@@ -47,8 +47,6 @@ type Rows = {
   after?: string;
   limit?: number;
   joins?: string;
-  /** Another condition than that of selected rows. */
-  condition?: (options: ImportOptions, parameters: Parameters) => string;
 };
 
 /** Reads selected rows in the order of their ids. */
@@ -56,14 +54,14 @@ export function readRows<R>(
   { source, options }: Pick<Reading, 'source' | 'options'>,
   table: SelectedTable,
   selected: string,
-  { ids, after = '', limit, joins = '', condition }: Rows = {},
+  { ids, after = '', limit, joins = '' }: Rows = {},
 ): Promise<R[]> {
   const parameters = new Parameters();
   const id = idColumns[table];
   const conditions = [
     ...(ids === undefined ? [] : [`${id} = ANY(${parameters.bind(ids)}::uuid[])`]),
     ...isAfter(table, after, parameters),
-    condition?.(options, parameters) ?? conditionOf(table, options, parameters),
+    conditionOf(table, options, parameters),
   ];
   const page = `ORDER BY ${id} ${limit === undefined ? '' : `LIMIT ${limit}`}`;
   return source.query<R>(
@@ -94,14 +92,15 @@ function conditionsOf(table: SelectedTable, options: ImportOptions, parameters: 
   const { workspaceIds, appIds, since } = options;
   const isOneOf = (column: string, ids: readonly string[]) =>
     `${column}::text = ANY(${parameters.bind(ids.map((id) => id.toLowerCase()))})`;
+  const ofWorkspace = () => (workspaceIds === undefined ? [] : [isOneOf('t.id', workspaceIds)]);
   switch (table) {
     case 'workspaces':
       return [
-        ...ofWorkspace(options, isOneOf),
+        ...ofWorkspace(),
         ...(appIds === undefined ? [] : [`t.id IN (SELECT tenant_id FROM apps WHERE ${isOneOf('id', appIds)})`]),
       ];
     case 'apps':
-      return [...ofWorkspace(options, isOneOf), ...(appIds === undefined ? [] : [isOneOf('a.id', appIds)])];
+      return [...ofWorkspace(), ...(appIds === undefined ? [] : [isOneOf('a.id', appIds)])];
     case 'messages':
     case 'conversations': {
       const conditions = conditionsOf('apps', { ...options, workspaceIds }, parameters);
@@ -114,26 +113,12 @@ function conditionsOf(table: SelectedTable, options: ImportOptions, parameters: 
       return conditions;
     }
     case 'datasets':
-      return appIds === undefined ? ofWorkspace(options, isOneOf) : ['false'];
-    case 'documents': {
-      const conditions = conditionsOf('datasets', options, parameters);
-      if (!options.allDocuments) conditions.push("d.indexing_status = 'completed'");
-      return conditions;
-    }
+      return appIds === undefined ? ofWorkspace() : ['false'];
+    case 'documents':
     case 'segments':
     case 'child_chunks':
-      return [...conditionsOf('documents', options, parameters), "g.status NOT IN ('re_segment', 'error')"];
+      return conditionsOf('datasets', options, parameters);
   }
-}
-
-function ofWorkspace(
-  { archived, workspaceIds }: ImportOptions,
-  isOneOf: (column: string, ids: readonly string[]) => string,
-): string[] {
-  return [
-    ...(archived ? [] : ["t.status IS DISTINCT FROM 'archive'"]),
-    ...(workspaceIds === undefined ? [] : [isOneOf('t.id', workspaceIds)]),
-  ];
 }
 
 /** Whole seconds since 1970. The source stores times in UTC, without a zone. */
