@@ -135,6 +135,59 @@ describe('knowledge in the console', () => {
     await page.waitForURL(new RegExp(`#/knowledge/${ids.dataset}/${ids.document}/${ids.segment}$`));
   });
 
+  it('marks the chunk that an answer cites, with the way back to the answer', async () => {
+    const { page, visit, pageErrors } = fixture.tab;
+    const text = 'The kettle of chunk 5 boils at ninety degrees.';
+    const answer = await fixture.cite({ query: 'How hot?', feedback: { rating: 'dislike' } }, text);
+    const openCited = async (address: string) => {
+      await visit(address);
+      await page
+        .locator(`[data-id="${address.split('/').at(-1)}"]`)
+        .getByRole('link', { name: 'Open in' })
+        .click();
+    };
+    await openCited(answer);
+    await page.locator('.chunk.target button:focus', { hasText: 'Edit' }).waitFor();
+    assert.equal(await page.locator('.chunk.target').count(), 1);
+    await page.locator('.chunk.target', { hasText: 'chunk 5' }).waitFor();
+    await page.locator('.cited-by', { hasText: 'How hot?' }).waitFor();
+    await page.getByText('behind 1 disliked').first().waitFor();
+    await checkState(page);
+    await page.getByRole('link', { name: 'Back to the answer' }).click();
+    await page.waitForURL(new RegExp(`#/${answer}$`));
+    // The text has changed since: the chunk that has most of its words.
+    await openCited(await fixture.cite({}, 'The kettle of chunk 7 boils at eighty degrees, as I said.'));
+    await page.locator('.chunk.target button:focus', { hasText: 'Edit' }).waitFor();
+    await page.locator('.chunk.target', { hasText: 'chunk 7' }).waitFor();
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('edits the cited chunk beside the answer, and takes a save back', async () => {
+    const { page, visit, pageErrors } = fixture.tab;
+    const text = 'The kettle of chunk 6 boils at ninety degrees.';
+    const address = await fixture.cite({}, text);
+    await visit(address);
+    const answer = page.locator(`[data-id="${address.split('/').at(-1)}"]`);
+    await answer.getByText('guide.md').click();
+    await answer.getByRole('button', { name: 'Edit here' }).click();
+    await answer.getByText('cited in').waitFor();
+    const field = answer.getByLabel('Text', { exact: true });
+    assert.equal(await field.inputValue(), text);
+    await field.fill('The kettle of chunk 6 boils at one hundred degrees.');
+    await field.press('Control+Enter');
+    await answer.locator('ins').waitFor();
+    await checkState(page);
+    await page.keyboard.press('Control+Enter');
+    await answer.getByText('Saved.').waitFor();
+    assert.match((await fixture.read(6)).content, /one hundred/);
+    assert.ok(page.url().endsWith(`#/${address}`));
+    await answer.getByRole('button', { name: 'Undo' }).click();
+    await answer.getByText('The earlier text is back.').waitFor();
+    assert.equal((await fixture.read(6)).content, text);
+    assert.equal(await answer.getByRole('button', { name: 'Undo' }).count(), 0);
+    assert.deepEqual(pageErrors, []);
+  });
+
   it('edits a chunk in place: counts words, reviews the change, saves it', async () => {
     const { page, pageErrors } = await fixture.atChunks();
     const { entry, field, button } = await startEdit(page, 2);

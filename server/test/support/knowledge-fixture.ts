@@ -72,13 +72,14 @@ export class KnowledgeFixture {
     await this.service.request('PATCH', pathOf(position), { key: keys.knowledge, body: { content } });
   }
 
-  /** Adds an answer that cites the segment. */
-  async cite(): Promise<void> {
-    const added = message(ids.conversation, 1);
+  /** Adds an answer that cites a text of the segment; returns its address. */
+  async cite(fields: object = {}, content = 'a text'): Promise<string> {
+    const added = message(ids.conversation, 1, fields);
     const place = { dataset_id: ids.dataset, document_id: ids.document, segment_id: ids.segment };
-    const retriever_resources = [{ ...citation(added.id), ...place }];
+    const retriever_resources = [{ ...citation(added.id), ...place, content }];
     await this.service.load([{ ...added, retriever_resources }]);
     await this.service.index();
+    return `conversations/${ids.app}/${ids.conversation}/${added.id}`;
   }
 
   /** Shows the chunks again. `choices`: whether to accept each dialog in turn; else dismissed. */

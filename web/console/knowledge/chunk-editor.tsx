@@ -2,7 +2,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hook
 import { countWords } from '../../../server/src/domain/records/count-words.ts';
 import { Button, Status } from '../../shared/controls.tsx';
 import { count, counted, ErrorNote, Time } from '../components/ui.tsx';
-import { type Draft, discardDraft } from '../state/drafts.ts';
+import { type Draft, discardDraft, type Replaced } from '../state/drafts.ts';
 import type { ChildChunk } from '../state/types.ts';
 import { problemOf, readFromField, shownInField, unitsMax } from './chunk-text.ts';
 import { Diff } from './diff-view.tsx';
@@ -12,14 +12,14 @@ type EditorProps = {
   path: string;
   /** The text to start with: an earlier revision to restore. */
   restored: string | undefined;
-  /** With the latest known version of the chunk, and a message about it. */
-  close: (chunk?: ChildChunk, message?: string) => void;
+  /** With the latest known version of the chunk, a message about it, and what a save has replaced. */
+  close: (chunk?: ChildChunk, message?: string, replaced?: Replaced) => void;
 };
 
 /** Edits a chunk in its place: edit, review, save. Escape goes one step back, Ctrl or Cmd with Enter one step forward. */
 export function ChunkEditor({ path, restored, close }: EditorProps) {
-  const { draft, step, error, isBusy, read, write, go, save } = useChunkEdit(path, restored, (chunk) =>
-    close(chunk, 'Saved.'),
+  const { draft, step, error, isBusy, read, write, go, save } = useChunkEdit(path, restored, (replaced) =>
+    close(replaced.saved.chunk, 'Saved.', replaced),
   );
   const section = useRef<HTMLElement>(null);
   const isLoaded = draft !== undefined;

@@ -9,6 +9,7 @@ import { pathOf } from '../state/api.ts';
 import { hrefOf, useFilters, useMayWrite } from '../state/route.ts';
 import { useShortcut } from '../state/shortcuts.tsx';
 import type { DocumentShown, SegmentWithChunks } from '../state/types.ts';
+import { citedChunk, useCited } from './cited.ts';
 import { Level, useTrail } from './level.tsx';
 import { SegmentEntry } from './segment-entry.tsx';
 
@@ -34,13 +35,18 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
   const isLoaded = later.rows.length > 0 && !earlier.isLoading;
   const scrolledTo = useRef<string | undefined>(undefined);
   const focused = useRef<string | undefined>(undefined);
-  const target = chunk ?? segment;
+  const { filters } = useFilters();
+  const { cited, isLoading: isCitedLoading } = useCited(filters.cited_by, segment);
+  const chunks = rows.find(({ id }) => id === segment)?.child_chunks ?? [];
+  const found = chunk ?? (cited && citedChunk(chunks, cited.text)?.id);
+  const target = isCitedLoading ? undefined : (found ?? segment);
   const element = () => document.getElementById(target ?? '') ?? document.getElementById(segment ?? '');
   // Together with the rows: later, it would take the focus from what the user has begun.
   useLayoutEffect(() => {
     if (target === undefined || focused.current === target || element() === null) return;
     focused.current = target;
-    element()?.focus({ preventScroll: true });
+    const edit = cited && element()?.querySelector<HTMLElement>('.actions button');
+    (edit ?? element())?.focus({ preventScroll: true });
   }, [target, later.rows]);
   useEffect(() => {
     if (!isLoaded || target === undefined || scrolledTo.current === target) return;
@@ -50,7 +56,7 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
   }, [target, isLoaded, later.rows]);
 
   // Those that the search found here.
-  const words = wordsOf(useFilters().filters.words ?? '');
+  const words = wordsOf(filters.words ?? '');
   const list = useRef<HTMLOListElement>(null);
   useLayoutEffect(() => highlight(list.current, '.as-written', words));
 
@@ -86,6 +92,16 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
         </nav>
       }
     >
+      {cited && (
+        <p class="cited-by row">
+          <span class="soft">Cited by:</span>
+          <q class="one-line">{cited.question}</q>
+          <a class="button quiet" href={cited.href}>
+            <Icon name="left" />
+            Back to the answer
+          </a>
+        </p>
+      )}
       <Fold key={saves} title="Recent changes">
         <RecentActivity filters={{ dataset_id: dataset, document_id: documentId }} />
       </Fold>
@@ -101,7 +117,7 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
             place={[dataset, documentId, row.id]}
             row={row}
             isTarget={row.id === segment}
-            chunk={chunk}
+            chunk={found}
             saved={() => setSaves((count) => count + 1)}
           />
         ))}

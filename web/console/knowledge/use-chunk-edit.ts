@@ -5,18 +5,18 @@ import {
   type Draft,
   discardDraft,
   draftOf,
+  type Replaced,
   readChunk,
   type StoredChunk,
   saveChunk,
   storeDraft,
 } from '../state/drafts.ts';
-import type { ChildChunk } from '../state/types.ts';
 
 /** Editing, reviewing the change, or resolving a conflict with another edit. */
 type Step = { name: 'edit' | 'review' } | { name: 'conflict'; theirs: StoredChunk };
 
 /** An edit, from reading the chunk until it is saved. `restored`: a text to start with, which is reviewed first. */
-export function useChunkEdit(path: string, restored: string | undefined, done: (chunk: ChildChunk) => void) {
+export function useChunkEdit(path: string, restored: string | undefined, done: (replaced: Replaced) => void) {
   // Undefined until the chunk has been read.
   const [draft, setDraft] = useState(() => draftOf(path));
   const [step, setStep] = useState<Step>({ name: 'edit' });
@@ -43,9 +43,9 @@ export function useChunkEdit(path: string, restored: string | undefined, done: (
     attempt(async () => {
       if (draft === undefined) return;
       try {
-        const { chunk } = await saveChunk(path, draft.text, base);
+        const saved = await saveChunk(path, draft.text, base);
         discardDraft(path);
-        done(chunk);
+        done({ saved, before: base.chunk.content });
       } catch (error) {
         if ((error as ApiError).status !== 412) throw error;
         setStep({ name: 'conflict', theirs: await readChunk(path) });

@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks';
 import { Button, Fold, Icon } from '../../shared/controls.tsx';
 import { prettyJson } from '../../shared/pretty-json.ts';
 import { count, counted } from '../components/ui.tsx';
-import { hrefOf } from '../state/route.ts';
+import { CitedText } from '../knowledge/cited-text.tsx';
+import { hrefWith, readRoute } from '../state/route.ts';
 import { locale } from '../state/times.ts';
 import type { AgentThought, MessageFile, RetrieverResource } from '../state/types.ts';
 import { safeAddress } from './markdown.tsx';
@@ -41,12 +42,13 @@ export function Files({ files }: { files: readonly MessageFile[] }) {
   );
 }
 
-export function Citations({ resources }: { resources: readonly RetrieverResource[] }) {
+/** What an answer cites. `href`: its address, to which the document leads back. */
+export function Citations({ resources, href }: { resources: readonly RetrieverResource[]; href: string }) {
   if (resources.length === 0) return null;
   return (
     <div class="stack tight">
       {inOrder(resources).map((resource) => (
-        <Citation key={resource.id} resource={resource} />
+        <Citation key={resource.id} resource={resource} href={href} />
       ))}
     </div>
   );
@@ -55,7 +57,7 @@ export function Citations({ resources }: { resources: readonly RetrieverResource
 const inOrder = <T extends { position: number }>(rows: readonly T[]): T[] =>
   rows.toSorted((one, other) => one.position - other.position);
 
-function Citation({ resource }: { resource: RetrieverResource }) {
+function Citation({ resource, href: answer }: { resource: RetrieverResource; href: string }) {
   const { dataset_name, document_name, score, content, summary, segment_position, word_count, hit_count } = resource;
   const scoreText = score.toLocaleString(locale, { maximumFractionDigits: 3 });
   const title = (
@@ -67,7 +69,9 @@ function Citation({ resource }: { resource: RetrieverResource }) {
       </span>
     </>
   );
-  const href = hrefOf('knowledge', resource.dataset_id, resource.document_id, resource.segment_id);
+  const [, ...place] = readRoute(answer);
+  const segment = ['knowledge', resource.dataset_id, resource.document_id, resource.segment_id];
+  const href = hrefWith(segment, { cited_by: place.join('/') });
   // The name says which of the links this is.
   const label = `Open in Knowledge: ${document_name}, segment ${segment_position}`;
   const link = { class: 'soft', href, title: 'Open in Knowledge', 'aria-label': label };
@@ -80,6 +84,7 @@ function Citation({ resource }: { resource: RetrieverResource }) {
           segment {segment_position}, {counted(word_count, 'word')}, {counted(hit_count, 'hit')},{' '}
           {resource.data_source_type}, ID <code>{resource.segment_id}</code>
         </p>
+        <CitedText resource={resource} />
       </Fold>
       <a {...link}>Open</a>
     </div>

@@ -45,7 +45,7 @@ export function MessageView({ message, before, href, isCurrent, siblings }: Mess
         <Files files={assistantFiles} />
         {isEmpty && <p class="soft">no answer</p>}
         {hasFailed && <MessageError id={id} error={error} />}
-        <Citations resources={message.retriever_resources} />
+        <Citations resources={message.retriever_resources} href={href} />
       </section>
       <footer class="soft small row">
         <Time at={created_at} form="clock" />

@@ -13,6 +13,9 @@ export async function saveChunk(path: string, content: string, base: StoredChunk
   return storedChunkOf(await request(path, { method: 'PATCH', body: { content }, headers: { 'if-match': base.etag } }));
 }
 
+/** A save that can be undone. */
+export type Replaced = { saved: StoredChunk; before: string };
+
 function storedChunkOf({ body, etag }: { body: { data: ChildChunk }; etag: string | null }): StoredChunk {
   // Without an ETag nothing may be overwritten: this value matches no version.
   return { chunk: body.data, etag: etag ?? '""' };
