@@ -18,6 +18,8 @@ const countUsersPauseMillis = 20;
 const sequenceIntervalMillis = 60_000;
 /** Time until an indexer without changes looks again, and renews its lease. */
 const indexWaitMillis = 3_000;
+/** Time until it tries again while the database is not available: a watch of the database then notices a change in each check. */
+const indexRetryMillis = 1_000;
 
 const secondsPerDay = 86_400;
 
@@ -70,12 +72,13 @@ export function indexRegularly({ store, logger }: MaintenanceOptions): Maintenan
   const indexer = new SearchIndexer(store, Date.now);
   const watch = new ChangeWatch(store);
   const pace = new IndexPace();
-  const step = async (): Promise<IndexStep> => {
+  const stop = new AbortController();
+  const step = async (): Promise<IndexStep | 'failed'> => {
     try {
       return await indexer.step(pace.isBusy ? limits.indexBusyMillis : limits.indexWriteMillis);
     } catch (error) {
       logger.debug({ cause: String((error as Error).cause ?? (error as Error).message) }, 'cannot index now');
-      return 'elsewhere';
+      return 'failed';
     }
   };
   /** While others write, it pauses for most of the time. */
@@ -92,6 +95,10 @@ export function indexRegularly({ store, logger }: MaintenanceOptions): Maintenan
       const { workedMillis, indexed } = indexer;
       const start = performance.now();
       const outcome = await step();
+      if (outcome === 'failed') {
+        await sleep(indexRetryMillis, undefined, { signal: stop.signal }).catch(() => undefined);
+        continue;
+      }
       const cost = {
         millis: performance.now() - start,
         workedMillis: indexer.workedMillis - workedMillis,
@@ -107,6 +114,7 @@ export function indexRegularly({ store, logger }: MaintenanceOptions): Maintenan
   return {
     end: () => {
       watch.close();
+      stop.abort();
       return ended;
     },
   };

@@ -20,6 +20,7 @@ import {
 } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson } from '../support/harness.ts';
 import { itLong, shortOrLong } from '../support/long.ts';
+import { until } from '../support/until.ts';
 
 function assertHolds(findings: readonly Finding[]): void {
   assert.deepEqual(
@@ -123,6 +124,8 @@ describe('a damaged database file', () => {
       sendRequest(base, one.chunkPath, one.keys.knowledge, { method: 'PATCH', json: { content: 'new' } }),
       sendRequest(base, '/admin/purge', admin, { method: 'POST', json: purge }),
       sendRequest(base, page, one.keys.app),
+      sendRequest(base, '/admin/records?kinds=message', admin),
+      sendRequest(base, `/admin/records?kinds=message&app_id=${one.ids.app}`, admin),
       sendRequest(base, one.chunkPath, one.keys.knowledge),
     ];
     for (let times = 0; times < 3; times += 1) {
@@ -148,5 +151,21 @@ describe('a damaged database file', () => {
       .filter((line) => line.includes('"level":50'));
     assert.equal(errors.length, 1, errors.join('\n'));
     assert.match(errors[0] ?? '', /"cause":"the file has damaged pages: .* restore .*"/);
+  });
+
+  it('the indexer of the search tries again after a second, not in each check of the database', async (t) => {
+    const cwd = await newFolder(t);
+    assert.equal((await run(['import', '-'], { cwd, stdin: ndjson(makeTwoTenants().records) })).code, 0);
+    damage(join(cwd, 'data', 'backscroll.db'), ['search_state']);
+    const { output } = await serve(t, { cwd, env: { LOG_LEVEL: 'debug', LOG_FORMAT: 'json' } });
+    const times = () =>
+      output()
+        .split('\n')
+        .filter((line) => line.includes('cannot index now'))
+        .map((line) => Date.parse(JSON.parse(line).time));
+    await until(() => times().length >= 3);
+    const [first = 0, second = 0, third = 0] = times();
+    // A pause may be longer on a busy machine, and is never shorter.
+    assert.ok(second - first >= 900 && third - second >= 900, `${times()}`);
   });
 });

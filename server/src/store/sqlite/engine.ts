@@ -46,6 +46,17 @@ function readSome<R>(rows: Iterator<R>, found: R[]): boolean {
   return false;
 }
 
+/** Reads rows of about `batchBytes`. Returns whether all have been read. */
+function readBatch(rows: Iterator<Row>, found: Row[]): boolean {
+  for (let bytes = 0; bytes < batchBytes; ) {
+    const { done, value } = rows.next();
+    if (done) return true;
+    found.push(value);
+    bytes += unitsOf(value);
+  }
+  return false;
+}
+
 /** The embedded engine: this thread reads, the writer thread writes. */
 export class SqliteEngine implements Engine {
   readonly dialect = embedded.dialect;
@@ -167,23 +178,18 @@ export class SqliteEngine implements Engine {
 
   /** Uses a separate connection, so that one transaction spans all statements. */
   async *readAll(steps: readonly ExportStep[], isWanted: IsWanted): AsyncGenerator<{ step: number; rows: Row[] }> {
-    const db = new Connection(this.#path, readerBusyMillis);
+    const db = orUnavailable(() => new Connection(this.#path, readerBusyMillis));
     try {
       db.db.exec('PRAGMA query_only = ON; BEGIN');
       for (const [step, wanted] of steps.entries()) {
         if (!isWanted(wanted)) continue;
-        let rows: Row[] = [];
-        let bytes = 0;
-        for (const row of db.iterate(selectByKey(wanted, 'all'))) {
-          rows.push(row);
-          bytes += unitsOf(row);
-          if (bytes < batchBytes) continue;
-          yield { step, rows };
-          await nextTurn();
-          rows = [];
-          bytes = 0;
+        const found = orUnavailable(() => db.iterate(selectByKey(wanted, 'all')));
+        for (let isRead = false; !isRead; ) {
+          const rows: Row[] = [];
+          isRead = orUnavailable(() => readBatch(found, rows));
+          if (rows.length > 0) yield { step, rows };
+          if (!isRead) await nextTurn();
         }
-        if (rows.length > 0) yield { step, rows };
       }
     } finally {
       db.close();
