@@ -1,35 +1,29 @@
-import { type AsyncHook, createHook } from 'node:async_hooks';
 import { appendFileSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { after, before, suite } from 'node:test';
-import { processorSeconds } from './processor-time.ts';
+import { killChildren, processorSeconds } from './processes.ts';
 
 /** Of the tests of one file: seconds that passed, and of processor time with ended child processes. */
 export type FileTime = { name: string; wall: number; processor: number };
 
-/** The hooks of the test runner, which enables them when the first suite is declared. */
-const hooks = new Set<AsyncHook>();
-const prototype: AsyncHook = Object.getPrototypeOf(createHook({}));
-const { enable } = prototype;
-prototype.enable = function () {
-  hooks.add(this);
-  return enable.call(this);
-};
-let filesToLoad = 0;
+/** Far more than what is left after the last test takes to end by itself. */
+const endMillisMax = 30_000;
 
 /**
- * The test runner follows every asynchronous operation, to know the suite of a test that is declared and the test of an error
- * that nothing awaits. This takes an eighth of the processor time, so it ends when all tests are declared: then such an error
- * fails the process of the group instead of its test.
+ * A process or a connection that a failed test has left would keep this process running until its time limit. Child processes
+ * are killed, and if that is not enough, this one says what is left and ends.
  */
-function stopFollowing(): void {
-  filesToLoad -= 1;
-  if (filesToLoad === 0) for (const hook of hooks) hook.disable();
+function endInTime(): void {
+  killChildren();
+  setTimeout(() => {
+    console.error(`left after the tests: ${process.getActiveResourcesInfo().join(', ')}`);
+    process.exit(1);
+  }, endMillisMax).unref();
 }
 
 /** Runs test files in this process, one after another, each as a suite, and adds the times of each to TEST_TIMES. */
 export function runGroup(files: { name: string; url: string }[]): void {
-  filesToLoad = files.length;
+  after(endInTime);
   for (const { name, url } of files)
     suite(name, async () => {
       let processor = 0;
@@ -45,6 +39,6 @@ export function runGroup(files: { name: string; url: string }[]): void {
         const time: FileTime = { name, wall, processor: processorSeconds() - processor };
         appendFileSync(process.env.TEST_TIMES ?? '', `${JSON.stringify(time)}\n`);
       });
-      await import(url).finally(stopFollowing);
+      await import(url);
     });
 }

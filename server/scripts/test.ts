@@ -6,7 +6,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { processorSeconds } from './processor-time.ts';
+import { processorSeconds } from './processes.ts';
 import type { FileTime } from './test-group.ts';
 
 /**

@@ -33,6 +33,25 @@ describe('npm test exits with 1', () => {
     assert.equal(code, 1);
   });
 
+  it('when a failed test leaves a process, which it kills', async () => {
+    const source = `
+      require('node:test').it('fails', () => {
+        const { pid } = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+        throw new Error('process ' + pid + ' is left');
+      });`;
+    const { stdout, code } = await runFile(source, process.env);
+    const pid = Number(/process (\d+) is left/.exec(stdout)?.[1]);
+    assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+    assert.equal(code, 1);
+  });
+
+  itLong('when a test leaves a server', async () => {
+    const source = `require('node:test').it('passes', () => void require('node:net').createServer().listen(0));`;
+    const { stdout, stderr, code } = await runFile(source, process.env);
+    assert.match(stdout + stderr, /left after the tests: .*TCPServerWrap/);
+    assert.equal(code, 1);
+  });
+
   itLong('when a file cannot be loaded', async () => {
     const { stdout, code } = await runFile(`throw new Error('the expected failure');\n`, process.env);
     assert.match(stdout, /the expected failure/);
