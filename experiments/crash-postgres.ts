@@ -112,7 +112,7 @@ async function killDatabase(server: FaultyPostgres, url: string, way: Way): Prom
   if (way === 'backend killed') {
     // A backend of the service or of a command. The postmaster then ends all other backends and recovers.
     const { rows } = await onDatabase(url, (client) =>
-      client.query(`SELECT pid FROM pg_stat_activity WHERE application_name = 'backscroll' ORDER BY random()`),
+      client.query(`SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'backscroll %' ORDER BY random()`),
     );
     for (const { pid } of rows) if (tryKill(pid)) return;
     throw new Error('no backend to kill');

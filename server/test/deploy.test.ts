@@ -39,7 +39,7 @@ describe('the dashboard and the alerts', () => {
     assert.equal((await service.request('GET', '/v1/unknown', { key: one.keys.app })).status, 502);
     await until(() => service.logs.some((line) => line.includes('"status":502')));
     await service.saveUses();
-    await service.store.run('noteBackup', { kind: 'store', at: 1, bytes: 1, millis: 1 });
+    await service.store.run('noteJob', { kind: 'store', at: 1, bytes: 1, millis: 1 });
     metrics = (await service.request('GET', '/metrics', { key: admin })).text;
   });
   after(() => service.close());

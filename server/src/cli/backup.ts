@@ -9,7 +9,7 @@ import { openDestination } from '../backup/open-destination.ts';
 import type { Config } from '../config.ts';
 import { productVersion } from '../contract/product.ts';
 import { underLease } from '../domain/lease.ts';
-import type { BackupKind } from '../domain/store/monitoring.ts';
+import type { JobKind } from '../domain/store/monitoring.ts';
 import type { Store } from '../domain/store/store.ts';
 import { type Database, databaseOf } from '../store/open.ts';
 import { regularFile, requireNotDatabase, withPartialFile, writeAtomically } from './atomic-file.ts';
@@ -94,7 +94,7 @@ async function openUnmigrated(database: Database): Promise<Store | undefined> {
 }
 
 async function toStore(url: string, config: Config, database: Database): Promise<string> {
-  const kind: BackupKind = url === config.backup_url ? 'store' : 'backup';
+  const kind: JobKind = url === config.backup_url ? 'store' : 'backup';
   const store = await openUnmigrated(database);
   try {
     const destination = await openDestination(url, config);

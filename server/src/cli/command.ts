@@ -2,7 +2,7 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { Config } from '../config.ts';
 import { switchFeed } from '../domain/changes/changes.ts';
 import { ServiceError } from '../domain/errors.ts';
-import type { BackupNote } from '../domain/store/monitoring.ts';
+import type { JobNote } from '../domain/store/monitoring.ts';
 import type { Store } from '../domain/store/store.ts';
 import { type Database, databaseOf } from '../store/open.ts';
 
@@ -71,8 +71,8 @@ export async function withStore<T>(
 }
 
 /** Stores that the data was copied, or why not, for the metrics. If this fails, the copy is as good. */
-export async function noteBackup(store: Store, note: Omit<BackupNote, 'at'> & { at?: number }): Promise<void> {
-  await store.run('noteBackup', { at: epochSeconds(), ...note }).catch(() => undefined);
+export async function noteBackup(store: Store, note: Omit<JobNote, 'at'> & { at?: number }): Promise<void> {
+  await store.run('noteJob', { at: epochSeconds(), ...note }).catch(() => undefined);
 }
 
 const fileErrors: Readonly<Record<string, string>> = {

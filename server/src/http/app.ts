@@ -7,6 +7,7 @@ import { adminActivityRoutes } from './admin/activity.ts';
 import { adminChangeRoutes } from './admin/changes.ts';
 import { adminConversationRoutes } from './admin/conversations.ts';
 import { adminErasureRoutes } from './admin/erasure.ts';
+import { adminHealthRoutes } from './admin/health.ts';
 import { adminKeyRoutes } from './admin/keys.ts';
 import { adminKnowledgeRoutes } from './admin/knowledge.ts';
 import { adminOverviewRoutes } from './admin/overview.ts';
@@ -74,6 +75,7 @@ const routes: readonly Routes[] = [
   adminKeyRoutes,
   adminPeopleRoutes,
   adminTrafficRoutes,
+  adminHealthRoutes,
   sessionRoutes,
   adminConversationRoutes,
   adminErasureRoutes,

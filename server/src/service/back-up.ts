@@ -33,7 +33,7 @@ export function backUpRegularly(options: Options): Maintenance {
   const stop = new AbortController();
   const seconds = () => Math.floor(clock() / 1000);
   const isDue = async () => {
-    const last = (await store.monitoring.listBackups()).find(({ kind }) => kind === 'store')?.at ?? 0;
+    const last = (await store.monitoring.listJobs()).find(({ kind }) => kind === 'store')?.at ?? 0;
     return seconds() >= last + everySeconds;
   };
   const backUp = async () => {

@@ -62,7 +62,11 @@ export function retainRegularly(options: Options): Maintenance {
       await underLease(retentionLease(store, clock), signal, erase);
     } catch (error) {
       const { cause, message } = error as Error;
-      if (!signal.aborted) logger.warn({ cause: String(cause ?? message) }, 'cannot apply the retention now');
+      if (signal.aborted) return;
+      const failure = String(cause ?? message);
+      logger.warn({ cause: failure }, 'cannot apply the retention now');
+      const at = Math.floor(clock() / 1000);
+      await store.run('noteJob', { kind: 'retention', at, failure }).catch(() => undefined);
     }
   };
   return regularly(run, intervalMillis, startMillis);

@@ -1,5 +1,5 @@
 import { trimAudit } from './accounting/audit.ts';
-import { addKeyErrors, noteBackup, trimKeyErrors } from './accounting/monitoring.ts';
+import { addKeyErrors, noteJob, trimKeyErrors } from './accounting/monitoring.ts';
 import { blankReads, noteReads, trimReads } from './accounting/reads.ts';
 import { countUsers } from './accounting/user-writes.ts';
 import { emptyLog, noteLog, noteRebuilt, rebuildFile } from './base/copies.ts';
@@ -36,7 +36,7 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   noteKeyUse,
   addKeyErrors,
   trimKeyErrors,
-  noteBackup,
+  noteJob,
   changeConversation,
   rateMessage,
   countUsers,

@@ -157,7 +157,7 @@ describe('the schedule of backups', { concurrency: 2 }, () => {
         attempts.push(now);
         if (failure !== undefined) throw new Error(failure);
         made.push(now);
-        await store.run('noteBackup', { kind: 'store', at: now });
+        await store.run('noteJob', { kind: 'store', at: now });
         return '';
       },
     };

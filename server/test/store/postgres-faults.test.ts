@@ -593,7 +593,7 @@ describe('PostgreSQL faults', { concurrency: 2 }, () => {
 
     const backends = () =>
       onDatabase(world.url, async (client) => {
-        const { rows } = await client.query(`SELECT pid ${activity} AND application_name = 'backscroll'`);
+        const { rows } = await client.query(`SELECT pid ${activity} AND application_name LIKE 'backscroll %'`);
         return rows.length;
       });
     const waiting = () =>

@@ -141,6 +141,7 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   getOverview: { key: 'admin', parameters: { from: 1_793_491_200, to: 1_796_083_200 } },
   listFailures: { key: 'admin', normalize: failures },
   getTraffic: { key: 'admin', after: 10, normalize: traffic },
+  getHealth: { key: 'admin', normalize: health },
   signIn: { body: { key: 'admin-…' } },
   getSession: { isSignedIn: true },
   importRecords: { key: 'writer', body: newRecords.map((record) => `${JSON.stringify(record)}\n`).join('') },
@@ -231,6 +232,12 @@ function failures(): object {
   const errors = { client_errors: 12, server_errors: 0 };
   const by_key = [{ ...key, ...errors, hours: [{ at: 1_793_818_800, ...errors }] }];
   return { by_key, data: [{ ...request, ...key, count: 3, ...times, request_id, ...error }] };
+}
+
+function health({ verdicts, ...report }: { verdicts: { name: string; text: string }[] }): object {
+  const texts: Record<string, string> = { database: 'Database 2.1 MB', service: 'Version 0.1.0, up 3 days' };
+  const fixed = verdicts.map((one) => ({ ...one, text: texts[one.name] ?? one.text }));
+  return { ...report, verdicts: fixed, version: '0.1.0', started_at: 1_793_563_200, database_bytes: 2_100_000 };
 }
 
 function traffic({ data, ...rest }: { data: { p50: number | null }[] }): object {

@@ -366,6 +366,7 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
     },
     'GET /admin/search': adminOnly(get('/admin/search')),
     'GET /admin/search/counts': adminOnly(get('/admin/search/counts')),
+    'GET /admin/health': adminOnly(get('/admin/health')),
     'GET /admin/traffic': adminOnly(get('/admin/traffic')),
   };
 }

@@ -32,6 +32,7 @@ export const operationRoles = {
   listRevisions: 'viewer',
   getOverview: 'viewer',
   getTraffic: 'viewer',
+  getHealth: 'viewer',
   listFailures: 'viewer',
   getRetention: 'viewer',
   listActivity: 'viewer',

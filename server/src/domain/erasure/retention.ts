@@ -39,7 +39,8 @@ export async function retain(
 ): Promise<void> {
   const { erasure } = store;
   const { now, isDry = false, retention_days: days, signal } = options;
-  for (const { app_id, name, retention_days, conversations_due } of await listRetention(store, now, days)) {
+  const apps = await listRetention(store, now, days);
+  for (const { app_id, name, retention_days, conversations_due } of apps) {
     if (retention_days === null || conversations_due === 0 || signal?.aborted) continue;
     const expired = { app_id, inactive_before: cutoffOf(now, retention_days) };
     const { conversations, messages } = isDry
@@ -47,5 +48,8 @@ export async function retain(
       : await erasure.erase(expired, { action: 'retain', key_id: null, now }, signal);
     if (conversations > 0) visit({ app_id, name, retention_days, conversations, messages });
   }
-  if (!isDry) await erasure.clean();
+  if (isDry) return;
+  await erasure.clean();
+  if (!signal?.aborted && apps.some(({ retention_days }) => retention_days !== null))
+    await store.run('noteJob', { kind: 'retention', at: now });
 }

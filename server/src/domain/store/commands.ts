@@ -6,7 +6,7 @@ import type { Doubt } from './doubts.ts';
 import type { Eraser, MessageLocation, PurgeSelection, Tombstone } from './erasure.ts';
 import type { ItemAppend, ItemAppendOutcome, ItemDeletion, MetadataChange } from './items.ts';
 import type { IdentifiedPerson, Logout, NewStoredKey, Session } from './keys.ts';
-import type { BackupNote, KeyErrors } from './monitoring.ts';
+import type { JobNote, KeyErrors } from './monitoring.ts';
 import type { AppliedChanges, IndexChange, IndexState } from './search-reads.ts';
 
 /**
@@ -82,8 +82,8 @@ export type Commands = {
   addKeyErrors: [errors: readonly KeyErrors[], undefined];
   /** Deletes the errors before an hour. */
   trimKeyErrors: [hour: number, undefined];
-  /** Stores the time of a backup in seconds, and why it failed. */
-  noteBackup: [BackupNote, undefined];
+  /** Stores the time of a run in seconds, and why it failed. */
+  noteJob: [JobNote, undefined];
 
   addDoubts: [doubts: readonly Doubt[], undefined];
   /** Ends those that were not added again since then. */

@@ -9,18 +9,21 @@ export type KeyErrorSum = Omit<KeyErrors, 'hour'> & {
   hours: { at: number; client_errors: number; server_errors: number }[];
 };
 
-/** How the data was copied: with `backscroll backup`, to the store of BACKUP_URL, or as records with `backscroll export`. */
-export type BackupKind = 'backup' | 'export' | 'store';
+/**
+ * A copy of the data: with `backscroll backup`, to the store of BACKUP_URL, or as records with `backscroll export`; or the
+ * retention.
+ */
+export type JobKind = 'backup' | 'export' | 'store' | 'retention';
 
 /** `bytes`: its size, and `millis`: how long it took, for a store of backups. */
-export type BackupNote = { kind: BackupKind; at: number; failure?: string; bytes?: number; millis?: number };
+export type JobNote = { kind: JobKind; at: number; failure?: string; bytes?: number; millis?: number };
 
 /**
  * `at`: the time of the last success, with its size and duration. `failing_since`: the first failure after it, with the last
  * reason. Times are in seconds.
  */
-export type BackupState = {
-  kind: BackupKind;
+export type JobState = {
+  kind: JobKind;
   at: number | null;
   failing_since: number | null;
   failure: string | null;
@@ -46,16 +49,18 @@ export type LaterChanges = { tombstones: Tombstone[]; valid_keys: string[] };
 /** A node of a cluster as `host:port`. `state` is undefined if it does not respond soon. */
 export type NodeState = { name: string; state: { backends: number; oldestPreparedSeconds: number } | undefined };
 
+export type DatabaseSize = { bytes: number; instances: number; isEmbedded: boolean };
+
 /** What operators watch of a database, over all instances that use it. */
 export interface Monitoring {
-  /** The size of the database in bytes; on a cluster that of the node that responds. */
-  databaseBytes(): Promise<number>;
+  /** The size of the database in bytes, on a cluster that of the node that responds; and the instances that are connected. */
+  databaseSize(): Promise<DatabaseSize>;
   /** The nodes of a cluster, by name; none if the database is no cluster. */
   nodes(): Promise<NodeState[]>;
   /** Connections of this thread that are in use, and requests that wait for one. None on the embedded engine. */
   connections(): { used: number; waiting: number };
   /** Failed requests by key, from an hour on; at most `limit` keys, those with the most errors first. */
   sumErrors(hour: number, limit: number): Promise<KeyErrorSum[]>;
-  /** The latest backup of each kind. */
-  listBackups(): Promise<BackupState[]>;
+  /** The latest run of each job. */
+  listJobs(): Promise<JobState[]>;
 }

@@ -2,7 +2,7 @@ import type { IndexLag } from '../../domain/search/search-indexer.ts';
 import type { ChangeCounts } from '../../domain/store/change-reads.ts';
 import type { CopiesState } from '../../domain/store/erasure.ts';
 import type { FollowLag } from '../../domain/store/import-sources.ts';
-import type { BackupState, KeyErrorSum, NodeState } from '../../domain/store/monitoring.ts';
+import type { JobState, KeyErrorSum, NodeState } from '../../domain/store/monitoring.ts';
 
 /** What is read of the database for metrics. What is not used, or did not respond in time, is undefined. */
 export type DatabaseState = {
@@ -14,7 +14,7 @@ export type DatabaseState = {
   bytes?: number | undefined;
   nodes?: readonly NodeState[] | undefined;
   copies?: CopiesState | undefined;
-  backups?: readonly BackupState[] | undefined;
+  backups?: readonly JobState[] | undefined;
   keyErrors?: readonly KeyErrorSum[] | undefined;
 };
 
@@ -45,7 +45,7 @@ const nodeGauge = (name: string, help: string, value: (node: NodeState) => numbe
 });
 
 /** A gauge of the last backup to the store of backups. */
-const ofStore = (name: string, help: string, value: (backup: BackupState) => number | null): Gauge =>
+const ofStore = (name: string, help: string, value: (backup: JobState) => number | null): Gauge =>
   gauge(name, help, ({ backups }) => {
     const backup = backups?.find(({ kind }) => kind === 'store');
     return (backup && value(backup)) ?? undefined;
@@ -103,7 +103,9 @@ export const databaseGauges: readonly Gauge[] = [
     name: 'backscroll_backup_age_seconds',
     help: 'Time since the last successful command backup or export.',
     samples: ({ backups = [] }, now) =>
-      backups.flatMap(({ kind, at }) => (at === null ? [] : [{ labels: { kind }, value: Math.max(0, now - at) }])),
+      backups.flatMap(({ kind, at }) =>
+        at === null || kind === 'retention' ? [] : [{ labels: { kind }, value: Math.max(0, now - at) }],
+      ),
   },
   ofStore('backscroll_backup_bytes', 'Size of the last backup to BACKUP_URL.', ({ bytes }) => bytes),
   ofStore('backscroll_backup_duration_seconds', 'Duration of the last backup to BACKUP_URL.', ({ millis }) =>

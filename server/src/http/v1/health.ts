@@ -134,15 +134,15 @@ export const healthRoutes: Routes = (
       // While it waits for the database, it does not take the place of another request.
       inFlight.add(-1);
       const lag = search === undefined ? inTime(indexLag(store)) : undefined;
-      const [changes, searchLag, dify, doubts, bytes, nodes, copies, backups, keyErrors] = await Promise.all([
+      const [changes, searchLag, dify, doubts, size, nodes, copies, backups, keyErrors] = await Promise.all([
         inTime(store.changes.count()),
         lag,
         inTime(followLag(store, Date.now())),
         owned && inTime(store.doubts.count()),
-        inTime(store.monitoring.databaseBytes()),
+        inTime(store.monitoring.databaseSize()),
         inTime(store.monitoring.nodes()),
         inTime(store.erasure.readCopies()),
-        inTime(store.monitoring.listBackups()),
+        inTime(store.monitoring.listJobs()),
         inTime(recentKeyErrors(store, clock())),
       ]).finally(() => inFlight.add(1));
       const text = await metrics.text({
@@ -150,7 +150,7 @@ export const healthRoutes: Routes = (
         search: searchLag,
         dify,
         doubts,
-        bytes,
+        bytes: size?.bytes,
         nodes,
         copies,
         backups,
@@ -165,7 +165,7 @@ async function readInformation(store: Store, isOwned: boolean) {
   const [lag, copies, backups, copy] = await Promise.all([
     inTime(followLag(store, Date.now())),
     inTime(store.erasure.readCopies()),
-    inTime(store.monitoring.listBackups()),
+    inTime(store.monitoring.listJobs()),
     isOwned ? inTime(copyProgress(store)) : undefined,
   ]);
   const backup = backups?.find(({ kind }) => kind === 'store');

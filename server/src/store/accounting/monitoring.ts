@@ -1,4 +1,4 @@
-import type { BackupState, KeyErrors, Monitoring } from '../../domain/store/monitoring.ts';
+import type { JobState, KeyErrors, Monitoring } from '../../domain/store/monitoring.ts';
 import type { Engine, WriteInput } from '../base/engine.ts';
 import { execute, insertInto, type RowStatements, type Statement, type Write, writeRows } from '../base/statement.ts';
 
@@ -28,18 +28,18 @@ export const listKeyErrors: Statement<KeyErrors & { key_name: string | null }> =
   ORDER BY most.errors DESC, e.key_id, e.hour`;
 const deleteKeyErrors = 'DELETE FROM key_errors WHERE hour < ?';
 /** Parameters: kind, time, bytes, millis. An older time never replaces a newer one. */
-const insertBackup = `
-  INSERT INTO backups (kind, at, bytes, millis) VALUES (?, ?, ?, ?)
+const insertSuccess = `
+  INSERT INTO jobs (kind, at, bytes, millis) VALUES (?, ?, ?, ?)
   ON CONFLICT (kind) DO UPDATE
     SET at = excluded.at, bytes = excluded.bytes, millis = excluded.millis, failing_since = NULL, failure = NULL
-    WHERE COALESCE(backups.at, 0) <= excluded.at`;
+    WHERE COALESCE(jobs.at, 0) <= excluded.at`;
 /** Parameters: kind, time, reason. */
 const insertFailure = `
-  INSERT INTO backups (kind, failing_since, failure) VALUES (?, ?, ?)
+  INSERT INTO jobs (kind, failing_since, failure) VALUES (?, ?, ?)
   ON CONFLICT (kind) DO UPDATE
-    SET failing_since = COALESCE(backups.failing_since, excluded.failing_since), failure = excluded.failure`;
-const listBackups: Statement<BackupState> = `
-  SELECT kind, at, failing_since, failure, bytes, millis FROM backups ORDER BY kind`;
+    SET failing_since = COALESCE(jobs.failing_since, excluded.failing_since), failure = excluded.failure`;
+const listJobs: Statement<JobState> = `
+  SELECT kind, at, failing_since, failure, bytes, millis FROM jobs ORDER BY kind`;
 
 /** In one order, so that two instances never deadlock. */
 export function* addKeyErrors(errors: readonly KeyErrors[]): Write<undefined> {
@@ -56,14 +56,17 @@ export function* trimKeyErrors(hour: number): Write<undefined> {
   return undefined;
 }
 
-export function* noteBackup({ kind, at, failure, bytes, millis }: WriteInput<'noteBackup'>): Write<undefined> {
-  if (failure === undefined) yield* execute(insertBackup, kind, at, bytes ?? null, millis ?? null);
+export function* noteJob({ kind, at, failure, bytes, millis }: WriteInput<'noteJob'>): Write<undefined> {
+  if (failure === undefined) yield* execute(insertSuccess, kind, at, bytes ?? null, millis ?? null);
   else yield* execute(insertFailure, kind, at, failure);
   return undefined;
 }
 
 export const monitoring = (engine: Engine): Monitoring => ({
-  databaseBytes: async () => (await engine.read(engine.dialect.databaseBytes))[0]?.bytes ?? 0,
+  databaseSize: async () => {
+    const [{ bytes, instances } = { bytes: 0, instances: 1 }] = await engine.read(engine.dialect.databaseSize);
+    return { bytes, instances, isEmbedded: engine.dialect.hasOneWriter };
+  },
   nodes: async () => (await engine.nodes?.()) ?? [],
   connections: () => engine.connections?.() ?? { used: 0, waiting: 0 },
   sumErrors: async (hour, limit) => {
@@ -81,5 +84,5 @@ export const monitoring = (engine: Engine): Monitoring => ({
       })),
     }));
   },
-  listBackups: () => engine.read(listBackups),
+  listJobs: () => engine.read(listJobs),
 });

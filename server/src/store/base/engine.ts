@@ -2,7 +2,7 @@ import type { RecordKind } from '../../contract/record.ts';
 import type { Author } from '../../domain/store/audit.ts';
 import type { Commands } from '../../domain/store/commands.ts';
 import type { Eraser, ErasureCounts, ErasureSelection } from '../../domain/store/erasure.ts';
-import type { NodeState } from '../../domain/store/monitoring.ts';
+import type { DatabaseSize, NodeState } from '../../domain/store/monitoring.ts';
 import type { IndexQuery } from '../../domain/store/search-reads.ts';
 import type { SearchStore } from '../../domain/store/searches.ts';
 import type { CachedVersion, FoundPage, OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
@@ -155,7 +155,7 @@ export type Dialect = {
   /** A text in the JSON object of a column. */
   jsonField(column: string, name: string): string;
   search: SearchDialect;
-  databaseBytes: Statement<{ bytes: number }>;
+  databaseSize: Statement<Omit<DatabaseSize, 'isEmbedded'>>;
   /**
    * For a database that commits on several nodes, in two phases. `find`: the transactions that some node has prepared and not
    * finished yet, and something for each node that cannot be asked.

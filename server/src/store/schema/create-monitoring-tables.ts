@@ -1,4 +1,4 @@
-/** Failed requests of keys, of the last day, by hour; and the latest backups. */
+/** Failed requests of keys, of the last day, by hour; and the latest run of each job. */
 export const createMonitoringTables: readonly string[] = [
   `CREATE TABLE key_errors (
      key_id TEXT NOT NULL,
@@ -7,7 +7,7 @@ export const createMonitoringTables: readonly string[] = [
      server_errors BIGINT NOT NULL,
      PRIMARY KEY (key_id, hour)
    )`,
-  `CREATE TABLE backups (
+  `CREATE TABLE jobs (
      kind TEXT NOT NULL PRIMARY KEY,
      at BIGINT,
      failing_since BIGINT,

@@ -18,7 +18,7 @@ type Engine = keyof typeof createTables;
  * Until the first release there is one step: a change of the schema edits it and increments this version, so that databases of
  * unreleased versions are recognized. See decision 0030.
  */
-const firstVersion = 29;
+const firstVersion = 30;
 
 /**
  * Tables whose rows may be large. They are not clustered by their keys: SQLite would read each row that a lookup compares, as a
@@ -105,7 +105,7 @@ export const distribution = {
     'user_totals',
     'key_errors',
     'audit_reads',
-    'backups',
+    'jobs',
   ],
 } as const;
 

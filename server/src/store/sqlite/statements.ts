@@ -38,7 +38,7 @@ export const dialect: Dialect = {
   listTable: 'json_each(?)',
   jsonField: (column, name) => `${column} ->> '${name}'`,
   readsCursorFirst: false,
-  databaseBytes: 'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()',
+  databaseSize: 'SELECT page_count * page_size AS bytes, 1 AS instances FROM pragma_page_count(), pragma_page_size()',
 };
 
 /** Changes with every commit of any process. */

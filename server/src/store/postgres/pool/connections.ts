@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { hostname } from 'node:os';
 import type pg from 'pg';
 import type { Reader, Value } from '../../base/engine.ts';
 import type { Breaker, Probe } from './breaker.ts';
@@ -19,12 +20,15 @@ export function readerOn(client: Pick<pg.Client, 'query'>, millis: number): Read
   };
 }
 
+/** The connections of a process have one name, which no other process has; PostgreSQL cuts it off after 63 bytes. */
+export const applicationName = `backscroll ${process.pid} ${hostname()}`;
+
 /** Each server is tried once, on a new connection: after a failover, another one may respond. */
 export function newProbe(hosts: Hosts, millis: number): Probe {
   const Client = hosts.clientClass(millis * hosts.count) as unknown as new (config: pg.ClientConfig) => pg.Client;
   return async (work) => {
     for (let server = 1; ; server += 1) {
-      const client = new Client({ application_name: 'backscroll' });
+      const client = new Client({ application_name: applicationName });
       client.on('error', () => undefined);
       try {
         const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -5,7 +5,7 @@ import type { PostgresAddress } from '../../../database-url.ts';
 import { asError, ServiceError } from '../../../domain/errors.ts';
 import type { Row, Statement, Value } from '../../base/statement.ts';
 import { Breaker } from './breaker.ts';
-import { cancel, newProbe, readerOn, waitUntil } from './connections.ts';
+import { applicationName, cancel, newProbe, readerOn, waitUntil } from './connections.ts';
 import { drivenOf } from './driven.ts';
 import { codeOf, connectionsBusy, isLost, isRetryable, isSilence, isTimeout, publicError, readOnly } from './errors.ts';
 import { type HostClient, Hosts } from './hosts.ts';
@@ -86,7 +86,7 @@ export class PostgresPool {
       keepAlive: keepAlive.isOn,
       keepAliveInitialDelayMillis: keepAlive.idleSeconds * 1000,
       enableChannelBinding: channelBinding !== 'disable',
-      application_name: 'backscroll',
+      application_name: applicationName,
       types,
     });
     // An idle connection was lost: the pool has removed it, and the next request opens another.

@@ -86,7 +86,11 @@ export const dialect: Dialect = {
   listTable: 'unnest(CAST(? AS text[])) AS listed (value)',
   jsonField: (column, name) => `CAST(${column} AS json) ->> '${name}'`,
   readsCursorFirst: false,
-  databaseBytes: 'SELECT pg_database_size(current_database()) AS bytes',
+  databaseSize: `
+    SELECT pg_database_size(current_database()) AS bytes, (
+      SELECT COUNT(DISTINCT application_name) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name LIKE 'backscroll %'
+    ) AS instances`,
 };
 
 const editedPath = pathSql({ workspace: '$2', dataset: '$1', document: '$3', segment: '$4', chunk: '$5' });
