@@ -6,6 +6,7 @@ import { readSetting, ThemeChoice } from '../shared/settings.tsx';
 import { Menu } from './components/menu.tsx';
 import { ScopeBar } from './components/scope-bar.tsx';
 import type { FinderProps } from './finder.tsx';
+import { HealthDot } from './overview/verdicts.tsx';
 import { request } from './state/api.ts';
 import { mayLeave } from './state/drafts.ts';
 import { hrefOf, hrefWith, readRoute, useFilters, useRoute, type ViewProps } from './state/route.ts';
@@ -67,6 +68,7 @@ export function Shell({ session, signOut }: ShellProps) {
             <ScopeBar view={name} />
           </div>
         )}
+        <HealthDot />
         <Button class="quiet" title="Go to anything" onClick={showFinder}>
           <Icon name="search" />
           <span class="hidden-label">Go to</span>

@@ -56,7 +56,7 @@ describe('a service with BACKUP_URL', { concurrency: 3 }, () => {
     assert.deepEqual(ids(), [first]);
 
     const db = new DatabaseSync(rest.database, { timeout: 10_000 });
-    db.exec("UPDATE backups SET at = at - 900 WHERE kind = 'store'");
+    db.exec("UPDATE jobs SET at = at - 900 WHERE kind = 'store'");
     db.close();
     await until(() => ids().length === 2 && existsSync(join(store, ids().at(-1) ?? '', 'manifest.json')));
     assert.deepEqual(readdirSync(cwd).sort(), ['data', 'store']);

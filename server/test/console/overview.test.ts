@@ -217,6 +217,21 @@ describe('Overview in the console', () => {
     await untilEqual(() => words('Errors'), textOf(summary.errors));
   });
 
+  it('says in one sentence how the installation is, with a dot in the bar', async () => {
+    const sentence = page.getByRole('list', { name: 'Health' });
+    const parts = async () => sentence.getByRole('listitem').allTextContents();
+    const { body } = await service.request('GET', '/admin/health', { key: admin });
+    const texts = body.verdicts.map(({ text }: { text: string }) => text);
+    assert.deepEqual([texts[0], body.state], ['No backup yet', 'warn']);
+    await untilEqual(async () => (await parts()).slice(0, 3), ['Look at this', `Look at this: ${texts[0]}`, texts[1]]);
+    assert.equal(await sentence.getByRole('link', { name: texts[0] }).getAttribute('href'), '/docs#guide/backup');
+    await service.index();
+    await service.store.run('noteJob', { kind: 'store', at: Math.floor(Date.now() / 1000) });
+    await page.clock.runFor(60_000);
+    await page.getByRole('link', { name: 'Healthy', exact: true }).click();
+    await untilEqual(async () => (await parts())[0], 'Healthy');
+  });
+
   it('shows what failed: status, request, key, count, last time, and a request id to copy', async () => {
     const rows = await tableOf('Rejected and failed requests');
     const row =

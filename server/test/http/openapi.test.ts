@@ -560,6 +560,7 @@ describe('errors and keys of every operation', () => {
         ['users', [400, 404]],
         ['overview', [400, 404]],
         ['failures', []],
+        ['health', []],
         ['datasets', [400]],
         ['datasets/{dataset_id}', [404]],
         ['datasets/{dataset_id}/documents/{document_id}', [404]],

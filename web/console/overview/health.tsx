@@ -6,6 +6,7 @@ import { locale, timeText, zone } from '../state/times.ts';
 import type { Failure, Failures, KeyErrors, Traffic, UpstreamStatistics } from '../state/types.ts';
 import { Plot } from './plot.tsx';
 import { trafficPlots, trafficSummary } from './traffic.ts';
+import { Verdicts } from './verdicts.tsx';
 
 const refreshMillis = 10_000;
 const seconds = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', timeZone: zone, hourCycle: 'h23' });
@@ -20,17 +21,20 @@ export function Health() {
     failures.reload();
   };
   return (
-    <Section title="Health of this instance" meta="the last hour, refreshed every 10 seconds">
-      <ErrorNote error={error} retry={reload} />
-      {traffic.body === undefined ? error === undefined && <Skeleton /> : <TrafficPlots traffic={traffic.body} />}
-      {traffic.body?.upstream && <UpstreamTable statistics={traffic.body.upstream} />}
-      {failures.body && (
-        <>
-          <FailureTable failures={failures.body.data} />
-          {failures.body.by_key.length > 0 && <KeyErrorTable rows={failures.body.by_key} />}
-        </>
-      )}
-    </Section>
+    <>
+      <Verdicts />
+      <Section title="This instance" meta="the last hour, refreshed every 10 seconds">
+        <ErrorNote error={error} retry={reload} />
+        {traffic.body === undefined ? error === undefined && <Skeleton /> : <TrafficPlots traffic={traffic.body} />}
+        {traffic.body?.upstream && <UpstreamTable statistics={traffic.body.upstream} />}
+        {failures.body && (
+          <>
+            <FailureTable failures={failures.body.data} />
+            {failures.body.by_key.length > 0 && <KeyErrorTable rows={failures.body.by_key} />}
+          </>
+        )}
+      </Section>
+    </>
   );
 }
 

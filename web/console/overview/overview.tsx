@@ -14,6 +14,7 @@ import { Numbers } from './numbers.tsx';
 import { Plot } from './plot.tsx';
 import { RecentProblems } from './recent-problems.tsx';
 import { Tables } from './tables.tsx';
+import { Verdicts } from './verdicts.tsx';
 
 /** The start: what happened in a period, compared with the one before, and what needs a look. Another tab has the health. */
 export function View({ rest: [tab] }: ViewProps) {
@@ -68,6 +69,7 @@ function Totals() {
         </>
       }
     >
+      <Verdicts />
       <ErrorNote error={error} retry={reload} />
       {overview === undefined || measure === undefined ? (
         error === undefined && <Skeleton lines={9} />

@@ -24,6 +24,7 @@ export type {
   Overview,
   OverviewTotals,
 } from '../../../server/src/contract/console/activity.ts';
+export type { HealthReport } from '../../../server/src/contract/console/health.ts';
 export type {
   DatasetListed as Dataset,
   DocumentListed as Document,
