@@ -44,8 +44,10 @@ const failedMin = 10;
 /** Seconds that a copy, or the search, may be behind. */
 const lagWarn = 60;
 const lagFail = 600;
+const hour = 3_600;
+const day = 24 * hour;
 /** Seconds between two backups that are made once a day, with an hour for the backup itself. */
-const backupAgeMax = 25 * 3_600;
+const backupAgeMax = 25 * hour;
 
 const healthView = '/console#/overview/health';
 const guide = (name: string) => `/docs#guide/${name}`;
@@ -74,8 +76,8 @@ export const worstOf = (verdicts: readonly Verdict[]): State => verdicts[0]?.sta
 function duration(seconds: number): string {
   const rounded = Math.max(0, Math.floor(seconds));
   if (rounded < 60) return `${rounded} s`;
-  if (rounded < 3_600) return `${Math.floor(rounded / 60)} min`;
-  return rounded < 2 * 86_400 ? `${Math.floor(rounded / 3_600)} h` : `${Math.floor(rounded / 86_400)} days`;
+  if (rounded < hour) return `${Math.floor(rounded / 60)} min`;
+  return rounded < 2 * day ? `${Math.floor(rounded / hour)} h` : `${Math.floor(rounded / day)} days`;
 }
 
 const above = (value: number, warn: number, fail: number): State =>
