@@ -147,7 +147,7 @@ function useNamed(q: string): Group[] {
   if (q === '') return named;
   return [
     ...named,
-    group('Apps', apps, (app_id) => ({ icon: 'conversations', href: hrefWith(['conversations'], { app_id }) })),
+    group('Apps', apps, (id) => ({ icon: 'app', href: hrefOf('apps', id) })),
     group('Knowledge bases', datasets, (id) => ({ icon: 'knowledge', href: hrefOf('knowledge', id) })),
   ];
 }

@@ -79,6 +79,9 @@ export function Shell({ session, signOut }: ShellProps) {
           <p title={session.person_id === null ? `key ${session.key_id}` : `person ${session.person_id}`}>
             <strong>{session.name || session.key_id}</strong>
           </p>
+          <a class="entry" href={hrefOf('apps')}>
+            Apps and retention
+          </a>
           <a class="entry" href={hrefOf('start')}>
             First steps
           </a>

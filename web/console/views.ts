@@ -4,7 +4,7 @@ import type { IconName } from '../shared/controls.tsx';
 import type { ViewProps } from './state/route.ts';
 
 type Load = () => Promise<{ View: ComponentType<ViewProps> }>;
-/** The module of a view is loaded when the view is first shown. `g` and the letter lead to it. */
+/** The module of a view is loaded when the view is first shown. `g` and the letter lead to it; without a letter it is not in the menu. */
 /** `needs`: the operation without which the view is not in the menu. */
 type View = { title: string; icon: IconName; letter: string; load: Load; needs: AdminOperation };
 const view = (
@@ -25,12 +25,13 @@ export const views = {
   keys: view('Keys', 'keys', 'y', () => import('./keys/keys.tsx'), 'listKeys'),
   people: view('People', 'users', 'p', () => import('./people/people.tsx'), 'listPeople'),
   activity: view('Activity', 'activity', 'a', () => import('./activity/activity.tsx')),
-  start: view('First steps', 'check', 's', () => import('./first-steps/start.tsx')),
+  apps: view('Apps', 'app', '', () => import('./apps/apps.tsx')),
+  start: view('First steps', 'check', '', () => import('./first-steps/start.tsx')),
 };
 
 export type ViewName = keyof typeof views;
-/** The first steps are in the menu only until they are done. */
-export const menu = (Object.keys(views) as ViewName[]).filter((name) => name !== 'start');
+/** The others are reached from where they are needed: the first steps are in the menu until they are done. */
+export const menu = (Object.keys(views) as ViewName[]).filter((name) => views[name].letter !== '');
 export const startView: ViewName = 'overview';
 
 export const isView = (name: string | undefined): name is ViewName => name !== undefined && Object.hasOwn(views, name);

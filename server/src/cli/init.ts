@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { appendLine, clientLine, firstKey, readLine } from '../contract/console/first-message.ts';
+import { createApp } from '../domain/import/apps.ts';
 import { commandLine } from '../domain/import/check-references.ts';
-import { createApp } from '../domain/import/create-app.ts';
 import { createKey } from '../domain/keys/create-key.ts';
 import { conversationIdOf } from '../domain/messages/item-conversations.ts';
 import type { Store } from '../domain/store/store.ts';

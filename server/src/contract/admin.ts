@@ -105,7 +105,13 @@ const appMode = Type.String({
 });
 
 export const AppListed = shape(
-  { id: id('App ID.'), ...inWorkspace, name: text('Name.'), mode: appMode },
+  {
+    id: id('App ID.'),
+    ...inWorkspace,
+    name: text('Name.'),
+    mode: appMode,
+    retention_days: nullable(integer('Its own period of retention in days; null for `RETENTION_DAYS`.')),
+  },
   { title: 'App', description: 'An app.' },
 );
 export type AppListed = Static<typeof AppListed>;

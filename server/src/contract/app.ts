@@ -144,6 +144,24 @@ export const NewApp = Type.Object(
 );
 export type NewApp = Static<typeof NewApp>;
 
+/** The body of a request that changes an app. */
+export const AppChange = Type.Object(
+  {
+    name: Type.Optional(NewApp.properties.name),
+    retention_days: Type.Optional(
+      nullable(
+        Type.Integer({
+          minimum: limits.retentionDaysMin,
+          maximum: limits.retentionDaysMax,
+          description: 'Days from the last message of a conversation until it is erased; null for `RETENTION_DAYS`.',
+        }),
+      ),
+    ),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
+export type AppChange = Static<typeof AppChange>;
+
 /** A new message. Only the fields that decide the form of the response; an upstream gets the request as it is. */
 export const ChatMessageRequest = Type.Object(
   {

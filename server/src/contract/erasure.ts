@@ -1,5 +1,18 @@
 import type { Static } from 'typebox';
-import { choice, epochSeconds, flag, id, integer, list, nonEmpty, nullable, shape, text } from './primitives.ts';
+import { limits } from './limits.ts';
+import {
+  choice,
+  epochSeconds,
+  flag,
+  id,
+  integer,
+  list,
+  nonEmpty,
+  nullable,
+  optional,
+  shape,
+  text,
+} from './primitives.ts';
 import { noNul } from './rules.ts';
 import { Type } from './type.ts';
 
@@ -50,7 +63,16 @@ const AppRetention = shape(
 );
 export type AppRetention = Static<typeof AppRetention>;
 
+export const RetentionQuery = Type.Object({
+  app_id: optional.text('Only this app.'),
+  period: optional.integer(
+    'With `app_id`: counts as if the app had this period of its own, in days; 0 for none of its own.',
+    { minimum: 0, maximum: limits.retentionDaysMax },
+  ),
+});
+
 export const Retention = shape(
   { data: list(AppRetention, 'All apps, by id.') },
   { title: 'Retention', description: 'The retention of all apps.' },
 );
+export type Retention = Static<typeof Retention>;

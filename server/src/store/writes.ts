@@ -7,7 +7,7 @@ import type { Reader, WriteContext, WriteInput, WriteName, WriteResult } from '.
 import type { Write } from './base/statement.ts';
 import { sequenceChanges, startEpoch } from './changes/sequencing.ts';
 import { sessionWrites } from './console/session-statements.ts';
-import { deleteMessage, eraseConversations, keepTombstones, setRetentionDays } from './erasure/writes.ts';
+import { deleteMessage, eraseConversations, keepTombstones, setRetentionDays, updateApp } from './erasure/writes.ts';
 import { applyRecords } from './import/apply-records.ts';
 import { addDoubts, endDoubts } from './import/doubts.ts';
 import { changeImportSource, takeLease } from './import/import-sources.ts';
@@ -51,6 +51,7 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   emptyLog,
   noteLog,
   setRetentionDays,
+  updateApp,
   ...sessionWrites,
   trimAudit,
   noteReads,

@@ -46,7 +46,10 @@ onEveryEngine('lists of the console API', (engine) => {
   const workspaces = names.map((name) => ({ id: randomUUID(), name }));
   const home = workspaces[3] ?? assert.fail();
   const inHome = { workspace_id: home.id, workspace_name: home.name };
-  const apps = names.map((name) => ({ id: randomUUID(), ...inHome, name, mode: 'chat' }));
+  const apps = names.map((name, n) => ({
+    ...{ id: randomUUID(), ...inHome, name, mode: 'chat' },
+    retention_days: n === 0 ? 30 : null,
+  }));
   const words = positions.length * 2;
   const datasets = names.map((name, at) => ({
     ...{

@@ -208,6 +208,7 @@ export const exampleRequests: Record<string, ExampleRequest> = {
     body: { name: 'Sales desk', mode: 'chat' },
     normalize: (app) => ({ ...app, id: '3ccf2629-6bc4-4b26-9774-7084d2d1a2ca' }),
   },
+  updateApp: { key: 'admin', parameters: { app_id }, body: { retention_days: 365 } },
   deleteMessage: { key: 'admin', parameters: { app_id, conversation_id, message_id: firstMessageId } },
 };
 

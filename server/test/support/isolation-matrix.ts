@@ -312,6 +312,12 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
       ...adminOnly(createApp),
       invalid: { 'POST /admin/apps without a name': () => ({ ...createApp, body: {} }) },
     },
+    'PATCH /admin/apps/{app_id}': {
+      ...adminOnly({ method: 'PATCH', path: `/admin/apps/${app}`, body: { retention_days: null } }),
+      invalid: {
+        'PATCH /admin/apps without a change': () => ({ method: 'PATCH', path: `/admin/apps/${app}`, body: {} }),
+      },
+    },
     'POST /admin/keys': {
       ...adminOnly(create),
       invalid: { 'POST /admin/keys without a kind': () => ({ ...create, body: {} }) },

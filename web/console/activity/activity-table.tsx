@@ -169,8 +169,8 @@ const countedKind = ({ count, record, messages }: Activity): string => {
 /** The address of a record that exists; undefined if no view shows it. */
 function hrefOfRecord(kind: Activity['record'], path: readonly string[] | null): string | undefined {
   if (path === null || kind === 'workspace' || kind === 'person') return undefined;
-  if (kind === 'api_key') return hrefOf('keys', ...path);
+  if (kind === 'api_key' || kind === 'app') return hrefOf(kind === 'app' ? 'apps' : 'keys', ...path);
   // A provider has no address of its own: its workspace is shown.
   if (kind === 'model_provider') return hrefOf('models', ...path.slice(0, 1));
-  return hrefOf(['app', 'conversation', 'message'].includes(kind) ? 'conversations' : 'knowledge', ...path);
+  return hrefOf(['conversation', 'message'].includes(kind) ? 'conversations' : 'knowledge', ...path);
 }

@@ -1,8 +1,8 @@
 import { useEffect } from 'preact/hooks';
-import { Select } from '../../shared/controls.tsx';
+import { Icon, Select } from '../../shared/controls.tsx';
 import { useAll } from '../hooks/requests.ts';
 import { lastDays, lengthDefault, lengths, shownDays } from '../state/period.ts';
-import { type FilterChange, type Filters, hrefWith, readFilters, useFilters } from '../state/route.ts';
+import { type FilterChange, type Filters, hrefOf, hrefWith, readFilters, useFilters } from '../state/route.ts';
 import { rememberScope, viewsWithPeriod } from '../state/scope.ts';
 import { daySecondsOf, timeText } from '../state/times.ts';
 import type { App } from '../state/types.ts';
@@ -37,6 +37,12 @@ export function ScopeBar({ view }: { view: string }) {
         ]}
         change={(id) => change({ app_id: id })}
       />
+      {isKnown && (
+        <a class="button quiet icon-only" href={hrefOf('apps', app_id)} title="Settings and keys of this app">
+          <Icon name="app" />
+          <span class="hidden-label">Settings and keys of this app</span>
+        </a>
+      )}
       {viewsWithPeriod.includes(view) && (
         <Select
           label={hidden('Period')}

@@ -13,8 +13,8 @@ import { pathOf, request } from '../state/api.ts';
 import type { App, Conversation, CreatedKey, Dataset, Workspace } from '../state/types.ts';
 import { curlOf, expiryOf, lifetimes } from './key-labels.ts';
 
-/** A form for a new key; after it was created, its secret in place of the form. */
-export function KeyCreation({ close, created }: { close: () => void; created: () => void }) {
+/** A form for a new key, of this app at first; after it was created, its secret in place of the form. */
+export function KeyCreation({ app = '', close, created }: { app?: string; close: () => void; created: () => void }) {
   const [newKey, setNewKey] = useState<NewKey>();
   const show = (key: NewKey) => {
     setNewKey(key);
@@ -22,7 +22,7 @@ export function KeyCreation({ close, created }: { close: () => void; created: ()
   };
   return newKey === undefined ? (
     <Dialog title="New key" close={close}>
-      <Form show={show} close={close} />
+      <Form app={app} show={show} close={close} />
     </Dialog>
   ) : (
     <Dialog title="The key was created" close={close} mustConfirm>
@@ -33,9 +33,9 @@ export function KeyCreation({ close, created }: { close: () => void; created: ()
 
 type NewKey = { kind: KeyKind; secret: string; conversation_id: string | undefined };
 
-function Form({ show, close }: { show: (key: NewKey) => void; close: () => void }) {
+function Form({ app, show, close }: { app: string; show: (key: NewKey) => void; close: () => void }) {
   const [kind, setKind] = useState<KeyKind>('app');
-  const [app_id, setApp] = useState('');
+  const [app_id, setApp] = useState(app);
   const [workspace_id, setWorkspace] = useState('');
   const [limit, setLimit] = useState<Limit>({});
   const [read_only, setReadOnly] = useState(false);

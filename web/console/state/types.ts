@@ -35,7 +35,7 @@ export type {
 export type { KnowledgeHit, SearchCounts, SearchHit } from '../../../server/src/contract/console/search.ts';
 export type { Failures, Traffic, UpstreamStatistics } from '../../../server/src/contract/console/traffic.ts';
 export type { UserListed as User } from '../../../server/src/contract/console/users.ts';
-export type { Purged } from '../../../server/src/contract/erasure.ts';
+export type { Purged, Retention } from '../../../server/src/contract/erasure.ts';
 export type { Message, MessagePage } from '../../../server/src/contract/message.ts';
 
 export type Model = ProviderListed['models'][number];

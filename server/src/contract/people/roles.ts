@@ -40,6 +40,7 @@ export const operationRoles = {
   updateChildChunkAsAdmin: 'editor',
 
   createApp: 'admin',
+  updateApp: 'admin',
   listKeys: 'admin',
   createKey: 'admin',
   updateKey: 'admin',

@@ -6,19 +6,28 @@ const secondsPerDay = 86_400;
 
 type NamedRetention = AppRetention & { name: string };
 
-/** The retention of all apps, by id. `now` is in seconds. `days` is for apps without a period; 0 for none. */
+type RetentionOptions = {
+  /** For apps without a period of their own; 0 for none. */
+  days?: number | undefined;
+  app_id?: string | undefined;
+  /** Instead of the own period of the apps; 0 for none. */
+  period?: number | undefined;
+};
+
+/** The retention of all apps or one, by id. `now` is in seconds. */
 export async function listRetention(
   { erasure }: Store,
   now: number,
-  days?: number | undefined,
+  { days, app_id, period }: RetentionOptions = {},
 ): Promise<NamedRetention[]> {
   const common = days ?? (await erasure.readRetentionDays());
   const apps: NamedRetention[] = [];
-  for (const { retention_days: own, oldest_activity, ...app } of await erasure.listRetention()) {
+  for (const { retention_days: stored, oldest_activity, ...app } of await erasure.listRetention(app_id)) {
+    const own = period === undefined ? stored : period || null;
     const retention_days = own ?? (common > 0 ? common : null);
     const cutoff = retention_days === null ? undefined : cutoffOf(now, retention_days);
     const isDue = cutoff !== undefined && oldest_activity !== null && oldest_activity < cutoff;
-    const due = isDue ? await erasure.count({ app_id: app.app_id, inactive_before: cutoff }) : undefined;
+    const due = isDue ? await erasure.countConversations({ app_id: app.app_id, inactive_before: cutoff }) : undefined;
     apps.push({ ...app, retention_days, conversations_due: due?.conversations ?? 0, oldest_activity });
   }
   return apps;
@@ -39,7 +48,7 @@ export async function retain(
 ): Promise<void> {
   const { erasure } = store;
   const { now, isDry = false, retention_days: days, signal } = options;
-  const apps = await listRetention(store, now, days);
+  const apps = await listRetention(store, now, { days });
   for (const { app_id, name, retention_days, conversations_due } of apps) {
     if (retention_days === null || conversations_due === 0 || signal?.aborted) continue;
     const expired = { app_id, inactive_before: cutoffOf(now, retention_days) };

@@ -1,4 +1,5 @@
 import type { KeyChange } from '../../contract/admin.ts';
+import type { AppChange } from '../../contract/app.ts';
 import type { ConversationChange, ConversationRow, MessageRating } from './app-store.ts';
 import type { Read } from './audit.ts';
 import type { ChildChunkDeletion, ChildChunkEdit, ChildChunkOutcome, NewChildChunk } from './child-chunks.ts';
@@ -39,6 +40,9 @@ export type Commands = {
   keepTombstones: [{ tombstones: readonly Tombstone[]; areInBackups: boolean }, undefined];
   /** The period in days for apps without one: 0 for none. */
   setRetentionDays: [days: number, undefined];
+
+  /** False if the app does not exist. */
+  updateApp: [{ id: string; change: AppChange; by: string | null; now: number }, exists: boolean];
 
   /** `createdBy` is the id of a key, or null for the command line. */
   createKey: [{ key: NewStoredKey; createdBy: string | null }, undefined];

@@ -40,6 +40,7 @@ export type AppRetention = {
 
 /** Everything that erases records. Each erased conversation or message leaves a tombstone. */
 export interface Erasure {
+  countConversations(selection: ErasureSelection): Promise<{ conversations: number; held: number }>;
   /** `held`: conversations on hold. An explicit purge erases them too. */
   count(selection: ErasureSelection): Promise<ErasureCounts & { held: number }>;
   /**
@@ -63,8 +64,8 @@ export interface Erasure {
   /** Some of those that the store of backups does not have, oldest first. */
   findUnsent(limit: number): Promise<Tombstone[]>;
 
-  /** By app id. */
-  listRetention(): Promise<AppRetention[]>;
+  /** By app id; of all apps or one. */
+  listRetention(app_id?: string): Promise<AppRetention[]>;
   /** The period in days for apps without one that is stored: 0 for none. */
   readRetentionDays(): Promise<number>;
 }

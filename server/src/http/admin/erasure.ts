@@ -1,10 +1,10 @@
-import { Purge, Purged, Retention } from '../../contract/erasure.ts';
+import { Purge, Purged, Retention, RetentionQuery } from '../../contract/erasure.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { requireApp } from '../../domain/activity/require-app.ts';
 import { deleteMessage, purgeExisting, purgeSelection } from '../../domain/erasure/purge.ts';
 import { listRetention } from '../../domain/erasure/retention.ts';
-import { notFound } from '../../domain/errors.ts';
+import { invalidParam, notFound } from '../../domain/errors.ts';
 import { addOperation } from '../operation.ts';
 import type { Routes } from '../route-types.ts';
 import { adminGet } from './routes.ts';
@@ -64,8 +64,14 @@ export const adminErasureRoutes: Routes = (app, dependencies) => {
     url: '/admin/retention',
     operationId: 'getRetention',
     summary: 'Show the retention of apps',
-    description: 'For each app the period in force, and how many conversations the next run erases.',
+    description: 'For each app the period in force, and how many conversations the next run erases, or would erase.',
+    querystring: RetentionQuery,
     response: Retention,
-    run: async ({ now }) => ({ data: (await listRetention(store, now)).map(({ name: _, ...row }) => row) }),
+    errors: [404],
+    run: async ({ now, query: { app_id, period } }) => {
+      if (period !== undefined && app_id === undefined) throw invalidParam('period requires app_id');
+      const options = { app_id: app_id && (await requireApp(store, app_id)).id, period };
+      return { data: (await listRetention(store, now, options)).map(({ name: _, ...row }) => row) };
+    },
   });
 };

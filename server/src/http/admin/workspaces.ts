@@ -1,10 +1,10 @@
 import { AppListed, ProviderListed, WorkspaceListed } from '../../contract/admin.ts';
-import { NewApp } from '../../contract/app.ts';
+import { AppChange, NewApp } from '../../contract/app.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { requireApp } from '../../domain/activity/require-app.ts';
 import { notFound } from '../../domain/errors.ts';
-import { createApp } from '../../domain/import/create-app.ts';
+import { createApp, updateApp } from '../../domain/import/apps.ts';
 import { byName, Paging } from '../../domain/paging.ts';
 import type { StoredProvider } from '../../domain/store/admin-reads.ts';
 import type { Store } from '../../domain/store/store.ts';
@@ -74,6 +74,24 @@ const ofApps: Routes = (app, dependencies) => {
     response: AppListed,
     errors: [404],
     run: ({ params }) => requireApp(store, params.app_id),
+  });
+
+  addOperation(app, dependencies, ['admin'], {
+    method: 'PATCH',
+    url: '/admin/apps/:app_id',
+    operationId: 'updateApp',
+    summary: 'Change an app',
+    description:
+      'Changes the name of an app or its period of retention. The next run erases what is then older: ' +
+      '`GET /admin/retention` with `period` counts it before. What Dify owns keeps its name.',
+    params: Type.Object({ app_id }),
+    body: AppChange,
+    response: AppListed,
+    errors: [404],
+    run: async ({ params, body, caller, now }) => {
+      if (body.name !== undefined) await dependencies.owned?.requireOwnApp(canonicalId(params.app_id));
+      return updateApp(store, params.app_id, body, caller.key_id, now);
+    },
   });
 };
 

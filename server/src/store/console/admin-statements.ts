@@ -77,7 +77,7 @@ const people = {
   from: 'persons p',
 };
 const apps = {
-  columns: ['a.id, a.workspace_id, a.mode'],
+  columns: ['a.id, a.workspace_id, a.mode, a.retention_days'],
   texts: { workspace_name: 'w.name', name: 'a.name' },
   from: 'apps a JOIN workspaces w ON w.id = a.workspace_id',
 };

@@ -34,11 +34,15 @@ export class SqlErasure implements Erasure {
     this.#count = count;
   }
 
+  async countConversations(selection: ErasureSelection): Promise<{ conversations: number; held: number }> {
+    const [{ n, held } = { n: 0, held: 0 }] = await this.#count(...sql.countConversations(selection));
+    return { conversations: n, held };
+  }
+
   async count(selection: ErasureSelection): Promise<ErasureCounts & { held: number }> {
-    const [conversations] = await this.#count(...sql.countConversations(selection));
+    const conversations = await this.countConversations(selection);
     const [messages] = await this.#count(...sql.countMessages(selection));
-    const { n = 0, held = 0 } = conversations ?? {};
-    return { conversations: n, messages: messages?.n ?? 0, held };
+    return { ...conversations, messages: messages?.n ?? 0 };
   }
 
   async erase(selection: ErasureSelection, eraser: Eraser, signal?: AbortSignal): Promise<Erased> {
@@ -100,8 +104,8 @@ export class SqlErasure implements Erasure {
     return this.#engine.read(sql.findUnsent, limit);
   }
 
-  async listRetention(): Promise<AppRetention[]> {
-    const apps = await this.#engine.read(sql.listApps);
+  async listRetention(app_id?: string): Promise<AppRetention[]> {
+    const apps = await this.#engine.read(...sql.listApps(app_id));
     const rows: AppRetention[] = [];
     for (const app of apps) {
       const [oldest] = await this.#engine.read(sql.findOldestActivity, app.app_id);

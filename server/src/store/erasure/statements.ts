@@ -98,8 +98,12 @@ export const lockErasures = `
 export const findErasedCounts: Statement<{ conversations: number; messages: number }> =
   'SELECT count AS conversations, messages FROM audit_entries WHERE id = ? AND scope = ?';
 
-export const listApps: Statement<Omit<AppRetention, 'oldest_activity'>> =
-  'SELECT id AS app_id, name, retention_days FROM apps ORDER BY id';
+export const listApps = (app_id?: string): Bound<Omit<AppRetention, 'oldest_activity'>> =>
+  app_id === undefined ? [`${selectApps} ORDER BY id`] : [`${selectApps} WHERE id = ?`, app_id];
+const selectApps = 'SELECT id AS app_id, name, retention_days FROM apps';
+/** Parameters: name or null, whether there is a period, the period, id. */
+export const updateApp = `
+  UPDATE apps SET name = COALESCE(?, name), retention_days = CASE WHEN ? = 1 THEN ? ELSE retention_days END WHERE id = ?`;
 /** Parameters: app_id. */
 export const findOldestActivity: Statement<{ at: number }> = `
   SELECT ${lastActivity} AS at FROM conversations WHERE app_id = ? AND hold = 0 ORDER BY ${lastActivity} LIMIT 1`;

@@ -3,6 +3,7 @@ import { usageOf } from '../../domain/records/usage.ts';
 import type { Eraser, ErasureSelection, MessageLocation } from '../../domain/store/erasure.ts';
 import { newVersion } from '../../domain/version.ts';
 import { erasureEntry, messageErasureEntry } from '../accounting/audit.ts';
+import { newEntryId } from '../accounting/entry-id.ts';
 import { UsageTally } from '../accounting/usage-tally.ts';
 import { uncountUsers } from '../accounting/user-writes.ts';
 import { markCopies, setValue } from '../base/copies.ts';
@@ -128,6 +129,19 @@ export function* keepTombstones({
     tombstones.map(({ conversation_id, message_id, at }) => [conversation_id, message_id, at, Number(areInBackups)]),
   );
   return undefined;
+}
+
+export function* updateApp({ id, change, by, now }: WriteInput<'updateApp'>): Write<WriteResult<'updateApp'>> {
+  const { name = null, retention_days } = change;
+  yield* begin();
+  const period = [Number(retention_days !== undefined), retention_days ?? null];
+  if ((yield* execute(sql.updateApp, name, ...period, id)) === 0) return false;
+  yield* changed({
+    audit: [{ id: newEntryId(), at: now, key_id: by, action: 'update', record: 'app', count: 1, ids: [id] }],
+    outbox: [['app', '', id, [id]]],
+    at: now,
+  });
+  return true;
 }
 
 export function* setRetentionDays(days: number): Write<undefined> {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { AppListed } from '../../contract/admin.ts';
-import type { NewApp } from '../../contract/app.ts';
+import type { AppChange, NewApp } from '../../contract/app.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { notBlank } from '../../contract/rules.ts';
+import { requireApp } from '../activity/require-app.ts';
 import { invalidParam } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Importer } from './check-references.ts';
@@ -17,15 +18,34 @@ export async function createApp(
   creator: Importer,
   now: number,
 ): Promise<AppListed> {
-  if (!notBlank.test(name)) throw invalidParam('name must not be blank');
-  if (!name.isWellFormed() || !mode.isWellFormed()) throw invalidParam('name and mode must be well-formed Unicode');
+  checkName(name);
+  if (!mode.isWellFormed()) throw invalidParam('mode must be well-formed Unicode');
   const stored = await findWorkspace(store, workspace_id);
   const workspace = stored ?? { id: randomUUID(), name };
-  const app = { id: randomUUID(), workspace_id: workspace.id, name, mode };
+  const app = { id: randomUUID(), workspace_id: workspace.id, name, mode, retention_days: null };
   const records = [...(stored === undefined ? [{ record: 'workspace', ...workspace }] : []), { record: 'app', ...app }];
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
   await importRecords(store, creator, [{ bytes: once(Buffer.from(lines)) }], now);
   return { ...app, workspace_name: workspace.name };
+}
+
+/** Changes the name of an app or its period of retention. `by` is the id of a key. The changed app. */
+export async function updateApp(
+  store: Store,
+  requestedId: string,
+  change: AppChange,
+  by: string,
+  now: number,
+): Promise<AppListed> {
+  const app = await requireApp(store, requestedId);
+  if (change.name !== undefined) checkName(change.name);
+  await store.run('updateApp', { id: app.id, change, by, now });
+  return { ...app, ...change };
+}
+
+function checkName(name: string): void {
+  if (!notBlank.test(name)) throw invalidParam('name must not be blank');
+  if (!name.isWellFormed()) throw invalidParam('name must be well-formed Unicode');
 }
 
 /** The given workspace, else the only one; undefined if there is none. */
