@@ -57,7 +57,8 @@ onEveryEngine('the index after operations in any order', (engine) => {
 
   it('has each word of each message, and nothing else', async () => {
     const { one, admin, records } = makeTwoTenants();
-    const service = await startService(engine);
+    // Otherwise the words of this test's searches are stored as what was read.
+    const service = await startService(engine, { AUDIT_READS: 'off' });
     let count = 0;
     const newChat = (): Chat => {
       count += 1;

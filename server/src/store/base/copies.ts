@@ -81,7 +81,9 @@ export function* noteLog({ mark, salt, now }: WriteInput<'noteLog'>): Write<unde
   if ((yield* execute(removeValue, names.log, mark)) === 0) return undefined;
   const file = parse((yield* first(findValue, names.file))?.value);
   yield* execute(noteCleaned, now, file?.since ?? Number.MAX_SAFE_INTEGER);
-  if (file === undefined) yield* execute(setValue, names.removed, `${now}`);
+  // An index that was built again leaves copies in the log, too, although nothing was erased.
+  const isErasure = typeof parse(mark)?.since === 'number';
+  if (file === undefined && isErasure) yield* execute(setValue, names.removed, `${now}`);
   return undefined;
 }
 
