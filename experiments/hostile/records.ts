@@ -43,6 +43,14 @@ const samples: Record<RecordKind, (tenant: HostileTenant, marker: string) => Fie
     total_price: '0.0010',
     currency: 'USD',
   }),
+  review: ({ ids, messages }, note) => ({
+    record: 'review',
+    app_id: ids.app,
+    conversation_id: ids.conversation,
+    message_id: messages[0],
+    labels: ['price'],
+    note,
+  }),
   dataset: ({ ids }, name) => ({ record: 'dataset', id: randomUUID(), workspace_id: ids.workspace, name }),
   document: ({ ids }, name) => ({ record: 'document', id: randomUUID(), dataset_id: ids.dataset, name }),
   segment: ({ ids }, content) => ({

@@ -55,7 +55,7 @@ export const ExportQuery = Type.Object({
   kinds: nonEmpty(
     Type.String({
       description:
-        'Only records of these kinds: a comma-separated list. With another filter only `workspace`, `app`, `conversation` and `message`.',
+        'Only records of these kinds: a comma-separated list. With another filter only `workspace`, `app`, `conversation`, `message` and `review`.',
     }),
   ),
 });

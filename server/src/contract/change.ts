@@ -28,6 +28,7 @@ export const changeKinds = [
   'child_chunk',
   'conversation',
   'message',
+  'review',
 ] as const satisfies readonly RecordKind[];
 export type ChangeKind = (typeof changeKinds)[number];
 
@@ -37,7 +38,7 @@ export const Change = shape(
     kind: choice(changeKinds, 'Kind of record.'),
     id: id('ID of the record. A model provider is identified by its name.'),
     at: epochSeconds('Time of the change. Entries of the initial snapshot have the time of the request.'),
-    gone: flag('Whether the record was deleted or erased. If a conversation is gone, so are its messages.'),
+    gone: flag('Whether the record was deleted or erased. If a conversation is gone, so are its messages and reviews.'),
     path: texts('IDs of what the record belongs to: `workspace_id`, and below it what its kind has.'),
     record: nullable(openObject('The record, as in an export. Null if it is gone or `include` is `none`.')),
   },
@@ -64,7 +65,7 @@ export const ChangesQuery = Type.Object({
     default: 0,
   }),
   kinds: nonEmpty(Type.String({ description: `Comma-separated kinds: \`${changeKinds.join('`, `')}\`. Absent: all.` })),
-  app_id: nonEmpty(Type.String({ description: 'Only this app, its conversations and messages.' })),
+  app_id: nonEmpty(Type.String({ description: 'Only this app, its conversations, messages and reviews.' })),
   dataset_id: nonEmpty(Type.String({ description: 'Only this dataset and what is in it.' })),
   include: optional.choice(['record', 'none'], 'Whether entries have their records.', 'record'),
 });

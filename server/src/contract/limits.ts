@@ -77,6 +77,12 @@ export const limits = {
 
   /** Ids in one audit entry. Records beyond this are only counted. */
   auditIdsMax: 100,
+  /** Days in which a disliked or failed message without a review is open. */
+  reviewDays: 30,
+  reviewUnitsMax: 10_000,
+  reviewLabelsMax: 20,
+  reviewLabelUnitsMax: 64,
+  reviewHistoryMax: 20,
   /** Audit entries deleted or read by one statement. */
   auditBatchMax: 1_000,
   /** Audit entries that one request compares with a filter for which there is no index. */

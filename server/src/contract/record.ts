@@ -21,6 +21,7 @@ import {
   text,
   uuid,
 } from './primitives.ts';
+import { reviewFields } from './reviews/review.ts';
 import { Type } from './type.ts';
 
 type Node = TSchema & {
@@ -164,6 +165,7 @@ export const records = {
     true,
     ['record', 'id', 'conversation_id', 'query', 'answer'],
   ),
+  review: record('review', { ...reviewFields, updated_at: updatedNow }),
   dataset: record('dataset', {
     id: uuid('Knowledge base ID.'),
     workspace_id: id('Workspace of the knowledge base.'),

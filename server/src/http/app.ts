@@ -12,6 +12,7 @@ import { adminKeyRoutes } from './admin/keys.ts';
 import { adminKnowledgeRoutes } from './admin/knowledge.ts';
 import { adminOverviewRoutes } from './admin/overview.ts';
 import { adminPeopleRoutes } from './admin/people.ts';
+import { adminReviewRoutes } from './admin/reviews.ts';
 import { adminSearchRoutes } from './admin/search.ts';
 import { sessionRoutes } from './admin/session.ts';
 import { adminTrafficRoutes } from './admin/traffic.ts';
@@ -81,6 +82,7 @@ const routes: readonly Routes[] = [
   adminErasureRoutes,
   adminOverviewRoutes,
   adminUserRoutes,
+  adminReviewRoutes,
   adminChangeRoutes,
   adminSearchRoutes,
   mcpRoutes,

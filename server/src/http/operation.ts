@@ -21,7 +21,7 @@ type Request<K extends KeyKind, P extends TObject, Q extends TObject, B extends 
 
 export type Operation<K extends KeyKind, P extends TObject, Q extends TObject, B extends TSchema> = {
   /** Default: GET. */
-  method?: 'POST' | 'PATCH' | 'DELETE';
+  method?: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   url: string;
   tags?: string[];
   operationId: string;

@@ -24,6 +24,7 @@ import { type SlotMemory, Slots } from './base/large-responses.ts';
 import { SqlChangeReads } from './changes/reads.ts';
 import { activityReads } from './console/activity-reads.ts';
 import { adminReads, parseKey } from './console/admin-reads.ts';
+import { reviews } from './console/review-reads.ts';
 import { sessions } from './console/sessions.ts';
 import { userReads } from './console/user-reads.ts';
 import { SqlErasure } from './erasure/sql-erasure.ts';
@@ -52,6 +53,7 @@ export class SqlStore implements Store {
   readonly admin: Store['admin'];
   readonly activity: Store['activity'];
   readonly users: Store['users'];
+  readonly reviews: Store['reviews'];
   readonly sessions: Store['sessions'];
   readonly apps: Store['apps'];
   readonly items: Store['items'];
@@ -85,6 +87,7 @@ export class SqlStore implements Store {
     this.erasure = new SqlErasure(engine, lists.read);
     this.activity = activityReads(lists, this.#scan);
     this.users = userReads(lists);
+    this.reviews = reviews(lists);
     this.items = itemReads(lists);
     const { apps, knowledge } = this.#listReads(engine.read.bind(engine), lists.read);
     this.apps = apps;

@@ -16,6 +16,7 @@ import { changePerson, endSessionsOf, signIn } from './keys/person-writes.ts';
 import { createKey, noteKeyUse, revokeKey, updateKey } from './keys/writes.ts';
 import { createChildChunk, deleteChildChunk, findUnchanged, updateChildChunk } from './knowledge/chunk-writes.ts';
 import { changeConversation, rateMessage } from './messages/writes.ts';
+import { putReview } from './reviews/writes.ts';
 import { applyToIndex, resetIndex } from './search/index-writes.ts';
 import { takeIndexLease } from './search/statements.ts';
 
@@ -42,6 +43,7 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   countUsers,
   eraseConversations,
   deleteMessage,
+  putReview,
   appendItems,
   deleteItem,
   changeMetadata,

@@ -574,6 +574,7 @@ describe('errors and keys of every operation', () => {
         ['activity', [400]],
         ['search', [400, 404]],
         ['search/counts', [400, 404]],
+        ['reviews', [400, 404]],
         ['traffic', []],
         ['retention', []],
       ] as [string, number[]][]
@@ -594,6 +595,12 @@ describe('errors and keys of every operation', () => {
       'delete',
       ['admin', 'writer', 'consoleSession'],
       [401, 403, 404, 429, 500, 501, 503],
+    ],
+    [
+      '/admin/apps/{app_id}/conversations/{conversation_id}/messages/{message_id}/review',
+      'put',
+      ['admin', 'consoleSession'],
+      [400, 401, 403, 404, 408, 412, 413, 415, 429, 500, 501, 503],
     ],
     ['/admin/apps', 'post', ['admin', 'consoleSession'], [400, 401, 408, 413, 415, 429, 500, 501, 503]],
     ['/admin/apps/{app_id}', 'patch', ['admin', 'consoleSession'], [400, 401, 404, 408, 413, 415, 429, 500, 501, 503]],

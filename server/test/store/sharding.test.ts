@@ -68,13 +68,14 @@ describe('the schema', () => {
       'conversations',
       'item_appends',
       'messages',
+      'reviews',
       'search_messages',
       'tombstones',
     ]);
     const byDataset = ['child_chunk_revisions', 'child_chunks', 'documents', 'search_chunks', 'segments'];
     assert.deepEqual(tablesBy('dataset_id').sort(), byDataset);
     assert.deepEqual(tablesBy('scope'), ['audit_entries', 'change_outbox']);
-    assert.equal(Object.keys(distributed).length, 13);
+    assert.equal(Object.keys(distributed).length, 14);
   });
 
   const keys = () =>
@@ -573,6 +574,7 @@ describe('the Citus calls', () => {
     `SELECT create_distributed_table('conversations', 'conversation_id', colocate_with => 'none')`,
     `SELECT create_distributed_table('messages', 'conversation_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('conversation_days', 'conversation_id', colocate_with => 'conversations')`,
+    `SELECT create_distributed_table('reviews', 'conversation_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('item_appends', 'conversation_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('tombstones', 'conversation_id', colocate_with => 'conversations')`,
     `SELECT create_distributed_table('documents', 'dataset_id', colocate_with => 'conversations')`,

@@ -117,6 +117,20 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   listMessageDetails: { key: 'admin', parameters: { app_id, conversation_id, message_id: [message_id] } },
   search: { key: 'admin', parameters: { q: 'steam boiler', limit: 1 } },
   countSearchResults: { key: 'admin', parameters: { q: 'steam boiler' } },
+  putReview: {
+    key: 'admin',
+    parameters: { app_id, conversation_id, message_id },
+    body: { labels: ['outdated'], expected_answer: 'Descale it every two months.' },
+    normalize: review,
+  },
+  listReviews: {
+    key: 'admin',
+    parameters: { state: 'open', limit: 1 },
+    normalize: ({ data, ...page }) => ({
+      ...page,
+      data: data.map((row: { review: object }) => ({ ...row, review: review(row.review) })),
+    }),
+  },
   listDatasets: { key: 'admin' },
   getDataset: { key: 'admin', parameters: { dataset_id: chunk.dataset_id } },
   listDocuments: { key: 'admin', parameters: { dataset_id: chunk.dataset_id, limit: 1 } },
@@ -217,6 +231,11 @@ function changes({ data, cursor, ...rest }: { data: { cursor: string; at: number
   const fixed = (text: string) => text.replace(/^\w+/, 'k3f9a1');
   const at = 1_793_822_400;
   return { data: data.map((entry) => ({ ...entry, cursor: fixed(entry.cursor), at })), ...rest, cursor: fixed(cursor) };
+}
+
+/** With a fixed tag. */
+function review(fields: object): object {
+  return { ...fields, etag: '"psHyRXUXstGH2aAZXChufg"' };
 }
 
 /** With a fixed id. */

@@ -272,7 +272,7 @@ function deletions(fixture: IsolationFixture): Row['targets'] {
 }
 
 /** The operations that the console depends on, visible to an admin only, and the change feed. */
-function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
+function adminRows({ one, messages, revokedKeyId }: IsolationFixture): Rows {
   const { workspace, app, conversation, dataset, document, segment, chunk } = one.ids;
   const adminOnly = (request: TestRequest): Row => ({
     targets: [{ name: 'of one', visibleTo: ['admin'], request: () => request }],
@@ -344,6 +344,17 @@ function adminRows({ one, revokedKeyId }: IsolationFixture): Rows {
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/messages': adminOnly(get(`${ofApp}/messages`)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/locate': adminOnly(get(`${ofApp}/locate`)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/details': adminOnly(get(`${ofApp}/details?message_id=x`)),
+    'GET /admin/reviews': adminOnly(get('/admin/reviews')),
+    'PUT /admin/apps/{app_id}/conversations/{conversation_id}/messages/{message_id}/review': {
+      ...adminOnly({ method: 'PUT', path: `${ofApp}/messages/${messages.one[0]?.id}/review`, body: {} }),
+      invalid: {
+        'PUT a review without a content type': () => ({
+          method: 'PUT',
+          path: `${ofApp}/messages/${chunk}/review`,
+          body: '{',
+        }),
+      },
+    },
     // It does not exist, so that a repeated request finds the same.
     'DELETE /admin/apps/{app_id}/conversations/{conversation_id}/messages/{message_id}': {
       targets: [

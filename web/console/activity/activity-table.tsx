@@ -149,6 +149,7 @@ export const actions: Readonly<Record<Activity['action'], string>> = {
 export const kinds: Readonly<Record<Activity['record'], string>> = {
   conversation: 'conversation',
   message: 'message',
+  review: 'review',
   dataset: 'dataset',
   document: 'document',
   segment: 'segment',

@@ -4,7 +4,15 @@ export type ReadAudit = (typeof readAudits)[number];
 
 /** The operations that show, copy or search what end users said. Tools of agents have the same names. */
 const ofAdmins = [
-  ...['getTranscript', 'listAllConversations', 'search', 'exportRecords', 'exportMessages', 'listChanges'],
+  ...[
+    'getTranscript',
+    'listAllConversations',
+    'search',
+    'exportRecords',
+    'exportMessages',
+    'listChanges',
+    'listReviews',
+  ],
 ] as const;
 const ofFrontEnds = ['getConversationHistory', 'searchUserMessages', 'openaiListItems', 'openaiGetItem'] as const;
 

@@ -36,8 +36,10 @@ export const operationRoles = {
   listFailures: 'viewer',
   getRetention: 'viewer',
   listActivity: 'viewer',
+  listReviews: 'viewer',
 
   updateChildChunkAsAdmin: 'editor',
+  putReview: 'editor',
 
   createApp: 'admin',
   updateApp: 'admin',

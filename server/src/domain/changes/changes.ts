@@ -118,6 +118,7 @@ const keyTypes: Record<ChangeKind, readonly ('string' | 'number')[]> = {
   child_chunk: ['string', 'string'],
   conversation: ['string'],
   message: ['string', 'number', 'number'],
+  review: ['string', 'string'],
 };
 
 function parseSnapshot(text: string): ChangePosition['snapshot'] {

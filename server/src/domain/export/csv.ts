@@ -1,6 +1,6 @@
 import { decimalPattern } from '../../contract/primitives.ts';
 import { isoTime } from '../iso-time.ts';
-import type { SelectedMessage } from '../store/exports.ts';
+import type { SelectedMessage } from '../store/selection.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a stored message has the fields of its schema
 type Message = any;

@@ -1,6 +1,6 @@
 import { notFound } from '../errors.ts';
 import type { LargeText } from '../large-text.ts';
-import type { SelectedMessage } from '../store/exports.ts';
+import type { SelectedMessage } from '../store/selection.ts';
 import { type ExportSelection, isRestricted, restrictedKinds, type Selection } from '../store/selection.ts';
 import type { Store } from '../store/store.ts';
 import { csvHeader, csvRow } from './csv.ts';

@@ -89,6 +89,8 @@ function checkParent(record: Exclude<PreparedRecord, { record: 'api_key' }>, fin
   const parent_id = parent === null ? null : fieldOf(record, parent.field);
   const foundParent = parent === null || parent_id === null ? undefined : find(parent.kind, parent_id);
   if (parent !== null && foundParent === undefined) throw missingParent(record);
+  if (record.record === 'review' && foundParent?.parent !== record.app_id)
+    throw badRecord(record, 'app_id is not that of the conversation');
   const dataset_id = parent?.kind === 'dataset' ? parent_id : (foundParent?.scope ?? null);
   if (scope === 'dataset_id') Object.assign(record, { dataset_id });
   if (!isReferable(record)) return [];

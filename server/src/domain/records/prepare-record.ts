@@ -7,6 +7,7 @@ import {
   readOnlyKinds,
   storedReachFields,
 } from '../../contract/key-kinds.ts';
+import { limits } from '../../contract/limits.ts';
 import { modelTypes } from '../../contract/model.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { describeProblem, findBadValue, type Problem, plainProblem } from '../../contract/problem.ts';
@@ -141,6 +142,13 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
       usage,
       doc_bytes: Buffer.byteLength(doc),
     };
+  },
+
+  review: (fields, { reject }) => {
+    for (const field of ['note', 'expected_answer', 'assignee'])
+      if ((fields[field]?.length ?? 0) > limits.reviewUnitsMax)
+        reject(field, `${field} must not have more than ${limits.reviewUnitsMax} characters`);
+    return fields;
   },
 
   segment: (fields) => ({ ...fields, word_count: countWords(fields.content) }),

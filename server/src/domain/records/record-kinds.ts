@@ -31,6 +31,11 @@ export const kindRules = {
     parent: { kind: 'conversation', field: 'conversation_id' },
     scope: null,
   },
+  review: {
+    identity: ['conversation_id', 'message_id'],
+    parent: { kind: 'conversation', field: 'conversation_id' },
+    scope: null,
+  },
   dataset: { identity: ['id'], parent: ofWorkspace, scope: null },
   document: { identity: ['id'], parent: { kind: 'dataset', field: 'dataset_id' }, scope: 'dataset_id' },
   segment: { identity: ['id'], parent: { kind: 'document', field: 'document_id' }, scope: 'dataset_id' },

@@ -8,6 +8,7 @@ import type { Eraser, MessageLocation, PurgeSelection, Tombstone } from './erasu
 import type { ItemAppend, ItemAppendOutcome, ItemDeletion, MetadataChange } from './items.ts';
 import type { IdentifiedPerson, Logout, NewStoredKey, Session } from './keys.ts';
 import type { JobNote, KeyErrors } from './monitoring.ts';
+import type { ReviewChange, ReviewOutcome } from './reviews.ts';
 import type { AppliedChanges, IndexChange, IndexState } from './search-reads.ts';
 
 /**
@@ -28,6 +29,9 @@ export type Commands = {
   rateMessage: [rating: MessageRating, outcome: 'rated' | 'unrated' | 'missing'];
   /** Erases a message for good. The files of the embedded engine may have copies of its texts until `Erasure.clean`. */
   deleteMessage: [{ location: MessageLocation; eraser: Eraser }, outcome: 'deleted' | 'no conversation' | 'no message'];
+
+  /** The review as it is stored then. `stale`: the preconditions do not hold. */
+  putReview: [change: ReviewChange, outcome: ReviewOutcome];
 
   /** Adds the items of one request, all or none. */
   appendItems: [append: ItemAppend, outcome: ItemAppendOutcome];

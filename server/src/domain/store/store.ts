@@ -11,13 +11,14 @@ import type { ChunkLocation, FoundChunk } from './child-chunks.ts';
 import type { RunCommand } from './commands.ts';
 import type { Doubts } from './doubts.ts';
 import type { Erasure } from './erasure.ts';
-import type { Exports } from './exports.ts';
 import type { ImportSources } from './import-sources.ts';
 import type { ItemReads } from './items.ts';
 import type { KeyLookup, Sessions } from './keys.ts';
 import type { KnowledgeReads } from './knowledge-reads.ts';
 import type { Monitoring } from './monitoring.ts';
+import type { Reviews } from './reviews.ts';
 import type { SearchStore } from './searches.ts';
+import type { Exports } from './selection.ts';
 
 /** A position in a conversation of an app. Without `user`: of any user. Without `first_id`: from the newest message. */
 export type PagePosition = {
@@ -157,6 +158,8 @@ export interface Store {
   /** Reads for the console. */
   readonly admin: AdminReads;
   readonly activity: ActivityReads;
+  /** Reviews of answers. */
+  readonly reviews: Reviews;
   /** Totals of end users. */
   readonly users: Users;
   readonly monitoring: Monitoring;

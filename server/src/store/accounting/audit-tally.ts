@@ -22,7 +22,7 @@ export class AuditTally {
     let kind = this.#kinds.get(record.record);
     if (kind === undefined) this.#kinds.set(record.record, (kind = { count: 0, ids: [] }));
     kind.count += 1;
-    if (record.record === 'message') this.#addConversation(record.conversation_id);
+    if (record.record === 'message' || record.record === 'review') this.#addConversation(record.conversation_id);
     else if (record.record === 'conversation') this.#addConversation(record.id);
     else this.#hasOthers = true;
     if (kind.ids.length < limits.auditIdsMax) kind.ids.push(identityOf(record));

@@ -2,6 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import type { ConversationChange, MessageRating } from '../../domain/store/app-store.ts';
 import { type AuditEntry, type AuditQuery, firstEntryId } from '../../domain/store/audit.ts';
 import type { Eraser, MessageLocation } from '../../domain/store/erasure.ts';
+import type { ReviewChange } from '../../domain/store/reviews.ts';
 import { type Bound, execute, insertInto, type Scalar, type Value, type Write } from '../base/statement.ts';
 import { newEntryId } from './entry-id.ts';
 
@@ -58,6 +59,11 @@ export function conversationEntry(change: ConversationChange): AuditEntry {
 export function ratingEntry({ now: at, key_id, message_id }: MessageRating, conversation_id: string): AuditEntry {
   const ids = [`${conversation_id}/${message_id}`];
   return { id: newEntryId(), at, key_id, action: 'update', record: 'message', count: 1, ids };
+}
+
+export function reviewEntry({ location, author, now, tool }: ReviewChange, action: 'create' | 'update'): AuditEntry {
+  const ids = [`${location.conversation_id}/${location.message_id}`];
+  return { id: newEntryId(), at: now, key_id: author, action, record: 'review', count: 1, ids, tool };
 }
 
 /** The conversations are of one app. */

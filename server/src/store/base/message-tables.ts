@@ -1,4 +1,5 @@
 import type { KeptMessage, StoredUsage } from '../../domain/records/prepared-record.ts';
+import type { Usage } from '../../domain/records/usage.ts';
 import type { SpooledOf } from './spooled-record.ts';
 import type { Scalar, Statement, Value, Write } from './statement.ts';
 
@@ -43,7 +44,8 @@ export const messageColumns = {
   trace_id: 'text',
   items: 'text',
   feedback_at: 'bigint',
-  feedback_app_id: 'text',
+  review_state: 'text',
+  listed_app_id: 'text',
 } as const;
 
 /** In the order of `messageColumns`. */
@@ -60,12 +62,22 @@ export const itemsText = (items: readonly object[]): string | null =>
 /** In the order of the columns after `doc`. */
 export function valuesBesideText(written: WrittenMessage): Scalar[] {
   const { feedback_content, rated_at, model_provider, model, trace_id, items } = written.message;
-  return [feedback_content, rated_at, model_provider, model, trace_id, itemsText(items), ...feedbackValues(written)];
+  return [feedback_content, rated_at, model_provider, model, trace_id, itemsText(items), ...listedValues(written)];
 }
 
-/** The columns by which an app lists its feedback. */
-function feedbackValues({ message: { usage, rated_at, created_at }, app_id }: WrittenMessage): Scalar[] {
-  return usage.liked + usage.disliked === 0 ? [null, null] : [rated_at ?? created_at, app_id];
+/** The state of a message without a review: if it was disliked, or if its generation failed, it needs one. */
+export const unreviewed = ({ disliked, failed }: Pick<Usage, 'disliked' | 'failed'>): 'new' | null =>
+  disliked + failed > 0 ? 'new' : null;
+
+/** The state of a stored message that gets the state `given` unless it has a review. */
+export const stateOrGiven = (given: string): string =>
+  `CASE WHEN COALESCE(messages.review_state, 'new') = 'new' THEN ${given} ELSE messages.review_state END`;
+
+/** The columns of the lists of an app's feedback and of reviews. A message with a review keeps its state and app. */
+function listedValues({ message: { usage, rated_at, created_at }, app_id }: WrittenMessage): Scalar[] {
+  const feedback_at = usage.liked + usage.disliked === 0 ? null : (rated_at ?? created_at);
+  const state = unreviewed(usage);
+  return [feedback_at, state, feedback_at === null && state === null ? null : app_id];
 }
 
 type AddedName = 'newest' | 'has_large_messages' | 'created_at' | 'derived_name' | 'derived_inputs';

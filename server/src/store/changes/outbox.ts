@@ -44,6 +44,15 @@ export const outboxEntryOfMessages = (conversation_id: string, ids: string[]): O
   null,
   ids,
 ];
+/** They have the ids of their messages. */
+export const outboxEntryOfReviews = (conversation_id: string, ids: string[]): OutboxEntry => [
+  'review',
+  conversation_id,
+  null,
+  ids,
+];
+/** Whether the scope of a record is its conversation. */
+export const isInConversation = (kind: ChangeKind): boolean => kind === 'message' || kind === 'review';
 
 /**
  * In the order of the columns of `change_outbox`. The scope is the distribution value of all records of the entries, if they
@@ -122,6 +131,8 @@ function outboxEntryOf(record: SpooledRecord): OutboxEntry | undefined {
       return outboxEntryOfConversation(record.app_id, record.id);
     case 'message':
       return outboxEntryOfMessages(record.conversation_id, [record.id]);
+    case 'review':
+      return outboxEntryOfReviews(record.conversation_id, [record.message_id]);
     default:
       return undefined;
   }

@@ -16,6 +16,7 @@ import {
 import type { Engine, Reader } from '../base/engine.ts';
 import { Slots } from '../base/large-responses.ts';
 import type { Statement } from '../base/statement.ts';
+import { isInConversation } from './outbox.ts';
 import { RecordReader } from './records.ts';
 import * as sequencing from './sequencing.ts';
 import { type Candidate, type KeyRow, keysStatement, sourceOf } from './sources.ts';
@@ -192,7 +193,7 @@ export class SqlChangeReads implements ChangeReads {
     const scopes = rows.map(({ change_scope }) => change_scope);
     const appOf = kind === 'message' ? await read(this.#owners.conversations, scopes) : undefined;
     const owners = rows.map((row) => appOf?.get(row.change_scope) ?? row.change_owner);
-    const ofApp = kind === 'app' || kind === 'conversation' || kind === 'message';
+    const ofApp = ofApps.includes(kind);
     const known = owners.filter((owner) => owner !== null);
     const workspaceOf = await read(ofApp ? this.#owners.apps : this.#owners.datasets, known);
     const at = this.#clock();
@@ -268,13 +269,13 @@ function placeOf(kind: ChangeKind, { key_0, key_1, key_2 }: KeyRow, position: nu
   return { position, snapshot: { kind, key: [key_0, key_1, key_2].filter((part) => part !== undefined) } };
 }
 
-const ofApps: readonly ChangeKind[] = ['app', 'conversation', 'message'];
+const ofApps: readonly ChangeKind[] = ['app', 'conversation', 'message', 'review'];
 const ofDatasets: readonly ChangeKind[] = ['dataset', 'document', 'segment', 'child_chunk'];
 
-/** A conversation may be gone, which readers of its messages have to know. */
+/** A conversation may be gone, which readers of its messages and reviews have to know. */
 function isVisible({ kind, workspace_id, owner }: Omit<Candidate, 'place'>, scope: ChangeScope): boolean {
   const { app_id, dataset_ids, kinds } = scope;
-  if (kinds !== undefined && !kinds.includes(kind) && !(kind === 'conversation' && kinds.includes('message'))) {
+  if (kinds !== undefined && !kinds.includes(kind) && !(kind === 'conversation' && kinds.some(isInConversation))) {
     return false;
   }
   if (scope.workspace_id !== undefined && workspace_id !== scope.workspace_id) return false;

@@ -2,6 +2,7 @@ import { type ChangeKind, changeKinds } from '../../contract/change.ts';
 import type { FoundChange } from '../../domain/store/change-reads.ts';
 import type { ReadEngine, Value } from '../base/engine.ts';
 import { isLarge, type Reading } from '../base/sized.ts';
+import { isInConversation } from './outbox.ts';
 import {
   type Candidate,
   findConversations,
@@ -28,7 +29,7 @@ export class RecordReader {
     this.#engine = engine;
   }
 
-  /** In the order of the candidates. Undefined for a message of a deleted conversation: if that is undeleted, it is listed again. */
+  /** In the order of the candidates. Undefined for a message or review of a deleted conversation: if that is undeleted, it is listed again. */
   async read(candidates: readonly Candidate[], texts: Reading): Promise<(ReadChange | undefined)[]> {
     const found = new Map<Candidate, ReadChange>();
     for (const kind of changeKinds) {
@@ -56,7 +57,7 @@ export class RecordReader {
     for (const candidate of candidates) {
       const row = rows.get(recordKeyOf(candidate));
       // One that does not exist is gone: nothing would list it again.
-      if (kind === 'message' && row !== undefined && parents.get(candidate.scope)?.deleted !== 0) continue;
+      if (isInConversation(kind) && row !== undefined && parents.get(candidate.scope)?.deleted !== 0) continue;
       const gone = row === undefined || row.is_gone === 1;
       const bytes = gone ? 0 : Number(row.bytes ?? 0);
       const isTooLarge = texts === 'small' && isLarge({ bytes });
@@ -67,11 +68,11 @@ export class RecordReader {
     }
   }
 
-  /** Conversations of messages by id, segments of child chunks by id. */
+  /** Conversations of messages and reviews by id, segments of child chunks by id. */
   async #findParents(kind: ChangeKind, candidates: readonly Candidate[], rows: Records): Promise<Parents> {
     const { dialect } = this.#engine;
     const byId = (list: readonly ParentRow[]): Parents => new Map(list.map((row) => [row.id, row]));
-    if (kind === 'message') {
+    if (isInConversation(kind)) {
       const ids = dialect.list([...new Set(candidates.map(({ scope }) => scope))]);
       return byId(await this.#engine.read(findConversations(dialect), ids));
     }
@@ -84,7 +85,7 @@ export class RecordReader {
 
 /** The ids of what a record belongs to. */
 function pathOf(
-  { kind, scope, workspace_id, owner }: Candidate,
+  { kind, scope, id, workspace_id, owner }: Candidate,
   row: RecordRow | undefined,
   parents: Parents,
 ): Record<string, string | null> {
@@ -100,9 +101,10 @@ function pathOf(
     }
     case 'conversation':
       return { workspace_id, app_id: row?.app_id ?? owner };
-    case 'message': {
+    case 'message':
+    case 'review': {
       const { app_id = owner, user = null } = parents.get(scope) ?? {};
-      return { workspace_id, app_id, conversation_id: scope, user };
+      return { workspace_id, app_id, conversation_id: scope, user, ...(kind === 'review' && { message_id: id }) };
     }
     default:
       return kind === 'workspace' ? {} : { workspace_id };

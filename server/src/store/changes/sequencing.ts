@@ -5,7 +5,7 @@ import type { ChangesHead } from '../../domain/store/change-reads.ts';
 import type { Dialect, WriteContext, WriteResult } from '../base/engine.ts';
 import type { OutboxEntry } from '../base/outbox-entry.ts';
 import { begin, execute, first, insertInto, query, type Statement, type Write, writeRows } from '../base/statement.ts';
-import { isErasure, isOnSeveralShards } from './outbox.ts';
+import { isErasure, isInConversation, isOnSeveralShards } from './outbox.ts';
 
 /**
  * Sequences committed outbox entries: moves them to `changes`, with the next positions, in one transaction that locks the
@@ -95,7 +95,7 @@ export function* sequenceChanges(_: undefined, { dialect }: WriteContext): Write
   const { erased } = owners;
   if (erased.length > 0) {
     const list = dialect.list(erased);
-    yield* execute(`DELETE FROM changes WHERE kind = 'message' AND ${dialect.isIn('scope')}`, list);
+    yield* execute(`DELETE FROM changes WHERE kind IN ('message', 'review') AND ${dialect.isIn('scope')}`, list);
     yield* execute(`DELETE FROM changes WHERE kind = 'conversation' AND scope = '' AND ${dialect.isIn('id')}`, list);
   }
   const entries = entriesOf(yield* withCreatedAgain(records, owners, dialect), position, owners);
@@ -198,7 +198,7 @@ const unique = (texts: readonly (string | null | undefined)[]): string[] => [
 
 /** The ids of which the entries need the owners: conversations first, since their apps are needed too. */
 const conversationsOf = (records: readonly OutboxRecord[]): string[] =>
-  unique(records.map(({ kind, scope, id }) => (kind === 'message' ? scope : kind === 'conversation' ? id : null)));
+  unique(records.map(({ kind, scope, id }) => (isInConversation(kind) ? scope : kind === 'conversation' ? id : null)));
 const appsOf = (records: readonly OutboxRecord[], appOfConversation: OwnerOf): string[] =>
   unique([
     ...records.map(({ kind, owner }) => (kind === 'app' || kind === 'conversation' ? owner : null)),
@@ -213,12 +213,13 @@ const datasetOf = ({ kind, scope, owner }: OutboxRecord): string | null => {
   return inDataset.includes(kind) ? scope : null;
 };
 
-/** Entries from the next position on. A conversation that was erased and its messages have none: the erasure has one. */
+/** Entries from the next position on. A conversation that was erased and what is in it have none: the erasure has one. */
 function entriesOf(records: readonly OutboxRecord[], head: number, owners: Owners): FeedEntry[] {
   let position = head;
   return records.flatMap((record) => {
     const { kind, scope, id, at } = record;
-    const conversation_id = kind === 'message' ? scope : kind === 'conversation' && !isErasure(record) ? id : undefined;
+    const ownConversation = kind === 'conversation' && !isErasure(record) ? id : undefined;
+    const conversation_id = isInConversation(kind) ? scope : ownConversation;
     const app_id = owners.appOfConversation.get(conversation_id ?? '');
     if (conversation_id !== undefined && app_id === undefined) return [];
     const owner = app_id ?? datasetOf(record) ?? record.owner;

@@ -32,6 +32,7 @@ const columns: Record<ChangeKind, Omit<Source, 'step'>> = {
   child_chunk: { id: 'id', scope: 'dataset_id', owner: 'dataset_id', gone: 'deleted = 1' },
   conversation: { id: 'conversation_id', scope: undefined, owner: 'app_id', gone: 'deleted = 1' },
   message: { id: 'id', scope: 'conversation_id', owner: undefined, gone: undefined },
+  review: { id: 'message_id', scope: 'conversation_id', owner: 'app_id', gone: undefined },
 };
 
 export function sourceOf(kind: ChangeKind): Source {

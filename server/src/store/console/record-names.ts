@@ -51,8 +51,13 @@ const statements = {
 type OwnKind = keyof typeof statements;
 const isOwn = (kind: RecordKind): kind is OwnKind => Object.hasOwn(statements, kind);
 
-/** Messages and revisions have the names of their parents. */
-const parents = { message: 'conversation', child_chunk_revision: 'child_chunk', model_provider: 'workspace' } as const;
+/** Messages, reviews and revisions have the names of their parents. */
+const parents = {
+  message: 'conversation',
+  review: 'conversation',
+  child_chunk_revision: 'child_chunk',
+  model_provider: 'workspace',
+} as const;
 
 export async function findNames(
   engine: ReadEngine,

@@ -12,6 +12,7 @@ import { begin, execute, first, lock, query, type Write, writeRows } from '../ba
 import { changed } from '../changes/changed.ts';
 import { OutboxTally, outboxEntryOfErasure, outboxEntryOfMessages } from '../changes/outbox.ts';
 import { findDoc } from '../messages/statements.ts';
+import { eraseReview } from '../reviews/writes.ts';
 import { eraseEntries } from '../search/index-writes.ts';
 import * as sql from './statements.ts';
 
@@ -39,6 +40,7 @@ export function* eraseConversations(
   for (const table of ['conversation_days', 'item_appends'])
     yield* execute(`DELETE FROM ${table} WHERE ${inList}`, list);
   const messages = yield* execute(`DELETE FROM messages WHERE ${inList}`, list);
+  yield* execute(`DELETE FROM reviews WHERE ${inList}`, list);
   yield* eraseEntries(ids, dialect);
   yield* uncountUsers(erased, dialect);
   yield* writeRows(
@@ -104,6 +106,7 @@ export function* eraseMessage(
   usage.add({ id: conversation_id, app_id }, message.created_at, usageOf({ ...message, model_provider, model }), -1);
   if (index.removeTokens !== undefined) yield* index.removeTokens([conversation_id], message_id);
   yield* execute(sql.deleteMessage, conversation_id, message_id);
+  const review = yield* eraseReview(conversation_id, message_id);
   yield* execute(sql.clearDigests, conversation_id, message_id.replaceAll('-', ''));
   yield* eraseEntries([conversation_id], dialect, message_id);
   yield* messages.updateActivity([conversation_id]);
@@ -111,7 +114,7 @@ export function* eraseMessage(
   yield* markCopies(dialect, 'file', now);
   yield* changed({
     audit: [messageErasureEntry(eraser, location)],
-    outbox: [outboxEntryOfMessages(conversation_id, [message_id])],
+    outbox: [outboxEntryOfMessages(conversation_id, [message_id]), ...review],
     at: now,
     shard: conversation_id,
     usage: usage.take(),

@@ -3,8 +3,8 @@ import { type Dialect, type SpoolHandle, unitsOf, type WriteContext, type WriteI
 import type { SpooledRecord } from '../base/spooled-record.ts';
 import { begin, lock, query, type Statement, type Write, writeOutbox } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
-import { OutboxTally, outboxEntryOfMessages } from '../changes/outbox.ts';
-import { findMessageIds, lockImports } from '../tables/statements.ts';
+import { OutboxTally, outboxEntryOfMessages, outboxEntryOfReviews } from '../changes/outbox.ts';
+import { findMessageIds, findReviewIds, lockImports } from '../tables/statements.ts';
 import { RecordWriter } from './record-writer.ts';
 import { rejectErased } from './reject-erased.ts';
 import { readSpool } from './spool.ts';
@@ -25,7 +25,7 @@ export function* applyRecords(
 ): Write<number> {
   const tally = new AuditTally();
   const outbox = new OutboxTally();
-  const writer = new RecordWriter(dialect, messages);
+  const writer = new RecordWriter(dialect, messages, outbox);
   // If the import is not in memory, its conversations are not known in advance.
   const records = 'parts' in spool ? [...readSpool(spool)] : readSpool(spool);
   const takeOutbox = () => writeOutbox({ entries: outbox.take(), at: author.now, isLarge: true });
@@ -63,7 +63,7 @@ const listMin = 100;
 const idsMax = 10_000;
 
 /**
- * Adds the messages of deleted conversations that these records restore: readers of the feed have removed them. The rows
+ * Adds the messages and reviews of deleted conversations that these records restore: readers of the feed have removed them. The rows
  * are locked, in the order of their ids, so that no deletion comes between.
  */
 function* addUndeleted(
@@ -93,6 +93,8 @@ function* addUndeleted(
 }
 
 function* addMessagesOf(conversation_id: string, outbox: OutboxTally, takeOutbox: () => Write<void>): Write<void> {
+  for (const { id } of yield* query(findReviewIds, conversation_id))
+    outbox.add(outboxEntryOfReviews(conversation_id, [id]));
   for (let last = [Number.MIN_SAFE_INTEGER, 0]; ; ) {
     const rows = yield* query(findMessageIds, conversation_id, ...last, idsMax);
     for (const { id } of rows) {

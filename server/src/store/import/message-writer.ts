@@ -4,9 +4,11 @@ import { keepStored, storedUsage } from '../../domain/records/prepared-record.ts
 import type { ReferenceTarget } from '../../domain/store/store.ts';
 import { UsageTally } from '../accounting/usage-tally.ts';
 import { addUsage } from '../accounting/usage-writes.ts';
-import type { MessageTables, NewMessages, OpenedConversation } from '../base/message-tables.ts';
+import type { MessageTables, NewMessages, OpenedConversation, StoredMessage } from '../base/message-tables.ts';
 import type { SpooledOf } from '../base/spooled-record.ts';
 import type { Write } from '../base/statement.ts';
+import type { OutboxTally } from '../changes/outbox.ts';
+import { reopenReview } from '../reviews/writes.ts';
 
 type Message = SpooledOf<'message'>;
 type OpenConversation = ReferenceTarget & OpenedConversation;
@@ -23,12 +25,14 @@ const messageKeyOf = ({ conversation_id, id }: { conversation_id: string; id: st
  */
 export class MessageWriter {
   readonly #tables: MessageTables;
+  readonly #outbox: OutboxTally;
   readonly #usage = new UsageTally();
   /** Conversations with a replaced message that may have been, or may be, the first or the newest one. */
   readonly #reordered = new Set<string>();
 
-  constructor(tables: MessageTables) {
+  constructor(tables: MessageTables, outbox: OutboxTally) {
     this.#tables = tables;
+    this.#outbox = outbox;
   }
 
   /** `messages` has each message at most once. */
@@ -55,6 +59,11 @@ export class MessageWriter {
       this.#usage.add(conversation, record.created_at, record.usage, 1);
     }
     yield* this.#tables.write(written, storedList);
+    for (const { message, app_id } of written) {
+      const before = stored.get(messageKeyOf(message));
+      if (before !== undefined && isDislikedAgain(message, before))
+        for (const entry of yield* reopenReview(app_id, message.conversation_id, message.id)) this.#outbox.add(entry);
+    }
     if (this.#usage.size + this.#reordered.size >= openDaysMax) yield* this.finish();
   }
 
@@ -84,6 +93,10 @@ export class MessageWriter {
     );
   }
 }
+
+/** Whether the message was disliked since it was stored. */
+const isDislikedAgain = ({ usage, rated_at }: Message, stored: StoredMessage): boolean =>
+  usage.disliked > 0 && (storedUsage(stored).disliked === 0 || (rated_at ?? 0) > (stored.rated_at ?? 0));
 
 function required(open: ReadonlyMap<string, OpenConversation>, { conversation_id }: Message): OpenConversation {
   const conversation = open.get(conversation_id);

@@ -6,6 +6,8 @@ import type { Dialect } from '../base/engine.ts';
 import type { MessageTables } from '../base/message-tables.ts';
 import type { SpooledOf, SpooledRecord } from '../base/spooled-record.ts';
 import { execute, first, query, type Statement, type Write, writeKeyedRows } from '../base/statement.ts';
+import type { OutboxTally } from '../changes/outbox.ts';
+import { setStateOf } from '../reviews/writes.ts';
 import { lookupStatement } from '../tables/lookups.ts';
 import * as sql from '../tables/statements.ts';
 import type { RowKind } from '../tables/tables.ts';
@@ -27,9 +29,10 @@ export class RecordWriter {
   readonly #positions: DocumentPositions;
   #hasAddedRevisions = false;
 
-  constructor(dialect: Dialect, messages: MessageTables) {
+  /** `outbox`: for reviews that messages open again. */
+  constructor(dialect: Dialect, messages: MessageTables, outbox: OutboxTally) {
     this.#dialect = dialect;
-    this.#messages = new MessageWriter(messages);
+    this.#messages = new MessageWriter(messages, outbox);
     this.#counts = new DocumentCounts(dialect);
     this.#positions = new DocumentPositions(dialect);
   }
@@ -85,6 +88,9 @@ export class RecordWriter {
       case 'message':
         yield* this.#messages.write(batch.records);
         return [];
+      case 'review':
+        for (const review of batch.records) yield* setStateOf(review);
+        break;
       case 'model_provider':
         for (const provider of batch.records) yield* this.#writeProvider(provider);
         return [];

@@ -124,9 +124,9 @@ function* writeRecords(
   author: ItemAuthor,
   { dialect, messages }: WriteContext,
 ): Write<void> {
-  const writer = new RecordWriter(dialect, messages);
   const tally = new AuditTally();
   const outbox = new OutboxTally();
+  const writer = new RecordWriter(dialect, messages, outbox);
   yield* writer.write(records);
   for (const record of records) {
     tally.add(record);

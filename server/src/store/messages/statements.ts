@@ -7,6 +7,7 @@ import type {
   FeedbackEntry,
   ListScope,
 } from '../../domain/store/app-store.ts';
+import { stateOrGiven } from '../base/message-tables.ts';
 import { type Condition, inPeriod, isUser, split } from '../base/selection.ts';
 import { firstOf, type Sized, type SizedColumns, sizedColumns } from '../base/sized.ts';
 import type { Bound, Statement, Value } from '../base/statement.ts';
@@ -120,9 +121,10 @@ export const findDoc: Statement<ModelFields & { doc: string }> =
 /** Also locks the conversation. Parameters: version, conversation_id. */
 export const touchConversation = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND deleted = 0';
 
-/** Parameters: doc, feedback_content, rated_at, feedback_at, feedback_app_id, conversation_id, id. */
+/** Parameters: doc, feedback_content, rated_at, feedback_at, review_state without a review, app_id, conversation_id, id. */
 export const rateMessage = `
-  UPDATE messages SET doc = ?, feedback_content = ?, rated_at = ?, feedback_at = ?, feedback_app_id = ?
+  UPDATE messages SET doc = ?, feedback_content = ?, rated_at = ?, feedback_at = ?,
+    review_state = ${stateOrGiven('?')}, listed_app_id = ?
   WHERE conversation_id = ? AND id = ?`;
 
 const feedback = sizedColumns.bind(undefined, {
@@ -134,7 +136,7 @@ const messageWithConversation = 'messages m CROSS JOIN conversations c WHERE c.c
 /** Feedback of live conversations, the newest first. Parameters: app_id, count, number of entries before. */
 export const listFeedback: Statement<Sized<FeedbackEntry>> = `
   SELECT ${feedback('small')} FROM ${messageWithConversation}
-  AND m.feedback_app_id = ? AND m.feedback_at IS NOT NULL AND c.deleted = 0
+  AND m.listed_app_id = ? AND m.feedback_at IS NOT NULL AND c.deleted = 0
   ORDER BY m.feedback_at DESC, m.id DESC, m.conversation_id DESC LIMIT ? OFFSET ?`;
 
 /** Parameters: conversation_id, id. */

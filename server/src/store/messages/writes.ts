@@ -1,9 +1,11 @@
 import type { ConversationChange, ConversationRow, MessageRating } from '../../domain/store/app-store.ts';
 import { newVersion } from '../../domain/version.ts';
 import { conversationEntry, ratingEntry } from '../accounting/audit.ts';
+import { unreviewed } from '../base/message-tables.ts';
 import { begin, execute, first, query, type Write } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
 import { outboxEntryOfConversation, outboxEntryOfMessages } from '../changes/outbox.ts';
+import { reopenReview } from '../reviews/writes.ts';
 import { contentOf, rate } from './rating.ts';
 import * as sql from './statements.ts';
 
@@ -40,11 +42,13 @@ export function* rateMessage(rating: MessageRating): Write<Rated> {
   if (locked === 0 || message === undefined) return 'missing';
   const rated = rate(message, rating);
   if (rated === 'unrated') return rated;
-  const listed = rating.rating === null ? [null, null] : [now, app_id];
+  const rated_at = rating.rating === null ? null : now;
+  const listed = [rated_at, unreviewed(rated), app_id];
   yield* execute(sql.rateMessage, rated.doc, contentOf(rating), now, ...listed, conversation_id, message_id);
+  const review = rating.rating === 'dislike' ? yield* reopenReview(app_id, conversation_id, message_id) : [];
   yield* changed({
     audit: [ratingEntry(rating, conversation_id)],
-    outbox: [outboxEntryOfMessages(conversation_id, [message_id])],
+    outbox: [outboxEntryOfMessages(conversation_id, [message_id]), ...review],
     at: now,
     shard: conversation_id,
     usage: rated.usage.take(),

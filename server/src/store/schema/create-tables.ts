@@ -2,6 +2,7 @@ import { lastActivity } from '../tables/conversation-columns.ts';
 import { createChangeTables } from './create-change-tables.ts';
 import { createLogTables } from './create-log-tables.ts';
 import { createMonitoringTables } from './create-monitoring-tables.ts';
+import { createReviewTables } from './create-review-tables.ts';
 import { createSearchTables } from './create-search-tables.ts';
 
 /**
@@ -123,8 +124,8 @@ const messages: readonly string[] = [
   'CREATE INDEX conversations_by_latest ON conversations (updated_at, conversation_id) WHERE deleted = 0',
   'CREATE INDEX conversations_uncounted ON conversations (conversation_id) WHERE counted_version <> version',
   `CREATE INDEX conversations_by_activity ON conversations (app_id, (${lastActivity}))`,
-  // `rated_at` is the time of feedback that was given in Backscroll, so that an import keeps it. `feedback_at` and
-  // `feedback_app_id` are set if there is feedback, for the list of an app.
+  // `rated_at` is the time of feedback that was given in Backscroll, so that an import keeps it. `feedback_at` is set if there is
+  // feedback, `review_state` if there is a review, or if the message needs one: `new`. Lists of them by app use `listed_app_id`.
   `CREATE TABLE messages (
      conversation_id TEXT NOT NULL,
      created_at BIGINT NOT NULL,
@@ -138,12 +139,13 @@ const messages: readonly string[] = [
      trace_id TEXT,
      items TEXT,
      feedback_at BIGINT,
-     feedback_app_id TEXT,
+     review_state TEXT,
+     listed_app_id TEXT,
      PRIMARY KEY (conversation_id, created_at, sequence)
    )`,
   // In this order it also finds a message by its id alone.
   'CREATE UNIQUE INDEX messages_by_message ON messages (id, conversation_id)',
-  `CREATE INDEX messages_by_feedback ON messages (feedback_app_id, feedback_at, id, conversation_id)
+  `CREATE INDEX messages_by_feedback ON messages (listed_app_id, feedback_at, id, conversation_id)
      WHERE feedback_at IS NOT NULL`,
   `CREATE TABLE conversation_days (
      conversation_id TEXT NOT NULL,
@@ -179,6 +181,7 @@ const messages: readonly string[] = [
    )`,
   'CREATE INDEX tombstones_not_in_backups ON tombstones (at) WHERE in_backups = 0',
   'CREATE INDEX conversation_days_by_day ON conversation_days (day DESC, app_id, currency)',
+  ...createReviewTables,
 ];
 
 /**

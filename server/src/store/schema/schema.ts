@@ -18,14 +18,14 @@ type Engine = keyof typeof createTables;
  * Until the first release there is one step: a change of the schema edits it and increments this version, so that databases of
  * unreleased versions are recognized. See decision 0030.
  */
-const firstVersion = 30;
+const firstVersion = 31;
 
 /**
  * Tables whose rows may be large. They are not clustered by their keys: SQLite would read each row that a lookup compares, as a
  * whole. Those of messages are, nevertheless: the messages of a page are stored together.
  */
 const withLargeRows = new Set([
-  ...['workspaces', 'apps', 'api_keys', 'model_providers', 'model_entries', 'conversations', 'user_totals'],
+  ...['workspaces', 'apps', 'api_keys', 'model_providers', 'model_entries', 'conversations', 'reviews', 'user_totals'],
   ...['datasets', 'documents', 'segments', 'child_chunks', 'child_chunk_revisions'],
 ]);
 
@@ -83,6 +83,7 @@ export const distribution = {
     conversations: 'conversation_id',
     messages: 'conversation_id',
     conversation_days: 'conversation_id',
+    reviews: 'conversation_id',
     item_appends: 'conversation_id',
     tombstones: 'conversation_id',
     documents: 'dataset_id',

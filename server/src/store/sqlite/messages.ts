@@ -5,6 +5,7 @@ import {
   messageValues,
   type OpenedConversation,
   type StoredMessage,
+  stateOrGiven,
   valuesBesideText,
 } from '../base/message-tables.ts';
 import { execute, first, type Statement } from '../base/statement.ts';
@@ -14,7 +15,7 @@ import { eraseReplaced } from './search.ts';
 /** Writes nothing if the message already exists. The text is bound as bytes. Parameters: as in `messageColumns`. */
 const insertMessage = `
   INSERT INTO messages (${Object.keys(messageColumns).join(', ')})
-  VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (conversation_id, id) DO NOTHING`;
+  VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (conversation_id, id) DO NOTHING`;
 /** A message's position, the fields for its usage, and those that a record may omit. */
 export const findMessage: Statement<StoredMessage & { sequence: number }> = `
   SELECT conversation_id, id, created_at, sequence, doc ->> 'total_tokens' AS total_tokens,
@@ -24,7 +25,8 @@ export const findMessage: Statement<StoredMessage & { sequence: number }> = `
 /** Parameters: created_at, doc as bytes, the columns after it, conversation_id, id. */
 export const replaceMessage = `
   UPDATE messages SET created_at = ?, doc = CAST(? AS TEXT), feedback_content = ?, rated_at = ?, model_provider = ?, model = ?,
-    trace_id = ?, items = ?, feedback_at = ?, feedback_app_id = ?
+    trace_id = ?, items = ?, feedback_at = ?, review_state = ${stateOrGiven('?')},
+    listed_app_id = COALESCE(?, listed_app_id)
   WHERE conversation_id = ? AND id = ?`;
 
 export const findConversation: Statement<{

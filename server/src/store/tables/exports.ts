@@ -1,7 +1,6 @@
 import type { RecordKind } from '../../contract/record.ts';
 import type { Opened } from '../../domain/large-text.ts';
-import type { Exports, SelectedMessage } from '../../domain/store/exports.ts';
-import type { Selection } from '../../domain/store/selection.ts';
+import type { Exports, SelectedMessage, Selection } from '../../domain/store/selection.ts';
 import type { Engine, IsWanted, Row } from '../base/engine.ts';
 import type { Slots } from '../base/large-responses.ts';
 import { exportSteps } from './export.ts';

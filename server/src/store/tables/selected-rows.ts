@@ -1,6 +1,6 @@
 import type { SelectableKind, Selection } from '../../domain/store/selection.ts';
 import type { ExportStep, Reader, Row } from '../base/engine.ts';
-import { type Condition, inPeriod, ofConversation } from '../base/selection.ts';
+import { type Condition, inPeriod, ofConversation, split } from '../base/selection.ts';
 import { readByKey, sizedColumns } from '../base/sized.ts';
 import { exportSteps } from './export.ts';
 
@@ -30,6 +30,7 @@ export async function* readSelected(read: Reader, selection: Selection): AsyncGe
       for (; !page.done; page = await messages.next()) {
         yield { step: stepOf('message'), rows: page.value, user: conversation.user as string | null };
       }
+      for await (const rows of reviewsOf(read, `${conversation.id}`, selection)) yield { step: stepOf('review'), rows };
     }
   }
 }
@@ -86,6 +87,17 @@ async function* conversationsOf(read: Reader, selection: Selection): AsyncGenera
     ];
     for await (const rows of readByKey(read, conversations, conditions)) yield* rows;
   }
+}
+
+/** Of the selected messages. */
+function reviewsOf(read: Reader, conversation_id: string, selection: Selection): AsyncGenerator<Row[], void> {
+  const { texts, values } = split(inPeriod('m.created_at', selection));
+  const ofMessage = `SELECT 1 FROM messages m WHERE m.conversation_id = reviews.conversation_id AND m.id = reviews.message_id`;
+  const conditions: Condition[] = [
+    ['conversation_id = ?', conversation_id],
+    ...(values.length === 0 ? [] : [[`EXISTS (${[ofMessage, ...texts].join(' AND ')})`, ...values] as const]),
+  ];
+  return readByKey(read, stepOf('review'), conditions);
 }
 
 function messagesOf(read: Reader, conversation_id: string, selection: Selection): AsyncGenerator<Row[], void> {

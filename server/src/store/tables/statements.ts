@@ -40,6 +40,10 @@ export const findMessageIds: Statement<{ id: string; created_at: number; sequenc
   SELECT id, created_at, sequence FROM messages
   WHERE conversation_id = ? AND (created_at, sequence) > (?, ?) ORDER BY created_at, sequence LIMIT ?`;
 
+/** Parameters: conversation_id. */
+export const findReviewIds: Statement<{ id: string }> =
+  'SELECT message_id AS id FROM reviews WHERE conversation_id = ?';
+
 /** Imports run one after another, across all instances: the row stays locked until the end of the transaction. */
 export const lockImports = `
   INSERT INTO leases (name, holder, expires_at) VALUES ('import', '', 0)

@@ -141,6 +141,13 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
     extraColumns: ['feedback_content', 'rated_at', 'model_provider', 'model', 'trace_id'],
     jsonColumns: ['items'],
   },
+  review: {
+    name: 'reviews',
+    key: ['conversation_id', 'message_id'],
+    // A request gets the version that it writes.
+    added: [internal('version', 'text', ({ version }) => (typeof version === 'string' ? version : newVersion()))],
+    displayOnly: ['note', 'expected_answer', 'history'],
+  },
 };
 
 /** The columns of a kind: one for each field of its schema, key columns that are not fields, and the added ones. */

@@ -95,7 +95,8 @@ class PageReader {
 
   readDistributed(step: ExportStep): AsyncGenerator<Row[]> {
     if (step.kind === 'conversation') return this.#readConversations(step);
-    return step.kind === 'message' ? this.#readMessages(step) : this.#readByDataset(step);
+    const isInConversation = step.kind === 'message' || step.kind === 'review';
+    return isInConversation ? this.#readMessages(step) : this.#readByDataset(step);
   }
 
   async *#readByDataset(step: ExportStep): AsyncGenerator<Row[]> {

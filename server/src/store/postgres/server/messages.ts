@@ -8,6 +8,7 @@ import {
   messageValues,
   type OpenedConversation,
   type StoredMessage,
+  stateOrGiven,
 } from '../../base/message-tables.ts';
 import { execute, insertInto, query, type Statement, writeRows } from '../../base/statement.ts';
 import { updateActivityWhere } from '../../tables/conversation-columns.ts';
@@ -30,7 +31,8 @@ const writeMessages = insertInto(
     feedback_content = excluded.feedback_content, rated_at = excluded.rated_at,
     model_provider = excluded.model_provider, model = excluded.model,
     trace_id = excluded.trace_id, items = excluded.items, feedback_at = excluded.feedback_at,
-    feedback_app_id = excluded.feedback_app_id`,
+    review_state = ${stateOrGiven('excluded.review_state')},
+    listed_app_id = COALESCE(excluded.listed_app_id, messages.listed_app_id)`,
 );
 
 /** The fields of a stored message `m` for its usage, and those that a record may omit. */

@@ -1,0 +1,60 @@
+import type { Static } from 'typebox';
+import { conversationFilters, listOf, listParameters, periodFilters } from '../admin.ts';
+import { limits } from '../limits.ts';
+import { Message } from '../message.ts';
+import { choice, id, nullable, optional, shape, text } from '../primitives.ts';
+import { reviewFields, reviewStates } from '../reviews/review.ts';
+import { noNul } from '../rules.ts';
+import { Type } from '../type.ts';
+
+const name = nullable(text('Name of the assignee now.'));
+export const ReviewResponse = shape(
+  { ...reviewFields, assignee_name: name, etag: text('Its `ETag`, for `If-Match`.') },
+  { title: 'Review', description: 'What people found out about an answer.' },
+);
+export type ReviewResponse = Static<typeof ReviewResponse>;
+
+export const reviewReasons = ['disliked', 'failed', 'opened'] as const;
+
+const ReviewedMessage = shape(
+  {
+    ...Message.properties,
+    app_id: id('App ID.'),
+    user: nullable(text('End user of the conversation.')),
+    feedback_content: nullable(text('Text of the feedback.')),
+    model_provider: nullable(text('Provider of the model that answered.')),
+    model: nullable(text('Model that answered.')),
+  },
+  { title: 'ReviewedMessage', description: 'A message with what readers of `/v1` do not see.' },
+);
+
+export const ReviewListed = shape(
+  {
+    message: ReviewedMessage,
+    review: nullable(ReviewResponse),
+    reason: choice(
+      reviewReasons,
+      'Why it is listed: the answer was disliked, its generation failed, or a reviewer opened it.',
+    ),
+  },
+  { title: 'ReviewListed', description: 'A message with its review, if it has one.' },
+);
+export type ReviewListed = Static<typeof ReviewListed>;
+
+const { app_id } = conversationFilters;
+export const ReviewQuery = Type.Object({
+  ...listParameters,
+  state: optional.choice(
+    reviewStates,
+    `Only this state. Without a review, messages of the last ${limits.reviewDays} days that were disliked or failed are open.`,
+  ),
+  label: optional.text('Only reviews with this label.', { pattern: noNul.source }),
+  app_id,
+  assignee: optional.text('Only reviews of this assignee.', { pattern: noNul.source }),
+  document_id: optional.text('Only answers that cite this document.', { pattern: noNul.source }),
+  ...periodFilters('creation time of the message'),
+});
+export type ReviewQuery = Static<typeof ReviewQuery>;
+
+const page = listOf(ReviewListed);
+export const ReviewPage = shape({ ...page.properties, cursor: page.properties.next_cursor });

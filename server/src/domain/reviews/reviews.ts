@@ -1,0 +1,88 @@
+import type { ReviewListed, ReviewQuery, ReviewResponse } from '../../contract/console/reviews.ts';
+import { limits } from '../../contract/limits.ts';
+import { canonicalId } from '../../contract/primitives.ts';
+import type { ReviewEdit } from '../../contract/reviews/review.ts';
+import { Names } from '../activity/names.ts';
+import { requireApp } from '../activity/require-app.ts';
+import { invalidParam, notFound, ServiceError } from '../errors.ts';
+import { type CursorPage, Paging } from '../paging.ts';
+import type { MessageLocation } from '../store/erasure.ts';
+import type { ReviewChange, ReviewRow, StoredReview } from '../store/reviews.ts';
+import type { Store } from '../store/store.ts';
+import { newVersion } from '../version.ts';
+
+const daySeconds = 86_400;
+
+const newestFirst = new Paging<ReviewListed>(['number', 'string', 'string'], ({ message }) => [
+  message.created_at,
+  message.conversation_id,
+  message.id,
+]);
+
+/** A page of messages with their reviews, and of those that need one, newest message first. `now` is in seconds. */
+export async function listReviews(store: Store, query: ReviewQuery, now: number): Promise<CursorPage<ReviewListed>> {
+  const { state, label, app_id, assignee, document_id, from, to } = query;
+  if (app_id !== undefined) await requireApp(store, app_id);
+  const selection = {
+    ...{ state, label, assignee, from, to },
+    app_id: app_id && canonicalId(app_id),
+    document_id: document_id && canonicalId(document_id),
+    unreviewedFrom: now - limits.reviewDays * daySeconds,
+  };
+  return newestFirst.read(query, async (range) => {
+    const { rows, has_more } = await store.reviews.list(selection, range);
+    const names = new Names();
+    for (const { review } of rows) names.addAuthor(review?.assignee ?? null);
+    await names.read(store);
+    return { rows: rows.map((row) => listedOf(row, names)), has_more };
+  });
+}
+
+function listedOf({ doc, review, ...others }: ReviewRow, names: Names): ReviewListed {
+  const message: ReviewListed['message'] = { ...JSON.parse(doc), ...others };
+  const failed = message.status === 'error' ? 'failed' : 'opened';
+  const reason = message.feedback?.rating === 'dislike' ? 'disliked' : failed;
+  return { message, review: review && responseOf(review, names), reason };
+}
+
+function responseOf({ version, ...review }: StoredReview, names: Names): ReviewResponse {
+  const { key_name, person_name } = names.ofAuthor(review.assignee);
+  return { ...review, assignee_name: person_name ?? key_name, etag: `"${version}"` };
+}
+
+type Put = Pick<ReviewChange, 'precondition' | 'exclusion' | 'author' | 'now' | 'tool'>;
+
+/** Replaces the review of a message. Returns once it is on disk. */
+export async function putReview(
+  store: Store,
+  location: MessageLocation,
+  edit: ReviewEdit,
+  put: Put,
+): Promise<ReviewResponse> {
+  const { id: app_id } = await requireApp(store, location.app_id);
+  const [conversation_id, message_id] = [location.conversation_id, location.message_id].map(canonicalId);
+  const { state = 'open', labels = [], note = null, expected_answer = null, assignee = null } = edit;
+  const fields = { state, labels: [...new Set(labels)], note, expected_answer, assignee };
+  requireTexts({ note, expected_answer, assignee, labels: labels.join('') });
+  const outcome = await store.run('putReview', {
+    ...put,
+    location: { app_id, conversation_id: conversation_id ?? '', message_id: message_id ?? '' },
+    fields,
+    version: newVersion(),
+  });
+  if (outcome === 'stale') throw new ServiceError('precondition_failed', 'the review has changed since it was read');
+  if (typeof outcome === 'string') throw notFound(`${outcome.replace('no ', '')} not exists`);
+  const names = new Names();
+  names.addAuthor(assignee);
+  await names.read(store);
+  return responseOf(outcome, names);
+}
+
+/** What JSON Schema cannot express. */
+function requireTexts(texts: Readonly<Record<string, string | null>>): void {
+  for (const [field, text] of Object.entries(texts)) {
+    if (text?.isWellFormed() === false) throw invalidParam(`${field} must be well-formed Unicode`);
+    if ((text?.length ?? 0) > limits.reviewUnitsMax)
+      throw invalidParam(`${field} must not have more than ${limits.reviewUnitsMax} characters`);
+  }
+}

@@ -1,0 +1,60 @@
+import type { ReviewEdit, ReviewState } from '../../contract/reviews/review.ts';
+import type { ListRange } from './admin-reads.ts';
+import type { Precondition } from './child-chunks.ts';
+import type { MessageLocation } from './erasure.ts';
+import type { SelectedMessage } from './selection.ts';
+
+/** Writes a review. */
+export type ReviewChange = {
+  location: MessageLocation;
+  fields: Required<ReviewEdit>;
+  precondition: Precondition;
+  /** Tags that the stored review must not have; `any`: there must be no review. */
+  exclusion: Precondition;
+  /** The version that it gets. */
+  version: string;
+  author: string | null;
+  now: number;
+  /** The tool of an agent, for the audit log. */
+  tool?: string | undefined;
+};
+
+/** A review as a record, with its version. */
+export type StoredReview = Required<ReviewEdit> & {
+  app_id: string;
+  conversation_id: string;
+  message_id: string;
+  updated_at: number;
+  key_id: string | null;
+  person_id: string | null;
+  history: {
+    at: number;
+    key_id: string | null;
+    person_id: string | null;
+    state: ReviewState;
+    assignee: string | null;
+  }[];
+  version: string;
+};
+
+export type ReviewOutcome = StoredReview | 'no conversation' | 'no message' | 'stale';
+
+/** Which reviews. Without a review, messages since `unreviewedFrom` that need one are open. `to` is not included. */
+export type ReviewSelection = {
+  state: ReviewState | undefined;
+  label: string | undefined;
+  app_id: string | undefined;
+  assignee: string | undefined;
+  document_id: string | undefined;
+  from: number | undefined;
+  to: number | undefined;
+  unreviewedFrom: number;
+};
+
+/** A message with its review. */
+export type ReviewRow = SelectedMessage & { app_id: string; review: StoredReview | null };
+
+export interface Reviews {
+  /** Of conversations that are not deleted, newest message first. The sort key is created_at, conversation_id and id. */
+  list(selection: ReviewSelection, range: ListRange): Promise<{ rows: ReviewRow[]; has_more: boolean }>;
+}

@@ -1,0 +1,66 @@
+import { ReviewPage, ReviewQuery, ReviewResponse } from '../../contract/console/reviews.ts';
+import { ReviewEdit } from '../../contract/reviews/review.ts';
+import { Type } from '../../contract/type.ts';
+import { listReviews, putReview } from '../../domain/reviews/reviews.ts';
+import { header } from '../openapi/openapi.ts';
+import { addOperation } from '../operation.ts';
+import { parseIfMatch } from '../request/etag.ts';
+import { type Routes, together } from '../route-types.ts';
+import { adminGet } from './routes.ts';
+
+const list: Routes = (app, dependencies) => {
+  adminGet(app, dependencies, {
+    url: '/admin/reviews',
+    operationId: 'listReviews',
+    summary: 'List reviews',
+    description:
+      'Messages with a review, and messages of the last 30 days that were disliked or whose generation failed and that ' +
+      'have none: these are open. Newest message first. Messages of deleted conversations are excluded.',
+    querystring: ReviewQuery,
+    response: ReviewPage,
+    errors: [404],
+    run: async ({ query, now }) => {
+      const page = await listReviews(dependencies.store, query, now);
+      return { ...page, cursor: page.next_cursor };
+    },
+  });
+};
+
+const put: Routes = (app, dependencies) => {
+  addOperation(app, dependencies, ['admin'], {
+    method: 'PUT',
+    url: '/admin/apps/:app_id/conversations/:conversation_id/messages/:message_id/review',
+    operationId: 'putReview',
+    summary: 'Replace the review of a message',
+    description:
+      'Absent fields get their defaults. To claim a message for a person, send `assignee` with `If-None-Match: *`, or with ' +
+      '`If-Match` if it has a review: of two reviewers one gets 412, and takes the next one. A claim is free 15 minutes ' +
+      'after `updated_at`. Feedback with which a user dislikes the answer again opens a review that is done.',
+    params: Type.Object({
+      app_id: Type.String({ description: 'App ID.' }),
+      conversation_id: Type.String({ description: 'Conversation ID.' }),
+      message_id: Type.String({ description: 'Message ID.' }),
+    }),
+    headers: Type.Object({
+      ...header('if-match', '`etag` of the review that may be replaced, or `*`.').properties,
+      ...header('if-none-match', '`*`: only if there is no review.').properties,
+    }),
+    body: ReviewEdit,
+    response: ReviewResponse,
+    errors: [404, 412],
+    run: async ({ params, body, caller, now }, reply) => {
+      const { headers } = reply.request;
+      const conditions = {
+        precondition: parseIfMatch(headers['if-match']),
+        exclusion: parseIfMatch(headers['if-none-match']),
+        author: caller.key_id,
+        now,
+      };
+      const review = await putReview(dependencies.store, params, body, conditions);
+      return reply.header('etag', review.etag).send(review);
+    },
+  });
+};
+
+/** Reviews of answers. */
+export const adminReviewRoutes = together(list, put);

@@ -1,0 +1,89 @@
+import type { ReviewState } from '../../contract/reviews/review.ts';
+import type { ListRange } from '../../domain/store/admin-reads.ts';
+import type { ReviewRow, ReviewSelection, Reviews } from '../../domain/store/reviews.ts';
+import type { ReadEngine } from '../base/engine.ts';
+import { type Condition, inPeriod, split } from '../base/selection.ts';
+import { type ReviewColumns, reviewColumns, reviewOf } from '../reviews/rows.ts';
+import { type List, readList } from './admin-statements.ts';
+
+type MessageRow = Omit<ReviewRow, 'review'> & { created_at: number; conversation_id: string; id: string } & (
+    | ReviewColumns
+    | { r_state: null }
+  );
+
+/** Each state is one range of an index; `new` are messages that need a review. */
+export const reviews = (engine: ReadEngine): Reviews => ({
+  list: async (selection, range) => {
+    const parts = await Promise.all(
+      statesOf(selection).map((state) => {
+        const conditions = conditionsOf(state, selection);
+        const { texts: where, values } = split(conditions);
+        return readList<MessageRow>(engine, { ...list, where }, values, range);
+      }),
+    );
+    return merge(parts, range);
+  },
+});
+
+type State = ReviewState | 'new';
+
+function statesOf({ state, label, assignee }: ReviewSelection): State[] {
+  const states: State[] = state === undefined ? ['open', 'done', 'ignored'] : [state];
+  const hasNew = states.includes('open') && label === undefined && assignee === undefined;
+  return hasNew ? ['new', ...states] : states;
+}
+
+const list = {
+  columns: ['m.created_at, m.conversation_id, m.id, c.app_id', ...reviewColumns],
+  texts: {
+    doc: 'm.doc',
+    user: 'c."user"',
+    feedback_content: 'm.feedback_content',
+    model_provider: 'm.model_provider',
+    model: 'm.model',
+  },
+  // Both engines read the tables in this order.
+  from: `messages m CROSS JOIN conversations c
+    LEFT JOIN reviews r ON r.conversation_id = m.conversation_id AND r.message_id = m.id`,
+  by: ['m.created_at', 'm.conversation_id', 'm.id'],
+  descending: true,
+} satisfies List;
+
+function conditionsOf(state: State, selection: ReviewSelection): Condition[] {
+  const { label, app_id, assignee, document_id, unreviewedFrom } = selection;
+  return [
+    ['m.review_state = ?', state],
+    ['c.conversation_id = m.conversation_id AND c.deleted = 0'],
+    ...inPeriod('m.created_at', selection),
+    ...(state === 'new' ? inPeriod('m.created_at', { from: unreviewedFrom }) : []),
+    ...(app_id === undefined ? [] : [['m.listed_app_id = ?', app_id] as const]),
+    ...(label === undefined ? [] : [contains('r.labels', JSON.stringify(label))]),
+    ...(assignee === undefined ? [] : [['r.assignee = ?', assignee] as const]),
+    ...(document_id === undefined ? [] : [contains('m.doc', `"document_id":${JSON.stringify(document_id)}`)]),
+  ];
+}
+
+/** A JSON text has this part, as `JSON.stringify` writes it. LIKE would ignore case on SQLite. */
+const contains = (column: string, part: string): Condition => [`replace(${column}, ?, '') <> ${column}`, part];
+
+/** The newest rows of all states. A part that was cut hides the older rows of the others. */
+function merge(parts: readonly { rows: MessageRow[]; has_more: boolean }[], { count }: ListRange) {
+  const rows = parts.flatMap((part) => part.rows).sort(newestFirst);
+  const ends = parts.flatMap((part) => (part.has_more ? part.rows.slice(-1) : [])).sort(newestFirst);
+  const [end] = ends;
+  const complete = end === undefined ? rows.length : rows.indexOf(end) + 1;
+  const page = rows.slice(0, Math.min(count, complete));
+  return { rows: page.map(rowOf), has_more: end !== undefined || page.length < rows.length };
+}
+
+function newestFirst(one: MessageRow, other: MessageRow): number {
+  if (one.created_at !== other.created_at) return other.created_at - one.created_at;
+  if (one.conversation_id !== other.conversation_id) return one.conversation_id < other.conversation_id ? 1 : -1;
+  return one.id < other.id ? 1 : -1;
+}
+
+function rowOf(row: MessageRow): ReviewRow {
+  const { app_id, user, doc, feedback_content, model_provider, model } = row;
+  const review = row.r_state === null ? null : reviewOf(row);
+  return { app_id, user, doc, feedback_content, model_provider, model, review };
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ListRange } from '../../src/domain/store/admin-reads.ts';
+import type { ReviewSelection } from '../../src/domain/store/reviews.ts';
+import type { Dialect, Reader } from '../../src/store/base/engine.ts';
+import { reviews } from '../../src/store/console/review-reads.ts';
+import { dialect as postgres } from '../../src/store/postgres/server/statements.ts';
+import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
+import {
+  describePlan,
+  explain,
+  isWasteful,
+  numberParameters,
+  openPostgres,
+  openSqlite,
+  planOf,
+  rowsRead,
+} from '../support/plans.ts';
+
+/** Of many messages, every twentieth needs a review, and every thirtieth has one. */
+const messages = 20_000;
+const numbers = `WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${messages})`;
+const state = `CASE WHEN i % 20 = 0 THEN 'new' WHEN i % 30 = 0 THEN 'open' WHEN i % 30 = 1 THEN 'done' END`;
+const fill = [
+  `INSERT INTO conversations (conversation_id, app_id, created_at, deleted, version, next_sequence)
+   SELECT 'c' || i, 'a' || (i / 20 % 2), 1, 0, 'v', 9 FROM numbers WHERE i <= 1000`,
+  `INSERT INTO messages (conversation_id, created_at, sequence, id, doc, review_state, listed_app_id)
+   SELECT 'c' || (1 + i % 1000), i, i, 'm' || i, '{}', ${state}, 'a' || ((1 + i % 1000) / 20 % 2) FROM numbers`,
+  `INSERT INTO reviews (conversation_id, message_id, app_id, state, labels, updated_at, version)
+   SELECT 'c' || (1 + i % 1000), 'm' || i, 'a' || ((1 + i % 1000) / 20 % 2), ${state}, '["price"]', i, 'v' FROM numbers
+   WHERE ${state} IN ('open', 'done')`,
+];
+
+const count = 20;
+const all: ReviewSelection = {
+  ...{ state: 'open', label: undefined, app_id: undefined, assignee: undefined, document_id: undefined },
+  ...{ from: undefined, to: undefined, unreviewedFrom: 5_000 },
+};
+const first: ListRange = { after: undefined, count };
+const middle: ListRange = { after: [10_000, 'c5', 'm5'], count };
+/** With the number of messages that one statement may read: an app has half of them; with a label it may start from all reviews. */
+const cases: [string, ReviewSelection, ListRange, number][] = [
+  ['open', all, first, count + 1],
+  ['open, from the middle', all, middle, count + 1],
+  ['open, of an app', { ...all, app_id: 'a0' }, first, 2 * count + 2],
+  ['done, with a label', { ...all, state: 'done', label: 'price' }, first, messages / 20],
+  ['of all states, in a period', { ...all, state: undefined, from: 9_000, to: 12_000 }, first, count + 1],
+];
+
+/** The statements of a page, which has as many rows as it may have. */
+async function statementsOf(dialect: Dialect, read: Reader, selection: ReviewSelection, range: ListRange) {
+  const statements: Parameters<Reader>[] = [];
+  const counted: Reader = async (...statement) => {
+    statements.push(statement);
+    return read(...statement);
+  };
+  const { rows, has_more } = await reviews({ dialect, read: counted }).list(selection, range);
+  assert.deepEqual([rows.length, has_more], [count, true]);
+  return statements;
+}
+
+describe('query plans of reviews', () => {
+  it('SQLite: each state is a range of the index, in its order', async () => {
+    const { db, close } = await openSqlite();
+    try {
+      for (const statement of fill) db.exec(`${numbers} ${statement}`);
+      const read = async (text: string, ...values: unknown[]) => db.prepare(text).all(...(values as string[]));
+      for (const [name, selection, range] of cases) {
+        for (const [text] of await statementsOf(sqlite, read as Reader, selection, range)) {
+          const plan = planOf(db, text);
+          assert.match(plan[0] ?? '', /^SEARCH m USING INDEX messages_by_review \(review_state=\?/, name);
+          assert.deepEqual(plan.filter(isWasteful), [], `${name}: ${plan.join('\n')}`);
+        }
+      }
+    } finally {
+      await close();
+    }
+  });
+
+  it('PostgreSQL: reads only the messages of the page', async () => {
+    const { client, close } = await openPostgres();
+    try {
+      for (const statement of fill) await client.query(`${numbers} ${statement}`);
+      await client.query('VACUUM ANALYZE');
+      const read = async (text: string, ...values: unknown[]) =>
+        (await client.query(numberParameters(text), values)).rows;
+      for (const [name, selection, range, reads] of cases) {
+        for (const [text, ...values] of await statementsOf(postgres, read as Reader, selection, range)) {
+          const plan = await explain(client, numberParameters(text), values);
+          const isSlow = selection.label === undefined ? /Seq Scan|Sort/ : /Seq Scan m/;
+          assert.doesNotMatch(describePlan(plan), isSlow, name);
+          const found = rowsRead(plan, ({ Alias }) => Alias === 'm');
+          assert.ok(found <= reads, `${name}: ${found} messages: ${describePlan(plan)}`);
+        }
+      }
+    } finally {
+      await close();
+    }
+  });
+});

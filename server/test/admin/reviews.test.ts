@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import { makeTwoTenants, message, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+const now = 1_793_822_400;
+const day = 86_400;
+
+onEveryEngine('reviews', (engine) => {
+  let service: Service;
+  const { one, other, admin, records } = makeTwoTenants();
+  const conversation = one.ids.conversation;
+  const document = randomUUID();
+  const cited = {
+    retriever_resources: [
+      {
+        ...{ id: randomUUID(), message_id: randomUUID(), position: 1, dataset_id: randomUUID(), dataset_name: 'd' },
+        ...{ document_id: document, document_name: 'n', data_source_type: 'upload_file', segment_id: randomUUID() },
+        ...{ score: 0.5, hit_count: 1, word_count: 2, segment_position: 1, index_node_hash: 'h', content: 'cited' },
+        created_at: now,
+      },
+    ],
+  };
+  const disliked = message(conversation, now - 10, {
+    feedback: { rating: 'dislike' },
+    feedback_content: 'wrong number',
+    ...cited,
+  });
+  const failed = message(conversation, now - 20, { status: 'error', error: 'no model' });
+  const fine = message(conversation, now - 30);
+  const old = message(conversation, now - 31 * day, { feedback: { rating: 'dislike' } });
+  const liked = message(conversation, now - 40, { feedback: { rating: 'like' } });
+  const elsewhere = message(other.ids.conversation, now - 15, { feedback: { rating: 'dislike' } });
+
+  before(async () => {
+    service = await startService(engine);
+    service.freezeClock(now * 1000);
+    await service.load([...records, disliked, failed, fine, old, liked, elsewhere]);
+  });
+  after(() => service.close());
+
+  const pathOf = ({ id, conversation_id }: { id: string; conversation_id: string }, { ids } = one) =>
+    `/admin/apps/${ids.app}/conversations/${conversation_id}/messages/${id}/review`;
+  const put = (of: typeof fine, body: object, headers = {}) =>
+    service.request('PUT', pathOf(of), { key: admin, body, headers });
+  const list = async (query = '') => {
+    const response = await service.request('GET', `/admin/reviews?${query}`, { key: admin });
+    assert.equal(response.status, 200, response.text);
+    return response.body;
+  };
+  const ids = async (query = '') => (await list(query)).data.map(({ message: { id } }: never) => id);
+
+  it('200: disliked and failed messages of the last 30 days are open without a review', async () => {
+    const { data, has_more, cursor } = await list('state=open');
+    assert.deepEqual(
+      data.map((row: { message: { id: string }; reason: string; review: unknown }) => [
+        row.message.id,
+        row.reason,
+        row.review,
+      ]),
+      [
+        [disliked.id, 'disliked', null],
+        [elsewhere.id, 'disliked', null],
+        [failed.id, 'failed', null],
+      ],
+    );
+    assert.deepEqual([has_more, cursor], [false, null]);
+    const [{ message: first }] = data;
+    assert.deepEqual(
+      [first.app_id, first.user, first.feedback_content, first.query, first.answer],
+      [one.ids.app, 'ann', 'wrong number', 'q', 'a'],
+    );
+    assert.deepEqual(await ids(`app_id=${one.ids.app}`), [disliked.id, failed.id]);
+    assert.deepEqual(await ids(`document_id=${document.toUpperCase()}`), [disliked.id]);
+    assert.deepEqual(await ids(`from=${now - 20}&to=${now - 10}`), [elsewhere.id, failed.id]);
+    assert.deepEqual(await ids('state=done'), []);
+  });
+
+  it('200: pages in the order of messages, whatever the limit', async () => {
+    const all = await ids();
+    const walked: string[] = [];
+    for (let cursor = ''; ; ) {
+      const page = await list(`limit=1${cursor}`);
+      walked.push(...page.data.map((row: { message: { id: string } }) => row.message.id));
+      if (!page.has_more) break;
+      cursor = `&cursor=${page.cursor}`;
+    }
+    assert.deepEqual(walked, all);
+  });
+
+  it('200: a message without problems is opened, with its fields, history and tag', async () => {
+    const response = await put(fine, { labels: ['price', 'price', 'tone'], note: 'n', expected_answer: 'better' });
+    assert.equal(response.status, 200, response.text);
+    const { etag, history, key_id, ...review } = response.body;
+    assert.equal(response.headers.etag, etag);
+    assert.deepEqual(review, {
+      ...{ app_id: one.ids.app, conversation_id: conversation, message_id: fine.id, state: 'open' },
+      ...{ labels: ['price', 'tone'], note: 'n', expected_answer: 'better', assignee: null, updated_at: now },
+      ...{ person_id: null, assignee_name: null },
+    });
+    assert.deepEqual(history, [{ at: now, key_id, person_id: null, state: 'open', assignee: null }]);
+    const [row] = (await list('label=price')).data;
+    assert.deepEqual([row.message.id, row.reason, row.review], [fine.id, 'opened', response.body]);
+    assert.deepEqual(await ids('label=pric'), []);
+    assert.deepEqual(await ids('label=PRICE'), []);
+    assert.deepEqual(await ids('state=open'), [disliked.id, elsewhere.id, failed.id, fine.id]);
+  });
+
+  it('200: absent fields get their defaults, and the 20 newest changes stay', async () => {
+    for (let at = 0; at < 21; at += 1) await put(fine, { note: `${at}`, state: at % 2 === 0 ? 'done' : 'ignored' });
+    const { body } = await put(fine, {});
+    assert.deepEqual([body.state, body.labels, body.note, body.expected_answer], ['open', [], null, null]);
+    assert.equal(body.history.length, 20);
+    assert.deepEqual(
+      body.history.slice(0, 2).map(({ state }: { state: string }) => state),
+      ['open', 'done'],
+    );
+  });
+
+  it('412: one of two reviewers gets the message', async () => {
+    const key_id = (await service.request('GET', '/admin/keys', { key: admin })).body.data.find(
+      ({ kind }: { kind: string }) => kind === 'admin',
+    ).id;
+    const claim = { assignee: key_id };
+    const claims = await Promise.all([1, 2].map(() => put(failed, claim, { 'if-none-match': '*' })));
+    assert.deepEqual(claims.map(({ status }) => status).sort(), [200, 412]);
+    const won = claims.find(({ status }) => status === 200)?.body;
+    assert.equal(won.assignee_name, 'admin');
+    assert.deepEqual(await ids(`assignee=${key_id}`), [failed.id]);
+    const again = await Promise.all([1, 2].map(() => put(failed, claim, { 'if-match': won.etag })));
+    assert.deepEqual(again.map(({ status }) => status).sort(), [200, 412]);
+    const stale = await put(failed, { state: 'done' }, { 'if-match': won.etag });
+    assert.deepEqual([stale.status, stale.body.code], [412, 'precondition_failed']);
+    const missing = await put(liked, {}, { 'if-match': '*' });
+    assert.equal(missing.status, 412);
+    assert.deepEqual(await ids('state=done'), []);
+  });
+
+  it('200: done and ignored leave the queue; disliked again, a done one comes back', async () => {
+    await put(disliked, { state: 'done', note: 'fixed', assignee: 'x' });
+    await put(failed, { state: 'ignored' });
+    assert.deepEqual(await ids('state=open'), [elsewhere.id, fine.id]);
+    assert.deepEqual(await ids('state=done'), [disliked.id]);
+    assert.deepEqual(await ids('state=ignored'), [failed.id]);
+    const rate = (of: typeof fine, rating: string | null) =>
+      service.request('POST', `/v1/messages/${of.id}/feedbacks`, { key: one.keys.app, body: { rating, user: 'ann' } });
+    assert.equal((await rate(disliked, 'like')).status, 200);
+    assert.deepEqual(await ids('state=done'), [disliked.id]);
+    assert.equal((await rate(disliked, 'dislike')).status, 200);
+    assert.equal((await rate(failed, 'dislike')).status, 200);
+    assert.deepEqual(await ids('state=open'), [disliked.id, elsewhere.id, fine.id]);
+    const [{ review }] = (await list('state=open')).data;
+    assert.deepEqual([review.note, review.assignee], ['fixed', null]);
+
+    await put(disliked, { state: 'done' });
+    await service.load([disliked]);
+    assert.deepEqual(await ids('state=done'), [disliked.id], 'the same message again');
+    await service.load([
+      { ...disliked, feedback: null },
+      { ...disliked, rated_at: now },
+    ]);
+    assert.deepEqual(await ids('state=done'), []);
+
+    assert.deepEqual((await rate(liked, 'dislike')).status, 200);
+    assert.ok((await ids('state=open')).includes(liked.id));
+    assert.deepEqual((await rate(liked, null)).status, 200);
+    assert.ok(!(await ids()).includes(liked.id));
+  });
+
+  it('400, 404: what is refused', async () => {
+    const refused = async (body: object, text: RegExp) => {
+      const response = await put(fine, body);
+      assert.deepEqual([response.status, response.body.code], [400, 'invalid_param']);
+      assert.match(response.body.message, text);
+    };
+    await refused({ reviewer: 'x' }, /reviewer/);
+    await refused({ state: 'closed' }, /state/);
+    await refused({ labels: Array(21).fill('x') }, /labels/);
+    await refused({ labels: ['x'.repeat(65)] }, /labels/);
+    await refused({ labels: [''] }, /labels/);
+    await refused({ note: 'x'.repeat(10_001) }, /note/);
+    await refused({ note: '😀'.repeat(5_001) }, /note/);
+    await refused({ expected_answer: 'a\0b' }, /expected_answer/);
+    assert.equal((await put(fine, { note: '😀'.repeat(5_000) })).status, 200);
+    const missing = async (path: string, text: string) => {
+      const { status, body } = await service.request('PUT', path, { key: admin, body: {} });
+      assert.deepEqual([status, body.message], [404, text]);
+    };
+    await missing(pathOf({ ...fine, id: randomUUID() }), 'message not exists');
+    await missing(pathOf({ ...fine, conversation_id: randomUUID() }), 'conversation not exists');
+    await missing(pathOf(fine, other), 'conversation not exists');
+    await missing(pathOf(fine, { ...one, ids: { ...one.ids, app: randomUUID() } }), 'app not found');
+    for (const query of ['state=closed', 'labels=x', 'cursor=x', 'limit=0'])
+      assert.equal((await service.request('GET', `/admin/reviews?${query}`, { key: admin })).status, 400, query);
+  });
+
+  it('the same bytes after an export, an import and an export; a selected export has its reviews', async () => {
+    const exported = (await service.request('GET', '/admin/records', { key: admin })).text;
+    assert.ok(exported.includes('"record":"review"'));
+    const copy = await startService(engine);
+    try {
+      const secret = { record: 'api_key', kind: 'admin', name: 'a', secret: admin };
+      await copy.load(
+        exported
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      );
+      await copy.load([secret]);
+      copy.freezeClock(now * 1000);
+      const again = await copy.request('GET', '/admin/records?kinds=review', { key: admin });
+      assert.equal(
+        again.text,
+        exported
+          .split('\n')
+          .filter((line) => line.includes('"record":"review"'))
+          .concat('')
+          .join('\n'),
+      );
+      const bodies = (body: { data: { review: { etag?: string } | null }[] }) =>
+        body.data.map((row) => ({ ...row, review: row.review && { ...row.review, etag: '' } }));
+      const listed = await copy.request('GET', '/admin/reviews', { key: admin });
+      assert.deepEqual(bodies(listed.body), bodies(await list()));
+    } finally {
+      await copy.close();
+    }
+    const part = (query: string) => service.request('GET', `/admin/records?kinds=review&${query}`, { key: admin });
+    const reviewed = async (query: string) =>
+      (await part(query)).text
+        .trim()
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line).message_id)
+        .sort();
+    assert.deepEqual(await reviewed(`app_id=${other.ids.app}`), []);
+    assert.deepEqual(await reviewed(`app_id=${one.ids.app}`), [disliked.id, failed.id, fine.id].sort());
+    assert.deepEqual(await reviewed(`app_id=${one.ids.app}&from=${now - 20}`), [disliked.id, failed.id].sort());
+  });
+
+  it('400: a record whose message or app is another one', async () => {
+    const load = (fields: object) =>
+      service.request('POST', '/admin/records', {
+        key: admin,
+        headers: { 'content-type': 'application/x-ndjson' },
+        body: ndjson([
+          { record: 'review', app_id: one.ids.app, conversation_id: conversation, message_id: fine.id, ...fields },
+        ]),
+      });
+    assert.match((await load({ message_id: randomUUID() })).body.message, /line 1: review: message_id does not exist/);
+    assert.match((await load({ app_id: other.ids.app })).body.message, /line 1: review: app_id/);
+    assert.match((await load({ note: '😀'.repeat(5_001) })).body.message, /line 1: review: note/);
+    assert.equal((await load({ state: 'ignored' })).status, 200);
+    assert.ok((await ids('state=ignored')).includes(fine.id));
+  });
+
+  it('the feed has reviews, for keys of the workspace or app, until they are erased', async () => {
+    const changes = async (key: string, path = '/admin/changes?kinds=review') => {
+      const { status, body, text } = await service.request('GET', path, { key });
+      assert.equal(status, 200, text);
+      return body.data;
+    };
+    const found = await changes(one.keys.feed);
+    const entry = found.find(({ id }: { id: string }) => id === failed.id);
+    assert.deepEqual(entry.path, {
+      ...{ workspace_id: one.ids.workspace, app_id: one.ids.app, conversation_id: conversation, user: 'ann' },
+      message_id: failed.id,
+    });
+    assert.deepEqual([entry.record.record, entry.record.state, entry.gone], ['review', 'ignored', false]);
+    assert.deepEqual(await changes(other.keys.feed), []);
+    const { cursor } = found.at(-1);
+    const erased = await service.request('DELETE', pathOf(failed).replace(/\/review$/, ''), { key: admin });
+    assert.equal(erased.status, 204, erased.text);
+    const gone = await changes(one.keys.feed, `/admin/changes?kinds=review&after=${cursor}`);
+    assert.deepEqual(
+      gone.map((one: { id: string; gone: boolean; record: unknown }) => [one.id, one.gone, one.record]),
+      [[failed.id, true, null]],
+    );
+    await service.request('POST', '/admin/purge', { key: admin, body: { conversation_id: conversation } });
+    assert.equal((await service.request('GET', '/admin/records?kinds=review', { key: admin })).text, '');
+    assert.deepEqual(await ids(), [elsewhere.id]);
+  });
+});
