@@ -92,7 +92,7 @@ export function CopyButton({ text, label = 'Copy', icon }: CopyProps) {
   // The timer's closure must not keep the text, which may be a secret, after the button is gone.
   useEffect(() => () => clearTimeout(timer.current), []);
   const copy = async () => {
-    const done = (await write(text)) ? 'Copied' : 'Copy it by hand';
+    const done = (await copyText(text)) ? 'Copied' : 'Copy it by hand';
     show(done);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => show(label), 2_000);
@@ -113,7 +113,7 @@ export function CopyButton({ text, label = 'Copy', icon }: CopyProps) {
 }
 
 /** Browsers deny the clipboard API to pages loaded over plain HTTP from another machine; `execCommand` works there. */
-async function write(text: string): Promise<boolean> {
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

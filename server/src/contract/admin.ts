@@ -143,12 +143,25 @@ export const ListedKey = shape(
 );
 export type ListedKey = Static<typeof ListedKey>;
 
+export const KeyWithRequests = shape(
+  {
+    ...ListedKey.properties,
+    requests: integer(
+      `Requests in the last ${limits.keyErrorHours} hours to all instances, without those of the console; stored every ${limits.lastUsedIntervalMillis / 1000} seconds.`,
+    ),
+    errors: integer('How many of them got a status of 400 or above.'),
+  },
+  { title: 'KeyWithRequests', description: 'A key, without its secret, and its recent requests.' },
+);
+export type KeyWithRequests = Static<typeof KeyWithRequests>;
+
+const keyName = optional.text('Name.', { maxLength: limits.idUnitsMax, pattern: noNul.source });
 const readOnly = flag(`Whether the key allows only reads. Only for kind ${readOnlyKinds.join(' or ')}.`);
 
 const role = Type.Unsafe<Role>(choice(roles, 'What the key may do. Only for kind admin. Default: admin.'));
 
 export const KeyChange = Type.Object(
-  { read_only: Type.Optional(readOnly), role: Type.Optional(role) },
+  { name: keyName, read_only: Type.Optional(readOnly), role: Type.Optional(role) },
   { title: 'KeyChange', description: 'A change of a key: at least one field.' },
 );
 export type KeyChange = Static<typeof KeyChange>;
@@ -162,7 +175,7 @@ export const NewKey = Type.Object(
       ),
       'x-key-kinds': keyKindTable,
     }),
-    name: optional.text('Name.', { maxLength: limits.idUnitsMax, pattern: noNul.source }),
+    name: keyName,
     app_id: Type.Optional(nullable(text(`App; only for kind ${kindsWith('app_id')}.`))),
     workspace_id: Type.Optional(nullable(text(`Workspace; only for kind ${kindsWith('workspace_id')}.`))),
     dataset_ids: Type.Optional(

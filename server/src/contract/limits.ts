@@ -104,6 +104,8 @@ export const limits = {
   usersScanMax: 20_000,
   /** Hours of which failed requests are counted by key, and the number of keys in a response. */
   keyErrorHours: 24,
+  /** Time in which clients take the new secret of a rotated key. */
+  rotationSeconds: 86_400,
   keyErrorsMax: 100,
 
   /** Time between two writes of `last_used_at` and of errors by key. */

@@ -42,7 +42,11 @@ export function trimRegularly(audit_days: number, { store, logger }: Maintenance
       attempt('delete old audit entries', store.trimAudit(now - audit_days * secondsPerDay), logger),
       attempt('delete old entries of reads', trimReads(store, now - audit_days * secondsPerDay), logger),
       attempt('delete expired sessions', store.run('trimSessions', now), logger),
-      attempt('delete old errors of keys', store.run('trimKeyErrors', hourOf(now) - limits.keyErrorHours), logger),
+      attempt(
+        'delete old request counts of keys',
+        store.run('trimKeyRequests', hourOf(now) - limits.keyErrorHours),
+        logger,
+      ),
     ]);
   };
   return regularly(trim, trimIntervalMillis);

@@ -43,7 +43,7 @@ import { exportsOf } from './tables/exports.ts';
 import { lookupStatement } from './tables/lookups.ts';
 
 /** They change what keys allow, and wait as long as they have to: the operator has no other way to stop a key. */
-const keyCommands: ReadonlySet<CommandName> = new Set<CommandName>(['createKey', 'revokeKey', 'updateKey']);
+const keyCommands = new Set<CommandName>(['createKey', 'revokeKey', 'rotateKey', 'updateKey']);
 
 /** For scans without a client. */
 const unaborted = new AbortController().signal;

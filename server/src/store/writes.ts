@@ -1,5 +1,5 @@
 import { trimAudit } from './accounting/audit.ts';
-import { addKeyErrors, noteJob, trimKeyErrors } from './accounting/monitoring.ts';
+import { addKeyRequests, noteJob, trimKeyRequests } from './accounting/monitoring.ts';
 import { blankReads, noteReads, trimReads } from './accounting/reads.ts';
 import { countUsers } from './accounting/user-writes.ts';
 import { emptyLog, noteLog, noteRebuilt, rebuildFile } from './base/copies.ts';
@@ -13,7 +13,7 @@ import { addDoubts, endDoubts } from './import/doubts.ts';
 import { changeImportSource, takeLease } from './import/import-sources.ts';
 import { appendItems, changeMetadata, deleteItem } from './items/writes.ts';
 import { changePerson, endSessionsOf, signIn } from './keys/person-writes.ts';
-import { createKey, noteKeyUse, revokeKey, updateKey } from './keys/writes.ts';
+import { createKey, noteKeyUse, revokeKey, rotateKey, updateKey } from './keys/writes.ts';
 import { createChildChunk, deleteChildChunk, findUnchanged, updateChildChunk } from './knowledge/chunk-writes.ts';
 import { changeConversation, rateMessage } from './messages/writes.ts';
 import { putReview } from './reviews/writes.ts';
@@ -31,12 +31,13 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   createKey,
   revokeKey,
   updateKey,
+  rotateKey,
   changePerson,
   signIn,
   endSessionsOf,
   noteKeyUse,
-  addKeyErrors,
-  trimKeyErrors,
+  addKeyRequests,
+  trimKeyRequests,
   noteJob,
   changeConversation,
   rateMessage,

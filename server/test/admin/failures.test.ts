@@ -171,7 +171,7 @@ onEveryEngine('failed requests by key', (engine) => {
       assert.ok(metrics.includes(`\nbackscroll_key_errors_24h{${labels}"${status}"} 1\n`), metrics);
     first.advanceClock(5 * 3_600);
     assert.deepEqual(await read(), [{ ...ofKey, client_errors: 1, server_errors: 0, hours: [rejected] }]);
-    await first.store.run('trimKeyErrors', Number.MAX_SAFE_INTEGER);
+    await first.store.run('trimKeyRequests', Number.MAX_SAFE_INTEGER);
     assert.deepEqual(await read(), []);
   });
 });

@@ -410,6 +410,41 @@ describe('keys in the console', () => {
     await page.locator('button:focus', { hasText: 'Actions of an old one' }).waitFor();
   });
 
+  it('renames a key, copies its ID, and rotates it: the old one ends in a day', async () => {
+    const secret = makeSecret('app');
+    await service.load([
+      {
+        record: 'api_key',
+        id: randomUUID(),
+        kind: 'app',
+        workspace_id: one.ids.workspace,
+        app_id: one.ids.app,
+        name: 'web',
+        secret,
+      },
+    ]);
+    await page.reload();
+    const count = async () => page.getByRole('row').filter({ hasText: 'web 2027' }).count();
+    await act(row('web'), 'Rename');
+    await dialog().getByLabel('Name').fill('web 2027');
+    await dialog().getByRole('button', { name: 'Rename' }).click();
+    await row('web 2027').waitFor();
+    assert.equal((await service.request('GET', '/v1/messages', { key: secret })).status, 400);
+    await service.saveUses();
+    await page.reload();
+    await row('web 2027').getByText('1 failed').waitFor();
+    await act(row('web 2027'), 'Rotate');
+    await dialog().getByRole('button', { name: 'Rotate' }).click();
+    const shown = (await dialog().locator('code').first().innerText()).trim();
+    assert.match(shown, /^app-/);
+    await dialog().getByRole('button', { name: 'I have copied it' }).click();
+    await untilEqual(count, 2);
+    await row('web 2027').getByText('Expires soon').waitFor();
+    for (const key of [secret, shown])
+      assert.equal((await service.request('GET', '/v1/messages', { key })).status, 400, 'both keys are valid');
+    assert.deepEqual(pageErrors, []);
+  });
+
   it('axe finds nothing serious, in both themes and at the width of a phone', async () => {
     await checkInBothThemes(page);
     await beginKey('knowledge', 'x');

@@ -240,6 +240,8 @@ describe('keys as text', () => {
     last_used_at: null,
     read_only: false,
     role: null,
+    requests: 0,
+    errors: 0,
   };
 
   it('are listed newest first, those of one second by name', () => {

@@ -605,6 +605,7 @@ describe('errors and keys of every operation', () => {
     ['/admin/apps', 'post', ['admin', 'consoleSession'], [400, 401, 408, 413, 415, 429, 500, 501, 503]],
     ['/admin/apps/{app_id}', 'patch', ['admin', 'consoleSession'], [400, 401, 404, 408, 413, 415, 429, 500, 501, 503]],
     ['/admin/keys', 'post', ['admin', 'consoleSession'], [400, 401, 408, 413, 415, 429, 500, 501, 503]],
+    ['/admin/keys/{key_id}/rotate', 'post', ['admin', 'consoleSession'], [400, 401, 404, 429, 500, 501, 503]],
     ['/admin/keys/{key_id}', 'patch', ['admin', 'consoleSession'], [400, 401, 404, 408, 413, 415, 429, 500, 501, 503]],
     ['/v1/conversations', 'get', ['app'], [400, 401, 404, 429, 500, 501, 503]],
     ['/v1/app/feedbacks', 'get', ['app'], [400, 401, 429, 500, 501, 503]],

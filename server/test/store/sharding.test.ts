@@ -592,7 +592,7 @@ describe('the Citus calls', () => {
     `SELECT create_distributed_table('doubts', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('search_state', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('user_totals', NULL, colocate_with => 'changes_head')`,
-    `SELECT create_distributed_table('key_errors', NULL, colocate_with => 'changes_head')`,
+    `SELECT create_distributed_table('key_requests', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('audit_reads', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('jobs', NULL, colocate_with => 'changes_head')`,
   ];

@@ -205,6 +205,11 @@ export const exampleRequests: Record<string, ExampleRequest> = {
     normalize: () => ({ id: '2f1c6f0e-7f0c-4a53-8c11-5a0b6c1d7e05', secret: 'app-…' }),
   },
   updateKey: { key: 'admin', parameters: { key_id: exampleKeys.app }, body: { read_only: true } },
+  rotateKey: {
+    key: 'admin',
+    parameters: { key_id: exampleKeys.writer },
+    normalize: () => ({ id: '9a0b6c1d-7e05-4a53-8c11-2f1c6f0e7f0c', secret: 'writer-…' }),
+  },
   revokeKey: { key: 'admin', parameters: { key_id: exampleKeys.writer } },
   listReads: { key: 'admin', normalize: () => exampleReads },
   listPeople: { key: 'admin' },

@@ -327,6 +327,7 @@ function adminRows({ one, messages, revokedKeyId }: IsolationFixture): Rows {
       path: `/admin/keys/${one.keyIds.app}`,
       body: { read_only: false },
     }),
+    'POST /admin/keys/{key_id}/rotate': adminOnly({ method: 'POST', path: `/admin/keys/${one.keyIds.feed}/rotate` }),
     'DELETE /admin/keys/{key_id}': adminOnly({ method: 'DELETE', path: `/admin/keys/${revokedKeyId}` }),
     'GET /admin/reads': adminOnly(get('/admin/reads')),
     'GET /admin/people': adminOnly(get('/admin/people')),

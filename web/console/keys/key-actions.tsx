@@ -1,10 +1,14 @@
+import type { TargetedSubmitEvent } from 'preact';
+import { useState } from 'preact/hooks';
 import { readOnlyKinds } from '../../../server/src/contract/key-kinds.ts';
-import { Button } from '../../shared/controls.tsx';
+import { limits } from '../../../server/src/contract/limits.ts';
+import { Button, copyText, Field } from '../../shared/controls.tsx';
 import { Menu } from '../components/menu.tsx';
 import { Dialog, ErrorNote } from '../components/ui.tsx';
 import { useAttempt } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
-import type { Key } from '../state/types.ts';
+import type { CreatedKey, Key } from '../state/types.ts';
+import { KeySecret } from './key-creation.tsx';
 import { titleOf } from './key-labels.ts';
 
 type RevocationProps = {
@@ -53,11 +57,80 @@ export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: R
   );
 }
 
-type MenuProps = { of: Key; changed: (key: Key, words: string) => void; revoke: (key: Key) => void };
+type ChangeProps = { of: Key; close: () => void; changed: (key: Key, words: string) => void };
+
+export function KeyRenaming({ of: key, close, changed }: ChangeProps) {
+  const { error, isBusy, attempt } = useAttempt();
+  const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const name = String(new FormData(event.currentTarget).get('name') ?? '').trim();
+    return attempt(async () => {
+      const { body } = await request<Key>(pathOf(['admin', 'keys', key.id]), { method: 'PATCH', body: { name } });
+      close();
+      changed(body, 'has this name now');
+    });
+  };
+  return (
+    <Dialog title={`Rename ${titleOf(key)}`} close={close}>
+      <form class="stack" onSubmit={submit}>
+        <Field label="Name" name="name" defaultValue={key.name} maxLength={limits.idUnitsMax} autoComplete="off" />
+        <ErrorNote error={error} />
+        <div class="row">
+          <button type="submit" class="primary" disabled={isBusy}>
+            Rename
+          </button>
+          <Button onClick={close}>Cancel</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** A new key in place of one whose clients need a day to take it. */
+export function KeyRotation({ of: key, close, rotated }: { of: Key; close: () => void; rotated: () => void }) {
+  const { error, isBusy, attempt } = useAttempt();
+  const [secret, setSecret] = useState<string>();
+  const rotate = () =>
+    attempt(async () => {
+      const { body } = await request<CreatedKey>(pathOf(['admin', 'keys', key.id, 'rotate']), { method: 'POST' });
+      setSecret(body.secret);
+      rotated();
+    });
+  if (secret !== undefined) {
+    const created = { kind: key.kind, secret, conversation_id: undefined };
+    return (
+      <Dialog title="The key was rotated" close={close} mustConfirm>
+        <KeySecret of={created} close={close} />
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title={`Rotate ${titleOf(key)}?`} close={close}>
+      <p>
+        You get a new key that allows the same. The old one still works for 24 hours, so that its clients can take the
+        new secret.
+      </p>
+      <ErrorNote error={error} />
+      <div class="row">
+        <Button class="primary" disabled={isBusy} onClick={rotate}>
+          Rotate
+        </Button>
+        <Button autoFocus onClick={close}>
+          Cancel
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** What a dialog does with a key. */
+export type KeyTask = 'rename' | 'rotate' | 'revoke';
+type MenuProps = { of: Key; changed: (key: Key, words: string) => void; open: (task: KeyTask, key: Key) => void };
 
 /** What can be done with a key that is not revoked. Its access changes without confirmation, because that can be undone. */
-export function KeyMenu({ of: key, changed, revoke }: MenuProps) {
+export function KeyMenu({ of: key, changed, open }: MenuProps) {
   const { error, isBusy, attempt } = useAttempt();
+  const isActive = key.expires_at === null || key.expires_at > Date.now() / 1000;
   const change = () =>
     attempt(async () => {
       const path = pathOf(['admin', 'keys', key.id]);
@@ -73,7 +146,10 @@ export function KeyMenu({ of: key, changed, revoke }: MenuProps) {
     <>
       <Menu class="actions-menu" label={`Actions of ${titleOf(key)}`} icon="more">
         {readOnlyKinds.includes(key.kind) && entry(key.read_only ? 'Allow writes' : 'Make read-only', change)}
-        {entry('Revoke', () => revoke(key))}
+        {entry('Rename', () => open('rename', key))}
+        {isActive && entry('Rotate', () => open('rotate', key))}
+        {entry('Copy ID', () => void copyText(key.id))}
+        {entry('Revoke', () => open('revoke', key))}
       </Menu>
       <ErrorNote error={error} />
     </>

@@ -198,7 +198,7 @@ async function findConversation(app: App | undefined): Promise<string | undefine
 }
 
 /** Shows a secret once. It is only in the state of the dialog. */
-function KeySecret({ of: { kind, secret, conversation_id }, close }: { of: NewKey; close: () => void }) {
+export function KeySecret({ of: { kind, secret, conversation_id }, close }: { of: NewKey; close: () => void }) {
   const box = useRef<HTMLDivElement>(null);
   // The element with the focus was removed with the form.
   useEffect(() => box.current?.focus(), []);

@@ -47,6 +47,7 @@ const KeyFacts = ({ of: key, hasFailed }: { of: Key; hasFailed: boolean }) => (
       ['Kind', <Kind of={key} />],
       ['Created', <Time at={key.created_at} form="day" />],
       [key.revoked_at === null ? 'Ends' : 'Revoked', <Time at={key.revoked_at ?? key.expires_at} form="day" />],
+      ['Requests, 24 h', <Requests of={key} />],
       ['Last used', <Time at={key.last_used_at} none={hasFailed ? 'Never successfully' : 'Never'} />],
       ['Allows', <Reach of={key} />],
       ['ID', <Id id={key.id} />],
@@ -85,6 +86,14 @@ function ErrorPlot({ hours }: { hours: Failures['by_key'][number]['hours'] }) {
     />
   );
 }
+
+/** The requests of a key in a day, and how many of them failed. */
+export const Requests = ({ of: { requests, errors } }: { of: Key }) => (
+  <span class={requests === 0 ? 'soft' : undefined}>
+    {whole(requests)}
+    {errors > 0 && <span class="failed"> · {whole(errors)} failed</span>}
+  </span>
+);
 
 /** Red is for danger: a key that was revoked is none. */
 const badges: Record<KeyState, string> = { active: 'good', 'expires soon': 'warn', expired: '', revoked: '' };

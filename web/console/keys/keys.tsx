@@ -9,21 +9,21 @@ import { capital, counted, ListEnd, Nothing, Page, Time } from '../components/ui
 import { useAll } from '../hooks/requests.ts';
 import { hrefOf, useFilters, useMayWrite, type ViewProps } from '../state/route.ts';
 import type { Key } from '../state/types.ts';
-import { KeyMenu, KeyRevocation } from './key-actions.tsx';
+import { KeyMenu, KeyRenaming, KeyRevocation, KeyRotation, type KeyTask } from './key-actions.tsx';
 import { KeyCreation } from './key-creation.tsx';
 import { keyStates, newestFirst, stateOf, titleOf } from './key-labels.ts';
-import { KeyPage, Kind, Reach, State } from './key-page.tsx';
+import { KeyPage, Kind, Reach, Requests, State } from './key-page.tsx';
 
 /** All keys, or one of them. */
 export function View({ rest: [id], session }: ViewProps) {
   const list = useAll<Key>('/admin/keys');
   const { q = '', kind, state } = useFilters().filters;
-  /** The open dialog: for a new key, or to revoke a key. */
-  const [dialog, setDialog] = useState<'new' | Key>();
+  /** The open dialog: for a new key, or for a task with a key. */
+  const [dialog, setDialog] = useState<{ task: 'new' } | { task: KeyTask; of: Key }>();
   const [message, setMessage] = useState('');
   /** The keys that were changed here, newest first. */
   const [edited, setEdited] = useState<readonly Key[]>([]);
-  const keys = list.rows.map((row) => edited.find(({ id }) => id === row.id) ?? row);
+  const keys = list.rows.map((row) => ({ ...row, ...edited.find(({ id }) => id === row.id) }));
   const now = Date.now() / 1000;
   const named = keys.filter((key) => contains(q, key.name, key.id)).toSorted(newestFirst);
   const ofKind = (key: Key) => kind === undefined || key.kind === kind;
@@ -38,19 +38,21 @@ export function View({ rest: [id], session }: ViewProps) {
     setMessage(`${titleOf(key)} ${words}.`);
   };
   const mayWrite = useMayWrite('createKey');
-  const act = (key: Key) =>
-    mayWrite && key.revoked_at === null && <KeyMenu of={key} changed={changed} revoke={setDialog} />;
+  const open = (task: KeyTask, of: Key) => setDialog({ task, of });
+  const act = (key: Key) => mayWrite && key.revoked_at === null && <KeyMenu of={key} changed={changed} open={open} />;
   const dialogs = (
     <>
       <p class="hidden-label" role="status">
         {message}
       </p>
-      {dialog === 'new' && <KeyCreation close={close} created={list.reload} />}
-      {typeof dialog === 'object' && (
+      {dialog?.task === 'new' && <KeyCreation close={close} created={list.reload} />}
+      {dialog?.task === 'rename' && <KeyRenaming of={dialog.of} close={close} changed={changed} />}
+      {dialog?.task === 'rotate' && <KeyRotation of={dialog.of} close={close} rotated={list.reload} />}
+      {dialog?.task === 'revoke' && (
         <KeyRevocation
-          of={dialog}
-          isOwn={dialog.id === session.key_id}
-          isLastAdmin={isLastAdmin(dialog, keys, now)}
+          of={dialog.of}
+          isOwn={dialog.of.id === session.key_id}
+          isLastAdmin={isLastAdmin(dialog.of, keys, now)}
           close={close}
           revoked={(key) => changed(key, 'was revoked')}
         />
@@ -79,7 +81,7 @@ export function View({ rest: [id], session }: ViewProps) {
       meta={<span role="status">{keys.length > 0 && size}</span>}
       actions={
         mayWrite && (
-          <Button class="primary" onClick={() => setDialog('new')}>
+          <Button class="primary" onClick={() => setDialog({ task: 'new' })}>
             New key
           </Button>
         )
@@ -124,8 +126,8 @@ function columns(now: number, ownId: string | null, act: (key: Key) => Component
     { title: 'Kind', cell: (key) => <Kind of={key} /> },
     { title: 'Allows', cell: (key) => <Reach of={key} /> },
     { title: 'State', cell: (key) => <State state={stateOf(key, now)} /> },
-    { title: 'Created', isExtra: true, cell: (key) => <Time at={key.created_at} form="day" /> },
     { title: 'Ends', isExtra: true, cell: (key) => <Time at={key.revoked_at ?? key.expires_at} form="day" /> },
+    { title: 'Requests, 24 h', isNumber: true, unit: 'requests in 24 h', cell: (key) => <Requests of={key} /> },
     { title: 'Last used', cell: (key) => <Time at={key.last_used_at} none={'Never\u00a0used'} form="brief" /> },
     { title: 'Actions', hidesTitle: true, cell: act },
   ];

@@ -9,7 +9,7 @@ export type {
   AppListed as App,
   ConsoleSession,
   CreatedKey,
-  ListedKey as Key,
+  KeyWithRequests as Key,
   ProviderListed as WholeModelProvider,
   WorkspaceListed as Workspace,
 } from '../../../server/src/contract/admin.ts';

@@ -46,6 +46,7 @@ export const operationRoles = {
   listKeys: 'admin',
   createKey: 'admin',
   updateKey: 'admin',
+  rotateKey: 'admin',
   revokeKey: 'admin',
   listReads: 'admin',
   listPeople: 'admin',

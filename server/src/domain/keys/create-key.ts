@@ -7,6 +7,7 @@ import {
   type Reach,
   readOnlyKinds,
 } from '../../contract/key-kinds.ts';
+import { limits } from '../../contract/limits.ts';
 import type { Role } from '../../contract/people/roles.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { invalidParam, notFound, ServiceError } from '../errors.ts';
@@ -34,7 +35,7 @@ export async function createKey(
 function validateNewKey(input: NewKey, now: number): Required<Omit<NewKey, 'role'>> & { role: Role | null } {
   const { kind, name = '', app_id = null, workspace_id = null, dataset_ids = null, expires_at = null } = input;
   const { read_only = false, role } = input;
-  if (!name.isWellFormed()) throw invalidParam('name must be well-formed Unicode');
+  requireWellFormed(name);
   if (name.includes('\0')) throw invalidParam('name must not contain NUL');
   if (expires_at !== null && expires_at <= now) throw invalidParam('expires_at must be in the future');
   const problem = findReachProblem(kind, { workspace_id, app_id, dataset_ids });
@@ -43,6 +44,33 @@ function validateNewKey(input: NewKey, now: number): Required<Omit<NewKey, 'role
   if (role !== undefined) requireRoleKind(kind);
   const access = { read_only, role: kind === 'admin' ? (role ?? 'admin') : null };
   return { kind, name, app_id, workspace_id, dataset_ids, expires_at, ...access };
+}
+
+function requireWellFormed(name: string): void {
+  if (!name.isWellFormed()) throw invalidParam('name must be well-formed Unicode');
+}
+
+/**
+ * A key that allows the same, for as long as the rotated key was made for. That one ends in a day, so that its clients can
+ * take the new secret.
+ */
+export async function rotateKey(
+  store: Store,
+  requestedId: string,
+  by: string | null,
+  now: number,
+): Promise<{ id: string; secret: string }> {
+  const stored = await store.admin.findKey(canonicalId(requestedId));
+  if (stored === undefined) throw notFound('key not found');
+  const { last_used_at: _, revoked_at, ...rest } = stored;
+  const isEnded = revoked_at !== null || (rest.expires_at !== null && rest.expires_at <= now);
+  if (isEnded) throw invalidParam('the key has ended: create another one');
+  const id = randomUUID();
+  const secret = makeSecret(rest.kind);
+  const expires_at = rest.expires_at === null ? null : now + rest.expires_at - rest.created_at;
+  const key = { ...rest, id, digest: digestOf(secret), created_at: now, expires_at };
+  await store.run('rotateKey', { key, id: stored.id, ends_at: now + limits.rotationSeconds, by });
+  return { id, secret };
 }
 
 function requireRoleKind(kind: KeyKind): void {
@@ -64,14 +92,16 @@ export async function updateKey(
   const id = canonicalId(requestedId);
   const stored = await store.admin.findKey(id);
   if (stored === undefined) throw notFound('key not found');
-  const { read_only = stored.read_only, role = stored.role } = change;
-  if (change.read_only === undefined && change.role === undefined) throw invalidParam('read_only or role is required');
+  const { name = stored.name, read_only = stored.read_only, role = stored.role } = change;
+  const isChange = change.name !== undefined || change.read_only !== undefined || change.role !== undefined;
+  if (!isChange) throw invalidParam('name, read_only or role is required');
+  requireWellFormed(name);
   if (change.read_only !== undefined) requireReadOnlyKind(stored.kind);
   if (change.role !== undefined) requireRoleKind(stored.kind);
   if (change.role !== undefined && id === changedBy)
     throw new ServiceError('forbidden', 'a key cannot change its own role');
   await store.run('updateKey', { id, change, by: changedBy, now });
-  return { ...stored, read_only, role };
+  return { ...stored, name, read_only, role };
 }
 
 /** The canonical ids. Throws if a record does not exist, or not in the key's workspace. */

@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { KeyErrors, Monitoring } from '../store/monitoring.ts';
+import type { KeyRequests, Monitoring } from '../store/monitoring.ts';
 import type { Store } from '../store/store.ts';
 
 const secondsPerHour = 3_600;
@@ -10,37 +10,48 @@ export const hourOf = (seconds: number): number => Math.floor(seconds / secondsP
 export const recentKeyErrors = (store: Store, millis: number): ReturnType<Monitoring['sumErrors']> =>
   store.monitoring.sumErrors(hourOf(millis / 1000) - limits.keyErrorHours + 1, limits.keyErrorsMax);
 
-/** When keys were last used, and their failed requests. They are collected in memory and written to the store in batches. */
+/** The keys with the number of their requests in the same time. */
+export async function withRequests<K extends { id: string }>(store: Store, keys: readonly K[], millis: number) {
+  const ids = keys.map(({ id }) => id);
+  const sums = await store.monitoring.sumRequests(hourOf(millis / 1000) - limits.keyErrorHours + 1, ids);
+  const byKey = new Map(sums.map((sum) => [sum.key_id, sum]));
+  return keys.map((key) => {
+    const { requests = 0, errors = 0 } = byKey.get(key.id) ?? {};
+    return { ...key, requests, errors };
+  });
+}
+
+/** When keys were last used, and their requests by hour. They are collected in memory and written to the store in batches. */
 export class KeyUses {
   /** Epoch seconds by key id. */
   #uses = new Map<string, number>();
   /** By key and hour. */
-  #errors = new Map<string, KeyErrors>();
+  #requests = new Map<string, KeyRequests>();
 
   add(key_id: string, now: number): void {
     this.#uses.set(key_id, now);
   }
 
-  /** A response with a status of 400 or above. */
-  addError(key_id: string, status: number, now: number): void {
-    const isClient = status < 500;
-    const error = { key_id, hour: hourOf(now), client_errors: isClient ? 1 : 0, server_errors: isClient ? 0 : 1 };
-    this.#sumUp([error]);
+  addResponse(key_id: string, status: number, now: number): void {
+    const sum = this.#sumOf(key_id, hourOf(now));
+    sum.requests += 1;
+    if (status >= 500) sum.server_errors += 1;
+    else if (status >= 400) sum.client_errors += 1;
   }
 
-  #sumUp(errors: Iterable<KeyErrors>): void {
-    for (const { key_id, hour, client_errors, server_errors } of errors) {
-      const group = `${hour} ${key_id}`;
-      const sum = this.#errors.get(group) ?? { key_id, hour, client_errors: 0, server_errors: 0 };
-      sum.client_errors += client_errors;
-      sum.server_errors += server_errors;
-      this.#errors.set(group, sum);
+  #sumOf(key_id: string, hour: number): KeyRequests {
+    const group = `${hour} ${key_id}`;
+    let sum = this.#requests.get(group);
+    if (sum === undefined) {
+      sum = { key_id, hour, requests: 0, client_errors: 0, server_errors: 0 };
+      this.#requests.set(group, sum);
     }
+    return sum;
   }
 
   /** What cannot be stored is stored with the next batch. */
   async save(store: Store): Promise<void> {
-    await Promise.all([this.#saveUses(store), this.#saveErrors(store)]);
+    await Promise.all([this.#saveUses(store), this.#saveRequests(store)]);
   }
 
   async #saveUses(store: Store): Promise<void> {
@@ -55,14 +66,19 @@ export class KeyUses {
     }
   }
 
-  async #saveErrors(store: Store): Promise<void> {
-    const errors = this.#errors;
-    if (errors.size === 0) return;
-    this.#errors = new Map();
+  async #saveRequests(store: Store): Promise<void> {
+    const requests = this.#requests;
+    if (requests.size === 0) return;
+    this.#requests = new Map();
     try {
-      await store.run('addKeyErrors', [...errors.values()]);
+      await store.run('addKeyRequests', [...requests.values()]);
     } catch (error) {
-      this.#sumUp(errors.values());
+      for (const unsaved of requests.values()) {
+        const sum = this.#sumOf(unsaved.key_id, unsaved.hour);
+        sum.requests += unsaved.requests;
+        sum.client_errors += unsaved.client_errors;
+        sum.server_errors += unsaved.server_errors;
+      }
       throw error;
     }
   }

@@ -7,7 +7,7 @@ import type { Doubt } from './doubts.ts';
 import type { Eraser, MessageLocation, PurgeSelection, Tombstone } from './erasure.ts';
 import type { ItemAppend, ItemAppendOutcome, ItemDeletion, MetadataChange } from './items.ts';
 import type { IdentifiedPerson, Logout, NewStoredKey, Session } from './keys.ts';
-import type { JobNote, KeyErrors } from './monitoring.ts';
+import type { JobNote, KeyRequests } from './monitoring.ts';
 import type { ReviewChange, ReviewOutcome } from './reviews.ts';
 import type { AppliedChanges, IndexChange, IndexState } from './search-reads.ts';
 
@@ -54,6 +54,8 @@ export type Commands = {
   revokeKey: [{ id: string; by: string | null; now: number }, exists: boolean];
   /** False if no such key exists. */
   updateKey: [{ id: string; change: KeyChange; by: string | null; now: number }, exists: boolean];
+  /** Creates a key in place of another one, which then ends at a time in seconds at the latest. */
+  rotateKey: [{ key: NewStoredKey; id: string; ends_at: number; by: string | null }, undefined];
   /** When keys were last used and people last seen, in seconds. */
   noteKeyUse: [uses: readonly (readonly [id: string, at: number])[], undefined];
 
@@ -87,9 +89,9 @@ export type Commands = {
   /** Deletes expired sessions. */
   trimSessions: [now: number, undefined];
 
-  addKeyErrors: [errors: readonly KeyErrors[], undefined];
-  /** Deletes the errors before an hour. */
-  trimKeyErrors: [hour: number, undefined];
+  addKeyRequests: [requests: readonly KeyRequests[], undefined];
+  /** Deletes the hours before an hour. */
+  trimKeyRequests: [hour: number, undefined];
   /** Stores the time of a run in seconds, and why it failed. */
   noteJob: [JobNote, undefined];
 

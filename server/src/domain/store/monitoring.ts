@@ -1,10 +1,18 @@
 import type { Tombstone } from './erasure.ts';
 
-/** Failed requests of a key in one hour: the number of the hour since the epoch. */
-export type KeyErrors = { key_id: string; hour: number; client_errors: number; server_errors: number };
+/** Requests of a key in one hour, and how many of them failed: the number of the hour since the epoch. */
+export type KeyRequests = {
+  key_id: string;
+  hour: number;
+  requests: number;
+  client_errors: number;
+  server_errors: number;
+};
+/** Requests of a key in several hours, and how many of them failed. */
+export type KeyRequestSum = { key_id: string; requests: number; errors: number };
 
 /** Failed requests of a key in several hours: their sum, and the hours that have any, oldest first. */
-export type KeyErrorSum = Omit<KeyErrors, 'hour'> & {
+export type KeyErrorSum = Omit<KeyRequests, 'hour' | 'requests'> & {
   key_name: string | null;
   hours: { at: number; client_errors: number; server_errors: number }[];
 };
@@ -61,6 +69,8 @@ export interface Monitoring {
   connections(): { used: number; waiting: number };
   /** Failed requests by key, from an hour on; at most `limit` keys, those with the most errors first. */
   sumErrors(hour: number, limit: number): Promise<KeyErrorSum[]>;
+  /** Requests of these keys from an hour on. */
+  sumRequests(hour: number, key_ids: readonly string[]): Promise<KeyRequestSum[]>;
   /** The latest run of each job. */
   listJobs(): Promise<JobState[]>;
 }

@@ -1,8 +1,9 @@
-import { CreatedKey, DescribedNewKey, KeyChange, ListedKey, NewKey } from '../../contract/admin.ts';
+import { CreatedKey, DescribedNewKey, KeyChange, KeyWithRequests, ListedKey, NewKey } from '../../contract/admin.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { notFound } from '../../domain/errors.ts';
-import { createKey, updateKey } from '../../domain/keys/create-key.ts';
+import { createKey, rotateKey, updateKey } from '../../domain/keys/create-key.ts';
+import { withRequests } from '../../domain/keys/key-uses.ts';
 import { Paging } from '../../domain/paging.ts';
 import { addOperation } from '../operation.ts';
 import { validatorCompiler } from '../request/query.ts';
@@ -19,10 +20,13 @@ const listAndCreate: Routes = (app, dependencies) => {
     url,
     operationId: 'listKeys',
     summary: 'List keys',
-    description: 'All keys, newest first, without their secrets.',
-    row: ListedKey,
+    description: 'All keys, newest first, without their secrets, and with the number of their recent requests.',
+    row: KeyWithRequests,
     errors: [403],
-    run: ({ query }) => keys.read(query, (range) => store.admin.listKeys(range)),
+    run: async ({ query, now }) => {
+      const page = await keys.read(query, (range) => store.admin.listKeys(range));
+      return { ...page, data: await withRequests(store, page.data, now * 1000) };
+    },
   });
 
   addOperation(app, dependencies, ['admin'], {
@@ -39,9 +43,10 @@ const listAndCreate: Routes = (app, dependencies) => {
   });
 };
 
-const changeAndRevoke: Routes = (app, dependencies) => {
+const params = Type.Object({ key_id: Type.String({ description: 'Key ID.' }) });
+
+const changeAndRotate: Routes = (app, dependencies) => {
   const { store } = dependencies;
-  const params = Type.Object({ key_id: Type.String({ description: 'Key ID.' }) });
 
   addOperation(app, dependencies, ['admin'], {
     method: 'PATCH',
@@ -49,7 +54,7 @@ const changeAndRevoke: Routes = (app, dependencies) => {
     operationId: 'updateKey',
     summary: 'Change a key',
     description:
-      'Makes a key of kind app, knowledge or admin read-only, or allows it to write again; or gives an admin key another role. ' +
+      'Renames a key; makes a key of kind app, knowledge or admin read-only, or allows it to write again; or gives an admin key another role. ' +
       'No key changes its own role.',
     params,
     body: KeyChange,
@@ -57,6 +62,25 @@ const changeAndRevoke: Routes = (app, dependencies) => {
     errors: [404],
     run: ({ params, body, caller, now }) => updateKey(store, params.key_id, body, caller.key_id, now),
   });
+
+  addOperation(app, dependencies, ['admin'], {
+    method: 'POST',
+    url: `${url}/:key_id/rotate`,
+    operationId: 'rotateKey',
+    summary: 'Rotate a key',
+    description:
+      'Creates a key that allows the same, and lasts as long; the old key ends after 24 hours, or earlier if it expires before. ' +
+      'The new secret is only in this response.',
+    params,
+    status: 201,
+    response: CreatedKey,
+    errors: [400, 404],
+    run: ({ params, caller, now }) => rotateKey(store, params.key_id, caller.key_id, now),
+  });
+};
+
+const revokeRoute: Routes = (app, dependencies) => {
+  const { store } = dependencies;
 
   addOperation(app, dependencies, ['admin'], {
     method: 'DELETE',
@@ -78,4 +102,4 @@ const changeAndRevoke: Routes = (app, dependencies) => {
   });
 };
 
-export const adminKeyRoutes = together(listAndCreate, changeAndRevoke);
+export const adminKeyRoutes = together(listAndCreate, changeAndRotate, revokeRoute);

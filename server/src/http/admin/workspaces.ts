@@ -75,7 +75,9 @@ const ofApps: Routes = (app, dependencies) => {
     errors: [404],
     run: ({ params }) => requireApp(store, params.app_id),
   });
+};
 
+const changeOfApps: Routes = (app, dependencies) => {
   addOperation(app, dependencies, ['admin'], {
     method: 'PATCH',
     url: '/admin/apps/:app_id',
@@ -90,7 +92,7 @@ const ofApps: Routes = (app, dependencies) => {
     errors: [404],
     run: async ({ params, body, caller, now }) => {
       if (body.name !== undefined) await dependencies.owned?.requireOwnApp(canonicalId(params.app_id));
-      return updateApp(store, params.app_id, body, caller.key_id, now);
+      return updateApp(dependencies.store, params.app_id, body, caller.key_id, now);
     },
   });
 };
@@ -118,7 +120,7 @@ const ofProviders: Routes = (app, dependencies) => {
 };
 
 /** Workspaces with their apps and model providers. */
-export const adminWorkspaceRoutes = together(ofWorkspaces, ofApps, ofProviders);
+export const adminWorkspaceRoutes = together(ofWorkspaces, ofApps, changeOfApps, ofProviders);
 
 async function requireWorkspace({ admin }: Store, id: string): Promise<WorkspaceListed> {
   const workspace = await admin.findWorkspace(canonicalId(id));

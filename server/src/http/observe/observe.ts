@@ -76,8 +76,8 @@ export class Observer {
       const path = route === unmatchedRoute || route.endsWith('*') ? `: ${response.req.url?.split('?', 1)[0]}` : '';
       const lastFailure = { request_id: id, code, message: safeText(message + path) };
       this.#metrics.failures.add({ status: statusCode, method, route, key_id }, lastFailure);
-      if (key_id !== null && !isConsole) this.#uses.addError(key_id, statusCode, this.#metrics.seconds());
     }
+    if (key_id !== null && !isConsole) this.#uses.addResponse(key_id, statusCode, this.#metrics.seconds());
     if (this.#lines === undefined) return;
     // The service generated or checked all other values, so they need no escaping. `JSON.stringify` takes over a microsecond.
     const key = key_id === null ? 'null' : `"${key_id}"`;

@@ -1,32 +1,37 @@
-import type { JobState, KeyErrors, Monitoring } from '../../domain/store/monitoring.ts';
-import type { Engine, WriteInput } from '../base/engine.ts';
+import type { JobState, KeyRequestSum, KeyRequests, Monitoring } from '../../domain/store/monitoring.ts';
+import type { Dialect, Engine, WriteInput } from '../base/engine.ts';
 import { execute, insertInto, type RowStatements, type Statement, type Write, writeRows } from '../base/statement.ts';
 
 /** The SQL about what operators watch, which both engines share. */
 
 const hourSeconds = 3_600;
 
-export const insertKeyErrors: RowStatements = {
+export const insertKeyRequests: RowStatements = {
   ...insertInto(
-    'key_errors',
-    { key_id: 'text', hour: 'bigint', client_errors: 'bigint', server_errors: 'bigint' },
+    'key_requests',
+    { key_id: 'text', hour: 'bigint', requests: 'bigint', client_errors: 'bigint', server_errors: 'bigint' },
     `ON CONFLICT (key_id, hour) DO UPDATE SET
-       client_errors = key_errors.client_errors + excluded.client_errors,
-       server_errors = key_errors.server_errors + excluded.server_errors`,
+       requests = key_requests.requests + excluded.requests,
+       client_errors = key_requests.client_errors + excluded.client_errors,
+       server_errors = key_requests.server_errors + excluded.server_errors`,
   ),
   isUndistributed: true,
 };
 /** The hours of the keys with the most errors. Parameters: hour, limit of keys, hour. */
-export const listKeyErrors: Statement<KeyErrors & { key_name: string | null }> = `
+export const listKeyErrors: Statement<KeyRequests & { key_name: string | null }> = `
   SELECT e.key_id, k.name AS key_name, e.hour, e.client_errors, e.server_errors
   FROM (
     SELECT key_id, SUM(client_errors + server_errors) AS errors
-    FROM key_errors WHERE hour >= ? GROUP BY key_id ORDER BY errors DESC, key_id LIMIT ?
+    FROM key_requests WHERE hour >= ? AND client_errors + server_errors > 0 GROUP BY key_id ORDER BY errors DESC, key_id LIMIT ?
   ) most
-  JOIN key_errors e ON e.key_id = most.key_id AND e.hour >= ?
+  JOIN key_requests e ON e.key_id = most.key_id AND e.hour >= ? AND e.client_errors + e.server_errors > 0
   LEFT JOIN api_keys k ON k.id = e.key_id
   ORDER BY most.errors DESC, e.key_id, e.hour`;
-const deleteKeyErrors = 'DELETE FROM key_errors WHERE hour < ?';
+/** Parameters: a list of key ids, hour. */
+export const sumKeyRequests = ({ isIn }: Dialect): Statement<KeyRequestSum> => `
+  SELECT key_id, CAST(SUM(requests) AS BIGINT) AS requests, CAST(SUM(client_errors + server_errors) AS BIGINT) AS errors
+  FROM key_requests WHERE ${isIn('key_id')} AND hour >= ? GROUP BY key_id`;
+const deleteKeyRequests = 'DELETE FROM key_requests WHERE hour < ?';
 /** Parameters: kind, time, bytes, millis. An older time never replaces a newer one. */
 const insertSuccess = `
   INSERT INTO jobs (kind, at, bytes, millis) VALUES (?, ?, ?, ?)
@@ -42,17 +47,17 @@ const listJobs: Statement<JobState> = `
   SELECT kind, at, failing_since, failure, bytes, millis FROM jobs ORDER BY kind`;
 
 /** In one order, so that two instances never deadlock. */
-export function* addKeyErrors(errors: readonly KeyErrors[]): Write<undefined> {
-  const sorted = errors.toSorted((one, other) => one.hour - other.hour || (one.key_id < other.key_id ? -1 : 1));
+export function* addKeyRequests(requests: readonly KeyRequests[]): Write<undefined> {
+  const sorted = requests.toSorted((one, other) => one.hour - other.hour || (one.key_id < other.key_id ? -1 : 1));
   yield* writeRows(
-    insertKeyErrors,
-    sorted.map(({ key_id, hour, client_errors, server_errors }) => [key_id, hour, client_errors, server_errors]),
+    insertKeyRequests,
+    sorted.map((one) => [one.key_id, one.hour, one.requests, one.client_errors, one.server_errors]),
   );
   return undefined;
 }
 
-export function* trimKeyErrors(hour: number): Write<undefined> {
-  yield* execute(deleteKeyErrors, hour);
+export function* trimKeyRequests(hour: number): Write<undefined> {
+  yield* execute(deleteKeyRequests, hour);
   return undefined;
 }
 
@@ -84,5 +89,6 @@ export const monitoring = (engine: Engine): Monitoring => ({
       })),
     }));
   },
+  sumRequests: (hour, key_ids) => engine.read(sumKeyRequests(engine.dialect), engine.dialect.list(key_ids), hour),
   listJobs: () => engine.read(listJobs),
 });

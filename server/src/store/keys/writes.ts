@@ -1,5 +1,6 @@
 import { splitAuthor } from '../../domain/author.ts';
 import type { AuditEntry } from '../../domain/store/audit.ts';
+import type { NewStoredKey } from '../../domain/store/keys.ts';
 import { newEntryId } from '../accounting/entry-id.ts';
 import type { WriteInput } from '../base/engine.ts';
 import { begin, execute, type RowStatements, type Write, writeRows } from '../base/statement.ts';
@@ -7,8 +8,11 @@ import { changed } from '../changes/changed.ts';
 import { upsertOf } from '../tables/upserts.ts';
 import { setLastSeen } from './person-writes.ts';
 
-/** What is null stays as it is. Parameters: read_only, role, id. */
-const setAccess = 'UPDATE api_keys SET read_only = COALESCE(?, read_only), role = COALESCE(?, role) WHERE id = ?';
+/** What is null stays as it is. Parameters: name, read_only, role, id. */
+const setAccess = `
+  UPDATE api_keys SET name = COALESCE(?, name), read_only = COALESCE(?, read_only), role = COALESCE(?, role) WHERE id = ?`;
+/** An earlier end stays. Parameters: time, time, id. */
+const setEnd = 'UPDATE api_keys SET expires_at = CASE WHEN expires_at < ? THEN expires_at ELSE ? END WHERE id = ?';
 /** Parameters: time, id. */
 export const setRevoked = 'UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?';
 
@@ -22,10 +26,22 @@ export const setLastUse: RowStatements = {
 };
 
 export function* createKey({ key, createdBy }: WriteInput<'createKey'>): Write<undefined> {
-  const { one, values } = upsertOf('api_key');
   yield* begin();
+  yield* insertKey(key, createdBy);
+  return undefined;
+}
+
+function* insertKey(key: NewStoredKey, by: string | null): Write<void> {
+  const { one, values } = upsertOf('api_key');
   yield* execute(one, ...values({ ...key, revoked_at: null }));
-  yield* keyChanged('create', key.id, createdBy, key.created_at);
+  yield* keyChanged('create', key.id, by, key.created_at);
+}
+
+export function* rotateKey({ key, id, ends_at, by }: WriteInput<'rotateKey'>): Write<undefined> {
+  yield* begin();
+  yield* execute(setEnd, ends_at, ends_at, id);
+  yield* keyChanged('update', id, by, key.created_at);
+  yield* insertKey(key, by);
   return undefined;
 }
 
@@ -38,9 +54,9 @@ export function* revokeKey({ id, by, now }: WriteInput<'revokeKey'>): Write<bool
 
 export function* updateKey({ id, change, by, now }: WriteInput<'updateKey'>): Write<boolean> {
   yield* begin();
-  const { read_only, role = null } = change;
+  const { name = null, read_only, role = null } = change;
   const flag = read_only === undefined ? null : read_only ? 1 : 0;
-  if ((yield* execute(setAccess, flag, role, id)) === 0) return false;
+  if ((yield* execute(setAccess, name, flag, role, id)) === 0) return false;
   yield* keyChanged('update', id, by, now);
   return true;
 }

@@ -1,8 +1,9 @@
-/** Failed requests of keys, of the last day, by hour; and the latest run of each job. */
+/** Requests of keys, and how many failed, of the last day, by hour; and the latest run of each job. */
 export const createMonitoringTables: readonly string[] = [
-  `CREATE TABLE key_errors (
+  `CREATE TABLE key_requests (
      key_id TEXT NOT NULL,
      hour BIGINT NOT NULL,
+     requests BIGINT NOT NULL,
      client_errors BIGINT NOT NULL,
      server_errors BIGINT NOT NULL,
      PRIMARY KEY (key_id, hour)
