@@ -35,6 +35,10 @@ export const limits = {
   /** Characters of texts of messages in a list of conversations. */
   listedTextCharsMax: 200,
   /** Days that the overview shows without parameters, and at most. */
+  /** The days in which answers that cite a text are counted. */
+  citedDays: 30,
+  /** Texts behind most disliked answers that are named. */
+  worstTexts: 3,
   overviewDaysDefault: 30,
   overviewDaysMax: 366,
   overviewModelsMax: 50,

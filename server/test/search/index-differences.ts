@@ -2,6 +2,10 @@ import { execute } from '../../../experiments/support/schema-databases.ts';
 import type { Engine } from '../support/harness.ts';
 
 const values = 's.created_at, s.cost, s.latency, s.waits_until';
+/** How many answers cite a text. */
+const citations = (text: string) => `
+  SELECT 'cited ' || dataset_id || ' ' || document_id || ' ' || segment_id || ' ' || day, NULL, NULL, NULL, NULL,
+    ${text} FROM search_citations GROUP BY dataset_id, document_id, segment_id, day HAVING SUM(answers) <> 0`;
 /** A record with its tokens, and tokens at positions without a record. */
 const statements: Record<Engine, readonly string[]> = {
   sqlite: [
@@ -14,12 +18,14 @@ const statements: Record<Engine, readonly string[]> = {
        UNION ALL
        SELECT COALESCE(s.kind || ' ' || s.dataset_id || ' ' || s.id, 'chunk none'), NULL, NULL, NULL, NULL, t.tokens
        FROM (SELECT doc, group_concat(term, ' ' ORDER BY term) AS tokens FROM chunk_tokens GROUP BY doc) t
-       FULL JOIN search_chunks s ON s.position = t.doc)`,
+       FULL JOIN search_chunks s ON s.position = t.doc)
+     UNION ALL ${citations(`SUM(answers) || ' ' || SUM(disliked)`)}`,
   ],
   postgres: [
     `SELECT 'message ' || s.conversation_id || ' ' || s.id AS record, ${values}, s.tokens::text FROM search_messages s
      UNION ALL
-     SELECT s.kind || ' ' || s.dataset_id || ' ' || s.id, NULL, NULL, NULL, NULL, s.tokens::text FROM search_chunks s`,
+     SELECT s.kind || ' ' || s.dataset_id || ' ' || s.id, NULL, NULL, NULL, NULL, s.tokens::text FROM search_chunks s
+     UNION ALL ${citations(`SUM(answers) || ' ' || SUM(disliked)`)}`,
   ],
 };
 

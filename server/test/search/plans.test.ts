@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import type { IndexQuery } from '../../src/domain/store/search-reads.ts';
 import { dialect as postgres } from '../../src/store/postgres/server/statements.ts';
-import { findEntries, findTimeAfter } from '../../src/store/search/statements.ts';
+import { countDisliked, findEntries, findTimeAfter, findWorst } from '../../src/store/search/statements.ts';
 import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
 import { describePlan, isWasteful, openPostgres, openSqlite, type Plan, planOf, rowsRead } from '../support/plans.ts';
 
@@ -36,6 +36,13 @@ describe('plans of the search [sqlite]', () => {
       assert.deepEqual(planOf(db, findTimeAfter).filter(isWasteful), []);
     });
   }
+
+  it('answers that cite a text: reads the disliked ones of the days, and groups only these', () => {
+    const [[counted], [worst]] = [planOf(db, countDisliked), planOf(db, findWorst)];
+    const ofDays = '(dataset_id=? AND document_id=? AND segment_id=? AND day>?)';
+    assert.equal(counted, `SEARCH search_citations USING PRIMARY KEY ${ofDays}`);
+    assert.equal(worst, 'SEARCH search_citations USING COVERING INDEX search_citations_disliked (day>?)');
+  });
 });
 
 describe('plans of the search [postgres]', () => {
@@ -65,4 +72,21 @@ describe('plans of the search [postgres]', () => {
       assert.doesNotMatch(describePlan(plan), /Seq Scan/);
     });
   }
+
+  it('answers that cite a text: reads the disliked ones of the days', async () => {
+    await client.query(`
+      INSERT INTO search_citations
+      SELECT 'b', 'd' || n % 100, 's' || n % 1000, n / 1000, '', 9, CASE WHEN n % 50 = 0 THEN 1 ELSE 0 END
+      FROM generate_series(1, 100000) n;
+      ANALYZE search_citations`);
+    for (const statement of [countDisliked, findWorst]) {
+      const values = statement === findWorst ? [70, 20] : [70];
+      let at = 0;
+      const text = statement.replaceAll('?', () => `$${(at += 1)}`);
+      const result = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
+      const plan = result.rows[0]['QUERY PLAN'][0].Plan as Plan;
+      assert.ok(rowsRead(plan) < 1_000, describePlan(plan));
+      assert.doesNotMatch(describePlan(plan), /Seq Scan/);
+    }
+  });
 });

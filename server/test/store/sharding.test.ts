@@ -591,6 +591,7 @@ describe('the Citus calls', () => {
     `SELECT create_distributed_table('import_source_records', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('doubts', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('search_state', NULL, colocate_with => 'changes_head')`,
+    `SELECT create_distributed_table('search_citations', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('user_totals', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('key_requests', NULL, colocate_with => 'changes_head')`,
     `SELECT create_distributed_table('audit_reads', NULL, colocate_with => 'changes_head')`,

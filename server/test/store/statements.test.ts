@@ -252,12 +252,13 @@ for (const prepared of ['on', 'off'])
 
     it('are the rows, their counts and their last changes for GET of datasets or a document in the console', async () => {
       const { dataset, document } = one.ids;
+      const totals = 'SELECT audit_entries api_keys persons documents';
       const rows = {
-        datasets: ['SELECT datasets workspaces', 'SELECT audit_entries documents'],
-        [`datasets/${dataset}`]: ['SELECT datasets workspaces', 'SELECT audit_entries documents'],
+        datasets: ['SELECT datasets workspaces', totals, 'SELECT search_citations'],
+        [`datasets/${dataset}`]: ['SELECT datasets workspaces', totals],
         [`datasets/${dataset}/documents/${document}`]: [
           'SELECT documents',
-          'SELECT audit_entries documents',
+          totals,
           'SELECT documents',
           'SELECT documents',
         ],

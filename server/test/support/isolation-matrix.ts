@@ -385,6 +385,7 @@ function adminRows({ one, messages, revokedKeyId }: IsolationFixture): Rows {
     'GET /admin/search': adminOnly(get('/admin/search')),
     'GET /admin/search/counts': adminOnly(get('/admin/search/counts')),
     'GET /admin/health': adminOnly(get('/admin/health')),
+    'GET /admin/search/worst': adminOnly(get('/admin/search/worst')),
     'GET /admin/traffic': adminOnly(get('/admin/traffic')),
   };
 }

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { inWorkspace, listParameters } from '../admin.ts';
 import { ChildChunk } from '../child-chunk.ts';
+import { limits } from '../limits.ts';
 import { epochSeconds, id, integer, list, nullable, optional, shape, text, uuid } from '../primitives.ts';
 import { Type } from '../type.ts';
 
@@ -10,7 +11,13 @@ const changed_at = nullable(
       'unknown.',
   ),
 );
+const changed_by = nullable(
+  text(
+    'Name of the key or person of the newest change of a child chunk that is still in the audit log; null without one.',
+  ),
+);
 const word_count = integer('Number of words.');
+const segment_count = integer('Number of its segments.');
 
 export const DatasetListed = shape(
   {
@@ -18,8 +25,10 @@ export const DatasetListed = shape(
     ...inWorkspace,
     name: text('Name.'),
     document_count: integer('Number of its documents.'),
+    segment_count,
     word_count,
     changed_at,
+    changed_by,
   },
   { title: 'Dataset', description: 'A knowledge base.' },
 );
@@ -29,13 +38,64 @@ export const DocumentListed = shape(
   {
     id: uuid('Document ID.'),
     name: text('Name.'),
-    segment_count: integer('Number of its segments.'),
+    segment_count,
     word_count,
     changed_at,
+    changed_by,
   },
   { title: 'Document', description: 'A document of a knowledge base.' },
 );
 export type DocumentListed = Static<typeof DocumentListed>;
+
+const period = `the last ${limits.citedDays} days`;
+const cited = {
+  cited: integer(`Answers of ${period} that cite it, as far as the search has indexed them.`),
+  disliked: integer('Those of them that were disliked.'),
+};
+/** In a list. */
+export const DatasetCited = shape(
+  { ...DatasetListed.properties, ...cited },
+  { title: 'DatasetCited', description: 'A knowledge base, with the answers that cite it.' },
+);
+export type DatasetCited = Static<typeof DatasetCited>;
+export const DocumentCited = shape(
+  { ...DocumentListed.properties, ...cited },
+  { title: 'DocumentCited', description: 'A document, with the answers that cite it.' },
+);
+export type DocumentCited = Static<typeof DocumentCited>;
+
+export const KnowledgeListQuery = Type.Object({
+  ...listParameters,
+  sort: optional.choice(
+    ['name', '-disliked'],
+    'By name, or one page of those with disliked answers, most of them first.',
+    'name',
+  ),
+});
+export type KnowledgeListQuery = Static<typeof KnowledgeListQuery>;
+
+export const WorstTexts = shape(
+  {
+    from: epochSeconds(`Start of ${period}: midnight UTC.`),
+    disliked: integer('All disliked answers since then, as far as the search has indexed them.'),
+    behind: integer('Those of them that cite at least one of these texts.'),
+    data: list(
+      shape({
+        dataset_id: id('Knowledge base ID.'),
+        dataset_name: text('Name of the knowledge base.'),
+        document_id: id('Document ID.'),
+        document_name: text('Name of the document.'),
+        segment_id: id('Segment ID.'),
+        segment_position: integer('Position of the segment in the document.'),
+        text: text(`Beginning of its text: up to ${limits.listedTextCharsMax} characters.`),
+        disliked: integer(`Disliked answers of ${period} that cite it.`),
+      }),
+      `The ${limits.worstTexts} segments that most of the disliked answers cite, the worst first.`,
+    ),
+  },
+  { title: 'WorstTexts', description: 'The texts behind most disliked answers.' },
+);
+export type WorstTexts = Static<typeof WorstTexts>;
 
 const neighbour = (description: string) =>
   nullable(shape({ id: uuid('Document ID.'), name: text('Name.') }, { description }));

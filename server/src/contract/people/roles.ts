@@ -21,6 +21,7 @@ export const operationRoles = {
   listUsers: 'viewer',
   search: 'viewer',
   countSearchResults: 'viewer',
+  listWorstTexts: 'viewer',
   listDatasets: 'viewer',
   getDataset: 'viewer',
   listDocuments: 'viewer',

@@ -1,19 +1,53 @@
 import type { Static } from 'typebox';
 import type { ListQuery } from '../../contract/admin.ts';
 import type { ChildChunkPath } from '../../contract/child-chunk.ts';
-import type { DatasetListed, RevisionListed } from '../../contract/console/knowledge.ts';
+import type {
+  DatasetCited,
+  DocumentCited,
+  KnowledgeListQuery,
+  RevisionListed,
+} from '../../contract/console/knowledge.ts';
+import { limits } from '../../contract/limits.ts';
 import { byName, type CursorPage, Paging } from '../paging.ts';
+import { dayOf } from '../records/usage.ts';
+import type { KnowledgeRange, ListRange } from '../store/admin-reads.ts';
 import type { Store } from '../store/store.ts';
 import { requireKnowledge } from './path.ts';
 
 type Query = Static<typeof ListQuery>;
 
-const datasets = byName<DatasetListed>();
+const datasets = byName<DatasetCited>();
+const documents = byName<DocumentCited>();
 const revisions = new Paging<RevisionListed>(['number'], ({ revision }) => [revision]);
 
-/** A page of the knowledge bases of all workspaces, by name, then by id. */
-export const listAllDatasets = ({ admin }: Store, query: Query): Promise<CursorPage<DatasetListed>> =>
-  datasets.read(query, (range) => admin.listDatasets(range));
+/** The first of the days in which citations are counted. `clock` is in milliseconds. */
+export const firstCitedDay = (clock: () => number): number => dayOf(clock() / 1000) - limits.citedDays + 1;
+
+const rangeOf = (range: ListRange, { sort }: { sort?: string }, clock: () => number): KnowledgeRange => ({
+  ...range,
+  since: firstCitedDay(clock),
+  isWorst: sort === '-disliked',
+});
+
+type Dependencies = { store: Store; clock: () => number };
+
+/** A page of the knowledge bases of all workspaces. */
+export const listAllDatasets = (
+  { store, clock }: Dependencies,
+  query: KnowledgeListQuery,
+): Promise<CursorPage<DatasetCited>> =>
+  datasets.read(query, (range) => store.admin.listDatasets(rangeOf(range, query, clock)));
+
+/** A page of the documents of a knowledge base. */
+export const listAllDocuments = (
+  { store, clock }: Dependencies,
+  params: Parameters<typeof requireKnowledge>[1],
+  query: KnowledgeListQuery,
+): Promise<CursorPage<DocumentCited>> =>
+  documents.read(query, async (range) => {
+    const { dataset_id } = await requireKnowledge(store, params);
+    return store.admin.listDocuments(dataset_id, rangeOf(range, query, clock));
+  });
 
 /** A page of the replaced texts of a child chunk, newest first. */
 export const listRevisions = (

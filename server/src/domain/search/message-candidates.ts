@@ -16,7 +16,7 @@ import { isEmpty, type SearchWords, tokensInQuery } from '../words/search-query.
 import type { QueryToken } from '../words/tokens.ts';
 import type { Candidates } from './candidates.ts';
 
-const anyOf = (tokens: readonly string[]): QueryToken[] => tokens.map((token) => ({ token, isPrefix: false }));
+export const anyOf = (tokens: readonly string[]): QueryToken[] => tokens.map((token) => ({ token, isPrefix: false }));
 
 function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
   const { app_id, user, rating, status, has = [], from, to, min_cost = 0, min_latency = 0, segment_id, now } = search;

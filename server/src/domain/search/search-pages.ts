@@ -1,6 +1,8 @@
+import type { WorstTexts } from '../../contract/console/knowledge.ts';
 import type { KnowledgeHit, SearchFilters, SearchHit, SearchQuery } from '../../contract/console/search.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { notFound } from '../errors.ts';
+import { firstCitedDay } from '../knowledge/list-all.ts';
 import { type CursorPage, Paging } from '../paging.ts';
 import type { ListRange } from '../store/admin-reads.ts';
 import type { KnowledgeScope } from '../store/knowledge-reads.ts';
@@ -45,6 +47,12 @@ export function searchChunks(
     const input = { q: query.q, scope, ...positionsOf(range) };
     return rowsOf(await searched.store.search.run('searchKnowledge', input, signal));
   });
+}
+
+/** The texts behind most disliked answers of the last days. */
+export function findWorstTexts(searched: Searched, signal: AbortSignal): Promise<WorstTexts> {
+  requireSearchOn(searched);
+  return searched.store.search.run('findWorstTexts', { since: firstCitedDay(searched.clock) }, signal);
 }
 
 const positionsOf = ({ after, count }: ListRange) => ({ before: after?.[0] as number | undefined, limit: count });

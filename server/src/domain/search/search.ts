@@ -25,6 +25,7 @@ import {
 import { candidateMessages, findsNothing } from './message-candidates.ts';
 import { suggestQuery } from './near-words.ts';
 import { searchOwnMessages } from './own-search.ts';
+import { findWorstTexts } from './worst-texts.ts';
 
 function candidateChunks(reads: SearchReads, query: IndexQuery, budget: ReadBudget) {
   return {
@@ -171,4 +172,4 @@ async function searchKnowledge(
 /** Run by `SearchStore.run`. */
 export const searches: {
   [N in SearchName]: (reads: SearchReads, input: SearchInput<N>, budget: ReadBudget) => Promise<SearchResult<N>>;
-} = { searchMessages, countMessages, searchKnowledge, searchOwnMessages };
+} = { searchMessages, countMessages, searchKnowledge, findWorstTexts, searchOwnMessages };

@@ -1,7 +1,9 @@
 import type { AppListed, ListedKey, ProviderListed, WorkspaceListed } from '../../contract/admin.ts';
 import type { ChildChunk } from '../../contract/child-chunk.ts';
 import type {
+  DatasetCited,
   DatasetListed,
+  DocumentCited,
   DocumentListed,
   DocumentShown,
   RevisionListed,
@@ -19,6 +21,9 @@ export type ListRange = {
   after: readonly (string | number)[] | undefined;
   count: number;
 };
+
+/** Citations are counted from this day on. `isWorst`: only those that disliked answers cite, most of them first. */
+export type KnowledgeRange = ListRange & { since: number; isWorst: boolean };
 
 /** Rows of a page. They are fewer than requested, although more follow, if they are large. */
 export type ListRows<R> = { rows: R[]; has_more: boolean };
@@ -49,9 +54,9 @@ export interface AdminReads {
 
   /** The workspace of the dataset, if the whole path exists. */
   findPath(path: KnowledgePath): Promise<{ workspace_id: string } | MissingPart>;
-  listDatasets(range: ListRange): Promise<ListRows<DatasetListed>>;
+  listDatasets(range: KnowledgeRange): Promise<ListRows<DatasetCited>>;
   findDataset(id: string): Promise<DatasetListed | undefined>;
-  listDocuments(dataset_id: string, range: ListRange): Promise<ListRows<DocumentListed>>;
+  listDocuments(dataset_id: string, range: KnowledgeRange): Promise<ListRows<DocumentCited>>;
   findDocument(dataset_id: string, id: string): Promise<DocumentListed | undefined>;
   /** The documents before and after it in the list. */
   findNeighbours(dataset_id: string, document: { id: string; name: string }): Promise<Neighbours>;

@@ -63,12 +63,16 @@ export type IndexChange = { cursor: string } & (
 /** Position of the indexer in the change feed; '' at the start. `rules`: of the tokens in the index. */
 export type IndexState = { cursor: string; rules: string };
 
+export type CitedSegment = { dataset_id: string; segment_id: string; disliked: number };
+
 /** Reads of a search. Lists are in the order of the hits; undefined for hits that do not exist or were deleted. */
 export interface SearchReads {
   findMessages(query: IndexQuery, count: HitCount, budget: ReadBudget): Promise<IndexPart<IndexHit>>;
   readMessages(hits: readonly IndexHit[]): Promise<(MessageHit | undefined)[]>;
   /** The text, whatever its size. */
   readMessage(hit: IndexHit): Promise<string | undefined>;
+  /** The segments that most of the disliked answers of these days cite, and the number of all disliked answers. */
+  findWorst(since: number, count: number): Promise<{ disliked: number; rows: CitedSegment[] }>;
   findChunks(query: IndexQuery, count: HitCount, budget: ReadBudget): Promise<IndexPart<ChunkIndexHit>>;
   readChunks(hits: readonly ChunkIndexHit[]): Promise<(ChunkHit | undefined)[]>;
   readChunk(hit: ChunkIndexHit): Promise<string | undefined>;

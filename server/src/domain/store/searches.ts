@@ -1,3 +1,4 @@
+import type { WorstTexts } from '../../contract/console/knowledge.ts';
 import type { KnowledgeHit, SearchCounts, SearchHit } from '../../contract/console/search.ts';
 import type { FoundMessage } from '../../contract/conversation.ts';
 import type { filterTerms } from '../words/search-document.ts';
@@ -39,6 +40,8 @@ export type Searches = {
   searchMessages: [Range & { search: MessageSearch }, FoundPart<SearchHit>];
   countMessages: [{ search: MessageSearch }, MessageCounts];
   searchKnowledge: [Range & { q: string | undefined; scope?: KnowledgeScope | undefined }, FoundPart<KnowledgeHit>];
+  /** `since` is a day. */
+  findWorstTexts: [{ since: number }, WorstTexts];
   searchOwnMessages: [
     { search: OwnSearch; cursor: OwnCursor | undefined; limit: number },
     FoundPart<FoundMessage, OwnCursor>,

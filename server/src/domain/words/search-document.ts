@@ -79,7 +79,12 @@ export type IndexedMessage = {
   latency: number;
   /** When its form expires that is not submitted yet; null without such a form. */
   waits_until: number | null;
+  /** `CitedTexts` as JSON; null for an answer that neither cites a text nor was disliked. */
+  cited: string | null;
 };
+
+/** What an answer cites, each text once, and 1 if it was disliked, else 0. */
+export type CitedTexts = { disliked: 0 | 1; places: [dataset: string, document: string, segment: string][] };
 
 /** What is stored beside the text. */
 type Owner = { app_id: string; user: string | null; model_provider: string | null; model: string | null };
@@ -97,7 +102,20 @@ export function indexedMessage(text: string, owner: Owner): IndexedMessage {
     cost,
     latency,
     waits_until,
+    cited: citedIn(message),
   };
+}
+
+function citedIn({ feedback, retriever_resources }: Message): string | null {
+  const disliked = feedback?.rating === 'dislike' ? 1 : 0;
+  if (disliked === 0 && retriever_resources.length === 0) return null;
+  const bySegment = new Map(retriever_resources.map((resource) => [resource.segment_id, resource]));
+  const places = [...bySegment.values()].map(
+    ({ dataset_id, document_id, segment_id }): CitedTexts['places'][number] => [
+      ...([dataset_id, document_id, segment_id] as const),
+    ],
+  );
+  return JSON.stringify({ disliked, places } satisfies CitedTexts);
 }
 
 /** The tokens of the texts and ids. They change only with the text of the message. */

@@ -1,8 +1,10 @@
 import { ChildChunk, ChildChunkPath } from '../../contract/child-chunk.ts';
 import {
+  DatasetCited,
   DatasetListed,
-  DocumentListed,
+  DocumentCited,
   DocumentShown,
+  KnowledgeListQuery,
   RevisionListed,
   SegmentListed,
   SegmentQuery,
@@ -11,10 +13,10 @@ import {
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { notFound } from '../../domain/errors.ts';
-import { listAllDatasets, listRevisions } from '../../domain/knowledge/list-all.ts';
+import { listAllDatasets, listAllDocuments, listRevisions } from '../../domain/knowledge/list-all.ts';
 import { addChildChunks, listSegments } from '../../domain/knowledge/list-segments.ts';
 import { requireDocument, requireKnowledge, requireSegment } from '../../domain/knowledge/path.ts';
-import { byName, Paging } from '../../domain/paging.ts';
+import { Paging } from '../../domain/paging.ts';
 import { type Routes, together } from '../route-types.ts';
 import { adminGet, adminList } from './routes.ts';
 
@@ -22,7 +24,6 @@ type Positioned = { position: number; id: string };
 const byPosition = <R extends Positioned>() =>
   new Paging<R>(['number', 'string'], ({ position, id }) => [position, id]);
 
-const documents = byName<DocumentListed>();
 const segments = byPosition<SegmentListed>();
 const childChunks = byPosition<ChildChunk>();
 
@@ -40,8 +41,9 @@ const ofDatasets: Routes = (app, dependencies) => {
     operationId: 'listDatasets',
     summary: 'List knowledge bases',
     description: 'Knowledge bases of all workspaces, by name, then by id.',
-    row: DatasetListed,
-    run: ({ query }) => listAllDatasets(store, query),
+    querystring: KnowledgeListQuery,
+    row: DatasetCited,
+    run: ({ query }) => listAllDatasets(dependencies, query),
   });
 
   adminGet(app, dependencies, {
@@ -64,13 +66,10 @@ const ofDatasets: Routes = (app, dependencies) => {
     summary: 'List documents',
     description: 'Documents of a knowledge base, by name, then by id.',
     params: Type.Object({ dataset_id }),
-    row: DocumentListed,
+    querystring: KnowledgeListQuery,
+    row: DocumentCited,
     errors: [404],
-    run: ({ params, query }) =>
-      documents.read(query, async (range) => {
-        const path = await requireKnowledge(store, params);
-        return admin.listDocuments(path.dataset_id, range);
-      }),
+    run: ({ params, query }) => listAllDocuments(dependencies, params, query),
   });
 
   adminGet(app, dependencies, {

@@ -1,4 +1,5 @@
 import { listOf } from '../../contract/admin.ts';
+import { WorstTexts } from '../../contract/console/knowledge.ts';
 import {
   AnyHit,
   SearchCounts,
@@ -9,17 +10,22 @@ import {
 import { canonicalId } from '../../contract/primitives.ts';
 import { invalidParam, notFound } from '../../domain/errors.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
-import { requireSearchOn, searchChunks, searchMessages, searchOf } from '../../domain/search/search-pages.ts';
+import {
+  findWorstTexts,
+  requireSearchOn,
+  searchChunks,
+  searchMessages,
+  searchOf,
+} from '../../domain/search/search-pages.ts';
 import type { KnowledgeScope } from '../../domain/store/knowledge-reads.ts';
 import type { Store } from '../../domain/store/store.ts';
-import type { Routes } from '../route-types.ts';
+import { type Routes, together } from '../route-types.ts';
 import { adminGet } from './routes.ts';
 
 const url = '/admin/search';
 
-/** The search over all messages and knowledge bases. */
-export const adminSearchRoutes: Routes = (app, dependencies) => {
-  const { store, clock } = dependencies;
+const pages: Routes = (app, dependencies) => {
+  const { store } = dependencies;
 
   adminGet(app, dependencies, {
     url,
@@ -42,6 +48,21 @@ export const adminSearchRoutes: Routes = (app, dependencies) => {
   });
 
   adminGet(app, dependencies, {
+    url: `${url}/worst`,
+    operationId: 'listWorstTexts',
+    summary: 'List the texts behind most disliked answers',
+    description:
+      'The segments that most of the disliked answers of the last days cite, and how many answers they are behind.',
+    response: WorstTexts,
+    errors: [404],
+    run: ({ disconnected }) => findWorstTexts(dependencies, disconnected()),
+  });
+};
+
+const counts: Routes = (app, dependencies) => {
+  const { store, clock } = dependencies;
+
+  adminGet(app, dependencies, {
     url: `${url}/counts`,
     operationId: 'countSearchResults',
     summary: 'Count messages of a search',
@@ -58,6 +79,9 @@ export const adminSearchRoutes: Routes = (app, dependencies) => {
     },
   });
 };
+
+/** The search over all messages and knowledge bases. */
+export const adminSearchRoutes = together(pages, counts);
 
 /** Knowledge bases have none of the other filters. */
 function isOfKnowledge({ in: part, q: _, dataset_id, ...others }: SearchFilters): boolean {

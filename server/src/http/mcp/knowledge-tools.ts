@@ -64,7 +64,7 @@ const listAllDatasetsTool = defineTool({
   operation: 'listDatasets',
   input: ListQuery.properties,
   output: listOf(DatasetListed).properties,
-  run: (query, { dependencies }) => listAllDatasets(dependencies.store, query),
+  run: (query, { dependencies }) => listAllDatasets(dependencies, query),
 });
 
 const listDocuments = defineTool({

@@ -12,6 +12,7 @@ export type FoundMessage = MessageKey & {
   /** Of its entry, if it has one. */
   position: number | null;
   created_at: number | null;
+  cited: string | null;
   /** It was erased, or its conversation was deleted. */
   isGone: boolean;
   /** Undefined if it is not needed. */

@@ -8,6 +8,7 @@ import { split } from '../base/selection.ts';
 import type { Statement } from '../base/statement.ts';
 import { findPath, foundRow } from '../knowledge/path.ts';
 import * as sql from './admin-statements.ts';
+import { listCited } from './cited-lists.ts';
 import { addDatasetTotals, addDocumentTotals } from './knowledge-totals.ts';
 import { findNames } from './record-names.ts';
 
@@ -31,16 +32,16 @@ export function adminReads(engine: ReadEngine): AdminReads {
       return { rows, has_more: found.has_more };
     },
     findPath: async (path) => foundRow(await find(...findPath(path))),
-    listDatasets: async (range) => {
-      const { rows, has_more } = await list<sql.DatasetRow>(sql.listDatasets(engine.dialect), range);
-      return { rows: await addDatasetTotals(engine, rows), has_more };
-    },
+    listDatasets: (range) =>
+      listCited(engine, sql.listDatasets(engine.dialect), undefined, range, (rows: sql.DatasetRow[]) =>
+        addDatasetTotals(engine, rows),
+      ),
     findDataset: async (id) =>
       (await addDatasetTotals(engine, await engine.read(sql.findDataset(engine.dialect), id)))[0],
-    listDocuments: async (dataset_id, range) => {
-      const { rows, has_more } = await list<sql.DocumentRow>(sql.lists.documents, range, dataset_id);
-      return { rows: await addDocumentTotals(engine, dataset_id, rows), has_more };
-    },
+    listDocuments: (dataset_id, range) =>
+      listCited(engine, sql.lists.documents, dataset_id, range, (rows: sql.DocumentRow[]) =>
+        addDocumentTotals(engine, dataset_id, rows),
+      ),
     findDocument: async (dataset_id, id) =>
       (await addDocumentTotals(engine, dataset_id, await engine.read(sql.findDocument, dataset_id, id)))[0],
     findNeighbours: async (dataset_id, { id, name }) => {

@@ -2,6 +2,7 @@ import type { AppListed, ListedKey, WorkspaceListed } from '../../contract/admin
 import type { DatasetListed, SegmentListed } from '../../contract/console/knowledge.ts';
 import { limits } from '../../contract/limits.ts';
 import type { PersonListed } from '../../contract/people/people.ts';
+import { personPrefix } from '../../domain/author.ts';
 import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
 import type { Dialect, ReadEngine, Value } from '../base/engine.ts';
 import { sorted } from '../base/selection.ts';
@@ -101,33 +102,38 @@ const segments = {
 type Times = { created_at: number | null; updated_at: string | null };
 export type DatasetRow = Pick<DatasetListed, 'id' | 'workspace_id' | 'workspace_name' | 'name'> & Times;
 export type DocumentRow = { id: string; name: string };
-type DocumentTotals = Times & { id: string; segment_count: number; word_count: number; edited_at: number | null };
-type DatasetTotals = {
+type Edited = { edited_at: number | null; edited_by: string | null };
+type DocumentTotals = Times & Edited & { id: string; segment_count: number; word_count: number };
+type DatasetTotals = Edited & {
   id: string;
   document_count: number;
+  segment_count: number;
   word_count: number;
   added_at: number | null;
-  edited_at: number | null;
 };
 
-/** The counts of documents, and what their `changed_at` is computed from. Parameters: the dataset twice, the ids. */
+/** The newest audit entry of a change of a child chunk, of those that `which` selects: one of its values. */
+const newestEdit = (value: string, which: string): string => `(
+    SELECT ${value} FROM audit_entries e LEFT JOIN api_keys k ON k.id = e.key_id
+    LEFT JOIN persons p ON p.id = substr(e.key_id, ${personPrefix.length + 1})
+    WHERE ${which} ORDER BY e.id DESC LIMIT 1)`;
+const edited = (which: string): string =>
+  `${newestEdit('e.at', which)} AS edited_at, ${newestEdit('COALESCE(p.name, k.name)', which)} AS edited_by`;
+
+/** The counts of documents, and what their `changed_at` is computed from. Parameters: the dataset three times, the ids. */
 export const documentTotals = ({ isIn, jsonField }: Dialect): Statement<DocumentTotals> => `
-  SELECT id, segment_count, word_count, created_at, ${jsonField('details', 'updated_at')} AS updated_at, (
-    SELECT e.at FROM audit_entries e WHERE e.scope = ? AND e.document_id = documents.id ORDER BY e.id DESC LIMIT 1
-  ) AS edited_at
+  SELECT id, segment_count, word_count, created_at, ${jsonField('details', 'updated_at')} AS updated_at,
+    ${edited('e.scope = ? AND e.document_id = documents.id')}
   FROM documents WHERE dataset_id = ? AND ${isIn('id')}`;
 
 /**
  * The counts of datasets, and the times of their newest documents and edits. The condition on the entries is repeated so that a
- * distributed database queries only the shards of these datasets. Parameters: the ids twice.
+ * distributed database queries only the shards of these datasets. Parameters: the ids three times.
  */
 export const datasetTotals = ({ isIn }: Dialect): Statement<DatasetTotals> => `
   SELECT dataset_id AS id, COUNT(*) AS document_count, CAST(SUM(word_count) AS BIGINT) AS word_count,
-    MAX(created_at) AS added_at, (
-      SELECT e.at FROM audit_entries e
-      WHERE e.scope = documents.dataset_id AND ${isIn('e.scope')} AND e.document_id IS NOT NULL
-      ORDER BY e.id DESC LIMIT 1
-    ) AS edited_at
+    CAST(SUM(segment_count) AS BIGINT) AS segment_count, MAX(created_at) AS added_at,
+    ${edited(`e.scope = documents.dataset_id AND ${isIn('e.scope')} AND e.document_id IS NOT NULL`)}
   FROM documents WHERE ${isIn('dataset_id')} GROUP BY dataset_id`;
 
 /** Small tables, which are on every node of a distributed database, are sorted when read. The others have an index. */

@@ -13,11 +13,12 @@ const byId = <R extends WithId>(rows: readonly R[]): Map<string, R> => new Map(r
 export async function addDatasetTotals(engine: ReadEngine, rows: readonly sql.DatasetRow[]): Promise<DatasetListed[]> {
   if (rows.length === 0) return [];
   const ids = engine.dialect.list(idsOf(rows));
-  const totalsById = byId(await engine.read(sql.datasetTotals(engine.dialect), ids, ids));
+  const totalsById = byId(await engine.read(sql.datasetTotals(engine.dialect), ids, ids, ids));
   return rows.map(({ created_at, updated_at, ...row }) => {
     const totals = totalsById.get(row.id);
     const changed_at = newest(created_at, updated_at, totals?.added_at, totals?.edited_at);
-    return { ...row, document_count: totals?.document_count ?? 0, word_count: totals?.word_count ?? 0, changed_at };
+    const { document_count = 0, segment_count = 0, word_count = 0, edited_by = null } = totals ?? {};
+    return { ...row, document_count, segment_count, word_count, changed_at, changed_by: edited_by };
   });
 }
 
@@ -28,10 +29,13 @@ export async function addDocumentTotals(
 ): Promise<DocumentListed[]> {
   if (rows.length === 0) return [];
   const ids = engine.dialect.list(idsOf(rows));
-  const totalsById = byId(await engine.read(sql.documentTotals(engine.dialect), dataset_id, dataset_id, ids));
+  const totalsById = byId(
+    await engine.read(sql.documentTotals(engine.dialect), dataset_id, dataset_id, dataset_id, ids),
+  );
   return rows.map(({ id, name }) => {
     const totals = totalsById.get(id);
     const changed_at = newest(totals?.created_at, totals?.updated_at, totals?.edited_at);
-    return { id, name, segment_count: totals?.segment_count ?? 0, word_count: totals?.word_count ?? 0, changed_at };
+    const { segment_count = 0, word_count = 0, edited_by = null } = totals ?? {};
+    return { id, name, segment_count, word_count, changed_at, changed_by: edited_by };
   });
 }

@@ -23,12 +23,33 @@ const messageColumns = `
      "user" TEXT,
      cost DOUBLE PRECISION,
      latency DOUBLE PRECISION NOT NULL,
-     waits_until BIGINT`;
+     waits_until BIGINT,
+     cited TEXT`;
 
 const chunkColumns = `
      dataset_id TEXT NOT NULL,
      kind TEXT NOT NULL,
      id TEXT NOT NULL`;
+
+/** See `CitationTally`. */
+const citations: readonly string[] = [
+  `CREATE TABLE search_citations (
+     dataset_id TEXT NOT NULL,
+     document_id TEXT NOT NULL,
+     segment_id TEXT NOT NULL,
+     day BIGINT NOT NULL,
+     part TEXT NOT NULL,
+     answers BIGINT NOT NULL,
+     disliked BIGINT NOT NULL,
+     PRIMARY KEY (dataset_id, document_id, segment_id, day, part)
+   )`,
+  `CREATE INDEX search_citations_of_parts ON search_citations (part) WHERE part <> ''`,
+  `CREATE INDEX search_citations_of_bases ON search_citations (day, dataset_id, answers, disliked) WHERE document_id = ''`,
+  `CREATE INDEX search_citations_of_documents
+     ON search_citations (dataset_id, day, document_id, answers, disliked) WHERE segment_id = ''`,
+  `CREATE INDEX search_citations_disliked
+     ON search_citations (day, dataset_id, document_id, segment_id, disliked) WHERE disliked <> 0`,
+];
 
 /**
  * FTS5 without a copy of the texts, and without the positions of words: phrases are checked in the stored texts. To remove
@@ -42,6 +63,7 @@ const fts = (name: string, options: string): readonly string[] => [
 export const createSearchTables = {
   sqlite: [
     ...state,
+    ...citations,
     `CREATE TABLE search_messages (position BIGINT NOT NULL PRIMARY KEY, ${messageColumns}, filter_terms TEXT)`,
     'CREATE UNIQUE INDEX search_messages_by_id ON search_messages (conversation_id, id)',
     ...fts('search_message_tokens', 'columnsize=0'),
@@ -52,6 +74,7 @@ export const createSearchTables = {
   ],
   postgres: [
     ...state,
+    ...citations,
     `CREATE TABLE search_messages (
        position BIGINT NOT NULL, ${messageColumns}, tokens tsvector, PRIMARY KEY (conversation_id, id))`,
     'CREATE INDEX search_messages_by_position ON search_messages (position)',

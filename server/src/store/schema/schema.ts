@@ -103,6 +103,7 @@ export const distribution = {
     'import_source_records',
     'doubts',
     'search_state',
+    'search_citations',
     'user_totals',
     'key_requests',
     'audit_reads',

@@ -5,6 +5,7 @@ import { markCopies } from '../base/copies.ts';
 import type { Dialect, WriteContext, WriteInput } from '../base/engine.ts';
 import type { ChunkChange, FoundChunk, FoundMessage, IndexTables, MessageKey } from '../base/index-tables.ts';
 import { begin, execute, first, query, type Statement, type Write } from '../base/statement.ts';
+import { CitationTally, type CitedMessage } from './citation-tally.ts';
 import * as sql from './statements.ts';
 
 /** How many chunks are indexed together, and about how many UTF-16 units of text: a few milliseconds of work. */
@@ -60,10 +61,12 @@ export function* applyToIndex(
     messages.push(...(yield* index.find(part.filter((change) => change.kind === 'message'))));
     count += part.length;
   }
-  yield* putMessages(messages, dialect, index);
+  const citations = new CitationTally();
+  yield* putMessages(messages, citations, dialect, index);
   // Messages are indexed by now, however long it took.
   const isLate = () => performance.now() > end + millis;
-  const cursor = yield* putOthers(changes.slice(0, count), from, isLate, dialect, index);
+  const cursor = yield* putOthers(changes.slice(0, count), from, isLate, citations, dialect, index);
+  yield* citations.writeAll();
   yield* execute(sql.moveCursor, cursor);
   return { cursor, millis: performance.now() - start };
 }
@@ -73,6 +76,7 @@ function* putOthers(
   changes: readonly IndexChange[],
   from: string,
   isLate: () => boolean,
+  citations: CitationTally,
   dialect: Dialect,
   index: IndexTables,
 ): Write<string> {
@@ -99,7 +103,7 @@ function* putOthers(
     if (change.kind === 'conversation' && outdated.has(change.id)) {
       if (cursor !== from && isLate()) return cursor;
       // Its messages are many: the rest follows with the next transaction.
-      if (!(yield* updateConversation(change.id, dialect, index))) return cursor;
+      if (!(yield* updateConversation(change.id, citations, dialect, index))) return cursor;
     }
     cursor = change.cursor;
   }
@@ -117,7 +121,12 @@ function newChunkPositions({ search }: Dialect): () => Write<number> {
 }
 
 /** Whether it is done. */
-function* updateConversation(id: string, dialect: Dialect, index: IndexTables): Write<boolean> {
+function* updateConversation(
+  id: string,
+  citations: CitationTally,
+  dialect: Dialect,
+  index: IndexTables,
+): Write<boolean> {
   const conversation = yield* first(findConversation, id);
   if (conversation === undefined || conversation.deleted === 1) {
     if (index.removeTokens === undefined) yield* eraseEntries([id], dialect);
@@ -129,7 +138,7 @@ function* updateConversation(id: string, dialect: Dialect, index: IndexTables): 
     conversation.deleted === 1
       ? yield* query(sql.findIndexed(dialect.search), id, max)
       : yield* query(findOutdated, id, conversation.user, max);
-  yield* putMessages(yield* index.find(outdated), dialect, index);
+  yield* putMessages(yield* index.find(outdated), citations, dialect, index);
   return outdated.length < max;
 }
 
@@ -140,17 +149,27 @@ export function* eraseEntries(
   message_id?: string,
 ): Write<void> {
   const [ofMessage, ...ids] = message_id === undefined ? [''] : ['AND id = ?', message_id];
-  const statement = `DELETE FROM search_messages WHERE ${isIn('conversation_id')} ${ofMessage}`;
-  yield* execute(statement, list(conversation_ids), ...ids);
+  const statement: Statement<CitedMessage> = `
+    DELETE FROM search_messages WHERE ${isIn('conversation_id')} ${ofMessage} RETURNING created_at, cited`;
+  const citations = new CitationTally();
+  for (const erased of yield* query(statement, list(conversation_ids), ...ids)) citations.add(erased, -1);
+  yield* citations.writePart();
 }
 
-function* putMessages(messages: readonly FoundMessage[], dialect: Dialect, index: IndexTables): Write<void> {
+function* putMessages(
+  messages: readonly FoundMessage[],
+  citations: CitationTally,
+  dialect: Dialect,
+  index: IndexTables,
+): Write<void> {
   if (messages.length === 0) return;
+  for (const { created_at, cited } of messages) if (created_at !== null) citations.add({ created_at, cited }, -1);
   yield* index.remove(messages);
   const added = messages
     .flatMap(({ indexed, isGone, ...message }) => (indexed === undefined || isGone ? [] : { indexed, ...message }))
     // FTS5 writes positions that only grow at once.
     .sort((one, other) => one.indexed.created_at - other.indexed.created_at);
+  for (const { indexed } of added) citations.add(indexed, 1);
   /** The position that it had, if it keeps it. */
   const keptPosition = ({ position, created_at, indexed }: (typeof added)[number]): number | undefined =>
     created_at === indexed.created_at ? (position ?? undefined) : undefined;

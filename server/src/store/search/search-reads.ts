@@ -2,6 +2,7 @@ import type { ReadBudget } from '../../domain/store/read-budget.ts';
 import type {
   ChunkHit,
   ChunkIndexHit,
+  CitedSegment,
   HitCount,
   IndexHit,
   IndexPart,
@@ -111,6 +112,11 @@ export class SqlSearchReads implements SearchReads {
       tokens.push(expanded);
     }
     return { query: { ...query, tokens }, isSlow };
+  }
+
+  async findWorst(since: number, count: number): Promise<{ disliked: number; rows: CitedSegment[] }> {
+    const [all] = await this.#read(sql.countDisliked, since);
+    return { disliked: all?.disliked ?? 0, rows: await this.#read(sql.findWorst, since, count) };
   }
 
   async readMessages(hits: readonly IndexHit[]): Promise<(MessageHit | undefined)[]> {

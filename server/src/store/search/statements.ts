@@ -1,4 +1,4 @@
-import type { IndexQuery, IndexState } from '../../domain/store/search-reads.ts';
+import type { CitedSegment, IndexQuery, IndexState } from '../../domain/store/search-reads.ts';
 import type { Dialect, SearchDialect, SearchTable, Value, WriteInput } from '../base/engine.ts';
 import { first, type Statement, type Write } from '../base/statement.ts';
 
@@ -57,6 +57,16 @@ export const findIndexed = ({ isIndexed }: SearchDialect): Statement<{ conversat
 export const countEntries = ['search_messages', 'search_chunks'].map(
   (table): Statement<{ n: number }> => `SELECT COUNT(*) AS n FROM ${table}`,
 );
+
+/** Parameters: the first day, a count. */
+export const findWorst: Statement<CitedSegment> = `
+  SELECT dataset_id, segment_id, CAST(SUM(disliked) AS BIGINT) AS disliked
+  FROM search_citations WHERE disliked <> 0 AND segment_id <> '' AND day >= ?
+  GROUP BY dataset_id, segment_id HAVING SUM(disliked) > 0 ORDER BY SUM(disliked) DESC, segment_id LIMIT ?`;
+/** Parameters: the first day. */
+export const countDisliked: Statement<{ disliked: number }> = `
+  SELECT CAST(COALESCE(SUM(disliked), 0) AS BIGINT) AS disliked
+  FROM search_citations WHERE dataset_id = '' AND document_id = '' AND segment_id = '' AND day >= ?`;
 
 export const findState: Statement<IndexState> = `SELECT cursor, rules FROM search_state WHERE name = 'state'`;
 /** Parameters: a position of the change feed. */

@@ -24,9 +24,10 @@ const findMessage: Statement<{
   deleted: number;
   position: number | null;
   created_at: number | null;
+  cited: string | null;
   filter_terms: string | null;
 }> = `
-  SELECT ${sql.searched.text} AS text, m.model_provider, m.model, c.app_id, c."user", c.deleted, s.position, s.created_at, s.filter_terms
+  SELECT ${sql.searched.text} AS text, m.model_provider, m.model, c.app_id, c."user", c.deleted, s.position, s.created_at, s.cited, s.filter_terms
   FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
   LEFT JOIN search_messages s ON s.conversation_id = m.conversation_id AND s.id = m.id
   WHERE m.conversation_id = ? AND m.id = ?`;
@@ -45,8 +46,8 @@ const flushRemoved = `INSERT INTO search_message_tokens (search_message_tokens) 
 const addTokens = 'INSERT INTO search_message_tokens (rowid, tokens) VALUES (?, ?)';
 const removeTokens = `INSERT INTO search_message_tokens (search_message_tokens, rowid, tokens) VALUES ('delete', ?, ?)`;
 const writeEntry = `
-  INSERT INTO search_messages (position, conversation_id, id, created_at, "user", cost, latency, waits_until, filter_terms)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  INSERT INTO search_messages (position, conversation_id, id, created_at, "user", cost, latency, waits_until, cited, filter_terms)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const deleteEntry = 'DELETE FROM search_messages WHERE position = ?';
 const clearFilterTerms = 'UPDATE search_messages SET filter_terms = NULL WHERE position = ?';
 const findChunk: Statement<{ position: number }> =
@@ -65,6 +66,7 @@ export const index: IndexTables = {
     ),
     'DELETE FROM search_messages',
     'DELETE FROM search_chunks',
+    'DELETE FROM search_citations',
   ],
   findMax: 1,
 
@@ -73,12 +75,12 @@ export const index: IndexTables = {
     for (const { conversation_id, id } of keys) {
       const row = yield* first(findMessage, conversation_id, id);
       if (row === undefined) continue;
-      const { position, created_at, filter_terms } = row;
+      const { position, created_at, cited, filter_terms } = row;
       const indexed = indexedMessage(row.text, row);
       const isGone = row.deleted === 1;
-      if (position !== null && !isGone && filter_terms === indexed.filterTerms && created_at === indexed.created_at)
-        continue;
-      messages.push({ conversation_id, id, position, created_at, filter_terms, isGone, indexed });
+      const isSame = filter_terms === indexed.filterTerms && cited === indexed.cited;
+      if (position !== null && !isGone && isSame && created_at === indexed.created_at) continue;
+      messages.push({ conversation_id, id, position, created_at, cited, filter_terms, isGone, indexed });
     }
     return messages;
   },
@@ -93,7 +95,7 @@ export const index: IndexTables = {
 
   *add(messages) {
     for (const { position, conversation_id, id, indexed } of messages) {
-      const { created_at, user, cost, latency, waits_until, filterTerms } = indexed;
+      const { created_at, user, cost, latency, waits_until, cited, filterTerms } = indexed;
       yield* execute(
         writeEntry,
         position,
@@ -104,6 +106,7 @@ export const index: IndexTables = {
         cost,
         latency,
         waits_until,
+        cited,
         filterTerms,
       );
     }

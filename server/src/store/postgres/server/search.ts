@@ -20,6 +20,7 @@ type FoundRow = MessageKey &
     deleted: number;
     position: number | null;
     created_at: number | null;
+    cited: string | null;
   };
 /**
  * Messages with their conversations and entries. Without large texts: these are read one by one, so that other requests are
@@ -28,25 +29,25 @@ type FoundRow = MessageKey &
  */
 const lockMessages: Statement<FoundRow> = `
   SELECT m.conversation_id, m.id, ${smallText(searched)} AS text,
-    m.model_provider, m.model, c.app_id, c."user", c.deleted, s.position, s.created_at
+    m.model_provider, m.model, c.app_id, c."user", c.deleted, s.position, s.created_at, s.cited
   FROM messages m
   JOIN conversations c ON c.conversation_id = m.conversation_id
   LEFT JOIN search_messages s
     ON s.conversation_id = m.conversation_id AND s.id = m.id AND s.conversation_id = ANY($1) AND s.id = ANY($2)
   WHERE m.conversation_id = ANY($1) AND m.id = ANY($2) AND c.conversation_id = ANY($1)
   ORDER BY m.conversation_id, m.id FOR SHARE OF m`;
-const entryColumns = 'position, conversation_id, id, created_at, "user", cost, latency, waits_until';
+const entryColumns = 'position, conversation_id, id, created_at, "user", cost, latency, waits_until, cited';
 /** Parameters: a list for each column; that of the tokens has texts with spaces between tokens. */
 const insertEntries = `
   INSERT INTO search_messages (${entryColumns}, tokens)
   SELECT ${entryColumns}, array_to_tsvector(string_to_array(tokens, ' '))
   FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::double precision[],
-    $7::double precision[], $8::bigint[], $9::text[]) AS entry (${entryColumns}, tokens)`;
+    $7::double precision[], $8::bigint[], $9::text[], $10::text[]) AS entry (${entryColumns}, tokens)`;
 const writeEntries = `
   ${insertEntries}
   ON CONFLICT (conversation_id, id) DO UPDATE SET position = excluded.position, created_at = excluded.created_at,
     "user" = excluded."user", cost = excluded.cost, latency = excluded.latency, waits_until = excluded.waits_until,
-    tokens = excluded.tokens`;
+    cited = excluded.cited, tokens = excluded.tokens`;
 /** Two conversations may have messages of the same id. The first two conditions find the shards and the rows. Parameters: `keyLists`. */
 const isKey = `conversation_id = ANY(?) AND id = ANY(?) AND conversation_id || ' ' || id = ANY(?)`;
 const deleteEntries = `DELETE FROM search_messages WHERE ${isKey}`;
@@ -81,7 +82,7 @@ type Options = {
 };
 
 export const indexTables = ({ findMax, groupsOf, deletesFirst = false }: Options): IndexTables => ({
-  empty: ['TRUNCATE search_messages', 'TRUNCATE search_chunks'],
+  empty: ['TRUNCATE search_messages', 'TRUNCATE search_chunks', 'TRUNCATE search_citations'],
   findMax,
 
   *find(keys) {
@@ -96,10 +97,10 @@ export const indexTables = ({ findMax, groupsOf, deletesFirst = false }: Options
       const found = new Map(rows.map((row) => [messageKeyOf(row), row]));
       for (const { conversation_id, id } of group) {
         const row = found.get(messageKeyOf({ conversation_id, id }));
-        const { position = null, created_at = null } = row ?? {};
+        const { position = null, created_at = null, cited = null } = row ?? {};
         const text = row?.deleted === 0 ? (row.text ?? (yield* first(findText, conversation_id, id))?.text) : undefined;
         const indexed = row === undefined || text === undefined ? undefined : indexedMessage(text, row);
-        messages.push({ conversation_id, id, position, created_at, isGone: indexed === undefined, indexed });
+        messages.push({ conversation_id, id, position, created_at, cited, isGone: indexed === undefined, indexed });
       }
     }
     return messages;
@@ -113,8 +114,9 @@ export const indexTables = ({ findMax, groupsOf, deletesFirst = false }: Options
   *add(messages) {
     if (messages.length === 0) return;
     const rows = messages.map(({ position, conversation_id, id, indexed }) => {
-      const { created_at, user, cost, latency, waits_until, words, filterTerms } = indexed;
-      return [position, conversation_id, id, created_at, user, cost, latency, waits_until, `${words} ${filterTerms}`];
+      const { created_at, user, cost, latency, waits_until, cited, words, filterTerms } = indexed;
+      const tokens = `${words} ${filterTerms}`;
+      return [position, conversation_id, id, created_at, user, cost, latency, waits_until, cited, tokens];
     });
     yield* execute(deletesFirst ? insertEntries : writeEntries, ...listsOf(rows));
   },
