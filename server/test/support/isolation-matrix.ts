@@ -111,6 +111,11 @@ export function makeRows(fixture: IsolationFixture): Rows {
       targets: chunks(fixture, patch),
       invalid: {
         'PATCH chunk without a content type': () => ({ method: 'PATCH', path: one.chunkPath, body: '{' }),
+        'PATCH chunk with an encoded body': () => ({ ...patch(one.ids), headers: { 'content-encoding': 'gzip' } }),
+        'PATCH chunk with a body that is too large': () => ({
+          ...patch(one.ids),
+          body: { content: 'x'.repeat(3_000_000) },
+        }),
         'PATCH chunk that does not exist': () => ({
           method: 'PATCH',
           path: chunkPath({ ...one.ids, dataset: randomUUID() }),
