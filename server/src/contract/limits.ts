@@ -34,11 +34,11 @@ export const limits = {
   failuresMax: 100,
   /** Characters of texts of messages in a list of conversations. */
   listedTextCharsMax: 200,
-  /** Days that the overview shows without parameters, and at most. */
   /** The days in which answers that cite a text are counted. */
   citedDays: 30,
-  /** Texts behind most disliked answers that are named. */
+  /** How many texts that most disliked answers cite are named. */
   worstTexts: 3,
+  /** Days that the overview shows without parameters, and at most. */
   overviewDaysDefault: 30,
   overviewDaysMax: 366,
   overviewModelsMax: 50,

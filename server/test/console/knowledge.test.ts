@@ -23,11 +23,11 @@ describe('knowledge in the console', () => {
     const table = page.getByRole('table');
     const row = table.getByRole('row').filter({ has: page.locator(`a[href$="${ids.dataset}"]`) });
     const cells = async () => (await row.getByRole('cell').allTextContents()).slice(0, 4);
-    await untilEqual(cells, ['dataset', 'workspace', '1', '98']);
+    await untilEqual(cells, ['dataset', 'workspace', '24', '0']);
     await row.getByRole('link').press('Enter');
     const documents = page.getByRole('table', { name: 'Documents' });
     const documentCells = documents.getByRole('row').nth(1).getByRole('cell');
-    await untilEqual(async () => (await documentCells.allTextContents()).slice(0, 3), ['document', '24', '98']);
+    await untilEqual(async () => (await documentCells.allTextContents()).slice(0, 3), ['document', '24', '0']);
     await page.getByRole('link', { name: 'document', exact: true }).press('Enter');
     await page.getByRole('heading', { name: 'Segment 2', exact: true }).waitFor();
     await page.locator('h1:focus', { hasText: 'document' }).waitFor();
@@ -135,6 +135,35 @@ describe('knowledge in the console', () => {
     await page.waitForURL(new RegExp(`#/knowledge/${ids.dataset}/${ids.document}/${ids.segment}$`));
   });
 
+  it('opens with the texts that most disliked answers cite; numbers lead to the answers', async () => {
+    const { page, visit, pageErrors } = fixture.tab;
+    await visit('knowledge');
+    await page.getByRole('table', { name: 'Datasets' }).waitFor();
+    assert.equal(await page.getByText('most disliked').count(), 0);
+    const created_at = Math.floor(Date.now() / 1000);
+    await fixture.cite({ created_at, feedback: { rating: 'dislike' } });
+    await fixture.cite({ created_at });
+    const other = { record: 'dataset', id: randomUUID(), name: 'a base without answers', workspace_id: ids.workspace };
+    await fixture.service.load([other]);
+    await fixture.service.index();
+    await page.reload();
+    await page.getByText('100% of the 1 disliked answer of the last 30 days cites this text.').waitFor();
+    const rows = page.getByRole('table', { name: 'Datasets' }).getByRole('row');
+    const cells = async () => (await rows.nth(1).getByRole('cell').allTextContents()).filter((_, at) => at !== 1);
+    await untilMatch(async () => (await cells()).join('|'), /^dataset\|24\|2\|1 50%\|/);
+    assert.match((await rows.nth(2).textContent()) ?? '', /^a base without answers/, 'worst first, then by name');
+    await checkState(page);
+    await rows.nth(1).getByRole('link', { name: '1 50%' }).click();
+    await page.getByRole('link', { name: 'Cites a knowledge base (remove)' }).waitFor();
+    await untilEqual(() => page.locator('.conversation-list li').count(), 1);
+    await page.goBack();
+    await page.getByRole('listitem').filter({ hasText: '1 disliked' }).getByRole('link').click();
+    await page.getByRole('heading', { name: 'Segment 1', exact: true }).waitFor();
+    await page.locator('.page-head').getByRole('link', { name: '1 disliked' }).click();
+    await page.getByRole('link', { name: 'Cites a document (remove)' }).waitFor();
+    assert.deepEqual(pageErrors, []);
+  });
+
   it('marks the chunk that an answer cites, with the way back to the answer', async () => {
     const { page, visit, pageErrors } = fixture.tab;
     const text = 'The kettle of chunk 5 boils at ninety degrees.';
@@ -151,7 +180,11 @@ describe('knowledge in the console', () => {
     assert.equal(await page.locator('.chunk.target').count(), 1);
     await page.locator('.chunk.target', { hasText: 'chunk 5' }).waitFor();
     await page.locator('.cited-by', { hasText: 'How hot?' }).waitFor();
-    await page.getByText('behind 1 disliked').first().waitFor();
+    await page
+      .locator('.segment')
+      .getByText(/^\d disliked$/)
+      .first()
+      .waitFor();
     await checkState(page);
     await page.getByRole('link', { name: 'Back to the answer' }).click();
     await page.waitForURL(new RegExp(`#/${answer}$`));

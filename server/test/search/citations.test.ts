@@ -79,19 +79,26 @@ onEveryEngine('answers that cite a text', (engine) => {
     const disliked = recent.filter((answer) => answer.disliked);
     const counts = (isCited: Parameters<typeof countOf>[1]) => [countOf(recent, isCited), countOf(disliked, isCited)];
     const listed = async (path: string) =>
-      new Map((await get(path)).data.map((row: Record<string, unknown>) => [row.id, [row.cited, row.disliked]]));
+      new Map<string, number[]>(
+        (await get(path)).data.map(({ id, cited, disliked }: Record<string, never>) => [id, [cited, disliked]]),
+      );
     const inBases = await listed('/admin/datasets');
     for (const { id, documents } of bases) {
       assert.deepEqual(
         inBases.get(id),
         counts(({ base }) => base.id === id),
       );
+      const found = async (filters: string) => (await get(`/admin/search/counts?${filters}&from=${start}`)).all;
+      const ofBase = await found(`dataset_id=${id}&rating=dislike`);
+      assert.equal(ofBase, inBases.get(id)?.[1], 'the link leads to as many answers as the list says');
       const inDocuments = await listed(`/admin/datasets/${id}/documents`);
-      for (const one of documents)
+      for (const one of documents) {
         assert.deepEqual(
           inDocuments.get(one.id),
           counts(({ document }) => document.id === one.id),
         );
+        assert.equal(await found(`document_id=${one.id}`), inDocuments.get(one.id)?.[0]);
+      }
     }
     const worst = await get('/admin/search/worst');
     const bySegment = places
@@ -99,10 +106,10 @@ onEveryEngine('answers that cite a text', (engine) => {
       .filter((row) => row.disliked > 0)
       .sort((one, other) => other.disliked - one.disliked || (one.segment < other.segment ? -1 : 1))
       .slice(0, 3);
-    const behind = countOf(disliked, ({ segment }) => bySegment.some((row) => row.segment === segment));
+    const citing = countOf(disliked, ({ segment }) => bySegment.some((row) => row.segment === segment));
     assert.deepEqual(
       { ...worst, data: worst.data.map(({ segment_id, disliked }: never) => ({ segment: segment_id, disliked })) },
-      { from: start, disliked: disliked.length, behind, data: bySegment },
+      { from: start, disliked: disliked.length, citing, data: bySegment },
     );
     const sorted = (await get(`/admin/datasets/${bases[0]?.id}/documents?sort=-disliked`)).data;
     assert.deepEqual(

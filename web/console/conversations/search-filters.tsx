@@ -29,12 +29,12 @@ export function SearchFilters({ filters }: { filters: Filters }) {
   const setFilters = (values: FilterChange) => {
     location.hash = hrefWith(['conversations'], { ...readFilters(), ...values });
   };
-  // The address has the last two for the link back to the segment.
   const { segment_id, document_id, dataset_id } = filters;
+  const cited = segment_id ? 'segment' : document_id ? 'document' : 'knowledge base';
+  const place = [dataset_id, document_id, segment_id].filter((id) => id !== undefined);
   const [first, last] = shownDays(filters);
   const others: [name: string, label: string][] = [
     ['user', `User: ${filters.user}`],
-    ['segment_id', 'Cites a segment'],
     ['model_provider', `Provider: ${filters.model_provider}`],
     ['model', `Model: ${filters.model}`],
     ['from', `From ${first}`],
@@ -70,8 +70,16 @@ export function SearchFilters({ filters }: { filters: Filters }) {
           .map(([name, label]) => (
             <Chip key={name} label={label} isActive canRemove href={change({ [name]: '' })} />
           ))}
-        {segment_id && document_id && dataset_id && (
-          <a href={hrefOf('knowledge', dataset_id, document_id, segment_id)}>Open the segment</a>
+        {place.length > 0 && (
+          <>
+            <Chip
+              label={`Cites a ${cited}`}
+              isActive
+              canRemove
+              href={change({ dataset_id: '', document_id: '', segment_id: '' })}
+            />
+            {dataset_id && <a href={hrefOf('knowledge', ...place)}>Open the {cited}</a>}
+          </>
         )}
       </Chips>
       <div class="row">

@@ -3,7 +3,9 @@ import type { Filters } from '../state/route.ts';
 
 /** The filters in the address that narrow the list, by the names of the search's parameters. `days` are whole days in UTC, up to today. */
 const filterNames =
-  'q app_id user rating status has days from to min_cost min_latency segment_id model_provider model'.split(' ');
+  'q app_id user rating status has days from to min_cost min_latency dataset_id document_id segment_id model_provider model'.split(
+    ' ',
+  );
 
 /** Filters of the list of conversations itself; any other asks for messages, which is a search. */
 const listFilters = ['app_id', 'user', 'days', 'from', 'to'];

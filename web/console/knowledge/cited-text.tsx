@@ -13,7 +13,7 @@ import { CitedCounts } from './cited-counts.tsx';
 /** Ids of citations whose chunk is open, so that it stays so when the transcript draws it again. */
 const openIds = new Set<string>();
 
-/** A text that an answer cites: how many answers it is behind, and its chunk, which can be edited beside the answer. */
+/** A text that an answer cites: how many answers cite it, and its chunk, which can be edited there. */
 export function CitedText({ resource }: { resource: RetrieverResource }) {
   const { id, dataset_id, document_id, segment_id } = resource;
   const mayWrite = useMayWrite('updateChildChunkAsAdmin');

@@ -10,6 +10,7 @@ import { hrefOf, useFilters, useMayWrite } from '../state/route.ts';
 import { useShortcut } from '../state/shortcuts.tsx';
 import type { DocumentShown, SegmentWithChunks } from '../state/types.ts';
 import { citedChunk, useCited } from './cited.ts';
+import { CitedCounts } from './cited-counts.tsx';
 import { Level, useTrail } from './level.tsx';
 import { SegmentEntry } from './segment-entry.tsx';
 
@@ -82,6 +83,7 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
             {counted(shown.segment_count, 'segment')}
             {counted(shown.word_count, 'word')}
             {changed}
+            <CitedCounts place={[dataset, documentId]} />
           </Dots>
         )
       }

@@ -3,14 +3,15 @@ import { limits } from '../../../server/src/contract/limits.ts';
 import { Icon, type IconName } from '../../shared/controls.tsx';
 import { RecentActivity } from '../activity/activity.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
-import { counted, Dots, FirstSteps, ListEnd, listed, Time } from '../components/ui.tsx';
+import { count, counted, Dots, FirstSteps, ListEnd, listed, percent, Time } from '../components/ui.tsx';
 import { type List, useList } from '../hooks/requests.ts';
 import { cacheRecords } from '../hooks/use-record.ts';
 import { pathOf } from '../state/api.ts';
-import { hrefOf, type ViewProps } from '../state/route.ts';
+import { type FilterChange, hrefOf, hrefWith, type ViewProps } from '../state/route.ts';
 import type { Dataset, Document } from '../state/types.ts';
 import { DocumentPage } from './document-page.tsx';
 import { Level, useTrail } from './level.tsx';
+import { WorstTexts } from './worst-texts.tsx';
 
 /** Datasets, their documents, and a document with its segments and chunks: one level at a time, each with its own address. */
 export function View({ rest }: ViewProps) {
@@ -32,33 +33,81 @@ const name = <T extends Dataset | Document>(icon: IconName, ...above: string[]):
     </a>
   ),
 });
-const words = <T extends Dataset | Document>(): Column<T>[] => [
-  { title: 'Words', count: ({ word_count }) => word_count },
-  { title: 'Last change', cell: ({ changed_at }) => <Time at={changed_at} none="unknown" form="brief" /> },
-];
+/** `filters`: what the answers cite, for the link to them. */
+function numbers<T extends Dataset | Document>(rows: readonly T[], filters: (row: T) => FilterChange): Column<T>[] {
+  const most = Math.max(1, ...rows.map(({ cited }) => cited));
+  return [
+    { title: 'Segments', count: ({ segment_count }) => segment_count },
+    {
+      title: `Cited (${limits.citedDays} days)`,
+      isNumber: true,
+      unit: 'cited',
+      cell: ({ cited }) => (
+        <span class={cited === 0 ? 'soft' : undefined}>
+          <svg class="cited-bar" viewBox="0 0 64 8" aria-hidden={true}>
+            <rect width={(64 * cited) / most} height="8" rx="2" />
+          </svg>
+          {count(cited)}
+        </span>
+      ),
+    },
+    {
+      title: 'Disliked',
+      isNumber: true,
+      unit: 'disliked',
+      cell: (row) =>
+        row.disliked === 0 ? (
+          <span class="soft">0</span>
+        ) : (
+          <a href={hrefWith(['conversations'], { ...filters(row), rating: 'dislike', days: `${limits.citedDays}` })}>
+            {count(row.disliked)} <span class="soft">{percent(row.disliked, row.cited)}</span>
+          </a>
+        ),
+    },
+    {
+      title: 'Changed by',
+      cell: ({ changed_at, changed_by }) => (
+        <Dots>
+          {changed_by}
+          <Time at={changed_at} none="unknown" form="brief" />
+        </Dots>
+      ),
+    },
+  ];
+}
 
-/** `2 documents · 551 words`: what a list has, as far as it is loaded. */
+/** The rows that disliked answers cite, most of them first; then the others by name. */
+function useWorstFirst<T extends Dataset | Document>(parts: readonly string[]): List<T> {
+  const worst = useList<T>(pathOf(parts, { sort: '-disliked', limit }));
+  const list = useList<T>(pathOf(parts, { limit }));
+  if (worst.isLoading) return { ...list, rows: [], isLoading: true };
+  const ids = new Set(worst.rows.map(({ id }) => id));
+  return { ...list, rows: [...worst.rows, ...list.rows.filter(({ id }) => !ids.has(id))] };
+}
+
+/** `2 documents · 551 words · most disliked first`: what a list has, as far as it is loaded. */
 const sizeOf = (list: List<Dataset | Document>, thing: string) => (
   <Dots>
     {listed(list, thing)}
     {list.rows.length > 0 && !list.hasMore && counted(wordsIn(list.rows), 'word')}
+    {list.rows.some(({ disliked }) => disliked > 0) && 'most disliked first'}
   </Dots>
 );
 const wordsIn = (rows: readonly { word_count: number }[]) => rows.reduce((all, { word_count }) => all + word_count, 0);
 
 function Datasets() {
-  const list = useList<Dataset>(pathOf(['admin', 'datasets'], { limit }));
-  useEffect(() => cacheRecords(['admin', 'datasets'], list.rows), [list.rows]);
+  const list = useWorstFirst<Dataset>(['admin', 'datasets']);
+  useEffect(() => cacheRecords(['admin', 'datasets'], list.rows), [list.rows.length]);
   const workspaces = new Set(list.rows.map(({ workspace_id }) => workspace_id));
   const workspace: Column<Dataset> = { title: 'Workspace', cell: ({ workspace_name }) => workspace_name };
   const columns: readonly Column<Dataset>[] = [
     name<Dataset>('knowledge'),
     ...(workspaces.size > 1 ? [workspace] : []),
-    { title: 'Documents', count: ({ document_count }) => document_count },
-    ...words<Dataset>(),
+    ...numbers(list.rows, ({ id }) => ({ dataset_id: id })),
   ];
   return (
     <Level title="Knowledge" meta={sizeOf(list, 'knowledge base')} names={list.rows}>
+      <WorstTexts />
       <DataTable<Dataset> label="Datasets" columns={columns} rows={list.rows} rowKey={({ id }) => id} />
       <ListEnd
         list={list}
@@ -70,12 +119,11 @@ function Datasets() {
 }
 
 function Documents({ dataset }: { dataset: string }) {
-  const list = useList<Document>(pathOf(['admin', 'datasets', dataset, 'documents'], { limit }));
+  const list = useWorstFirst<Document>(['admin', 'datasets', dataset, 'documents']);
   const { trail, name: title } = useTrail(dataset);
   const columns: readonly Column<Document>[] = [
     name<Document>('file', dataset),
-    { title: 'Segments', count: ({ segment_count }) => segment_count },
-    ...words<Document>(),
+    ...numbers(list.rows, ({ id }) => ({ dataset_id: dataset, document_id: id })),
   ];
   return (
     <Level title={title} dataset={dataset} trail={trail} meta={sizeOf(list, 'document')} names={list.rows}>

@@ -26,11 +26,12 @@ export type {
 } from '../../../server/src/contract/console/activity.ts';
 export type { HealthReport } from '../../../server/src/contract/console/health.ts';
 export type {
-  DatasetListed as Dataset,
-  DocumentListed as Document,
+  DatasetCited as Dataset,
+  DocumentCited as Document,
   DocumentShown,
   RevisionListed as ChildChunkRevision,
   SegmentWithChunks,
+  WorstTexts,
 } from '../../../server/src/contract/console/knowledge.ts';
 export type { KnowledgeHit, SearchCounts, SearchHit } from '../../../server/src/contract/console/search.ts';
 export type { Failures, Traffic, UpstreamStatistics } from '../../../server/src/contract/console/traffic.ts';

@@ -78,7 +78,7 @@ export const WorstTexts = shape(
   {
     from: epochSeconds(`Start of ${period}: midnight UTC.`),
     disliked: integer('All disliked answers since then, as far as the search has indexed them.'),
-    behind: integer('Those of them that cite at least one of these texts.'),
+    citing: integer('Those of them that cite at least one of these texts.'),
     data: list(
       shape({
         dataset_id: id('Knowledge base ID.'),
@@ -93,7 +93,7 @@ export const WorstTexts = shape(
       `The ${limits.worstTexts} segments that most of the disliked answers cite, the worst first.`,
     ),
   },
-  { title: 'WorstTexts', description: 'The texts behind most disliked answers.' },
+  { title: 'WorstTexts', description: 'The texts that most disliked answers cite.' },
 );
 export type WorstTexts = Static<typeof WorstTexts>;
 

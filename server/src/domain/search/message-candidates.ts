@@ -20,12 +20,14 @@ export const anyOf = (tokens: readonly string[]): QueryToken[] => tokens.map((to
 
 function indexQuery(search: MessageSearch, words: SearchWords): IndexQuery {
   const { app_id, user, rating, status, has = [], from, to, min_cost = 0, min_latency = 0, segment_id, now } = search;
-  const { conversation_id, model_provider, model } = search;
+  const { conversation_id, model_provider, model, dataset_id, document_id } = search;
   const exact = [
     app_id === undefined ? undefined : filterTerms.app(app_id),
     user === undefined ? undefined : filterTerms.user(user),
     rating && filterTerms.rating[rating],
     status && filterTerms.status[status],
+    dataset_id === undefined ? undefined : filterTerms.dataset(dataset_id),
+    document_id === undefined ? undefined : filterTerms.document(document_id),
     segment_id === undefined ? undefined : filterTerms.segment(segment_id),
     model_provider === undefined ? undefined : filterTerms.provider(model_provider),
     model === undefined ? undefined : filterTerms.model(model),

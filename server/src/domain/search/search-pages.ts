@@ -49,7 +49,7 @@ export function searchChunks(
   });
 }
 
-/** The texts behind most disliked answers of the last days. */
+/** The texts that most disliked answers of the last days cite. */
 export function findWorstTexts(searched: Searched, signal: AbortSignal): Promise<WorstTexts> {
   requireSearchOn(searched);
   return searched.store.search.run('findWorstTexts', { since: firstCitedDay(searched.clock) }, signal);
@@ -60,12 +60,24 @@ const rowsOf = <Hit>({ hits, next }: FoundPart<Hit>) => ({ rows: hits, next: nex
 
 /** `now` is in milliseconds. */
 export function searchOf(
-  { in: _, dataset_id: __, app_id, conversation_id, segment_id, min_cost, min_latency, ...others }: SearchFilters,
+  {
+    in: _,
+    app_id,
+    conversation_id,
+    dataset_id,
+    document_id,
+    segment_id,
+    min_cost,
+    min_latency,
+    ...others
+  }: SearchFilters,
   now: number,
 ): MessageSearch {
   const ids = {
     app_id: app_id && canonicalId(app_id),
     conversation_id: conversation_id && canonicalId(conversation_id),
+    dataset_id: dataset_id && canonicalId(dataset_id),
+    document_id: document_id && canonicalId(document_id),
     segment_id: segment_id && canonicalId(segment_id),
   };
   const numbers = { min_cost: min_cost && Number(min_cost), min_latency: min_latency && Number(min_latency) };

@@ -9,9 +9,9 @@ import { anyOf } from './message-candidates.ts';
 /** Some of the worst segments may be gone. */
 const candidatesMax = 20;
 /** Disliked answers that cite one of the texts. More than any installation has in a month. */
-const behindMax = 1_000_000;
+const citingMax = 1_000_000;
 
-/** The texts behind most disliked answers of some days, and how many answers one of them is behind: an answer may cite two. */
+/** The texts that most disliked answers of some days cite, and how many answers cite one of them: an answer may cite two. */
 export async function findWorstTexts(
   reads: SearchReads,
   { since }: { since: number },
@@ -44,6 +44,6 @@ export async function findWorstTexts(
   ];
   const query = { tokens, from: firstPosition(from), created_from: from };
   const found =
-    data.length === 0 ? [] : (await reads.findMessages(query, { usual: behindMax, slow: behindMax }, budget)).hits;
-  return { from, disliked, behind: found.length, data };
+    data.length === 0 ? [] : (await reads.findMessages(query, { usual: citingMax, slow: citingMax }, budget)).hits;
+  return { from, disliked, citing: found.length, data };
 }

@@ -18,6 +18,9 @@ export type MessageSearch = {
   to?: number | undefined;
   min_cost?: number | undefined;
   min_latency?: number | undefined;
+  /** What the message cites. */
+  dataset_id?: string | undefined;
+  document_id?: string | undefined;
   segment_id?: string | undefined;
   model_provider?: string | undefined;
   model?: string | undefined;

@@ -11,6 +11,8 @@ const digest = (text: string): string => hash('sha1', text).slice(0, 16);
 export const filterTerms = {
   app: (id: string) => filterTerm(`a${digest(id)}`),
   user: (user: string) => filterTerm(`u${digest(user)}`),
+  dataset: (id: string) => filterTerm(`k${digest(id)}`),
+  document: (id: string) => filterTerm(`o${digest(id)}`),
   segment: (id: string) => filterTerm(`s${digest(id)}`),
   provider: (provider: string) => filterTerm(`v${digest(provider)}`),
   model: (model: string) => filterTerm(`m${digest(model)}`),
@@ -134,6 +136,12 @@ function waitsUntil({ extra_contents }: Message): number | null {
   return times.length === 0 ? null : Math.max(...times);
 }
 
+const citedTerms = ({ dataset_id, document_id, segment_id }: Message['retriever_resources'][number]): string[] => [
+  filterTerms.dataset(dataset_id),
+  filterTerms.document(document_id),
+  filterTerms.segment(segment_id),
+];
+
 function* filterTermsOf(
   message: Message,
   { app_id, user, model_provider, model }: Owner,
@@ -152,9 +160,9 @@ function* filterTermsOf(
   if (message.message_files.length > 0) yield filterTerms.has.files;
   if (message.extra_contents.length > 0) yield filterTerms.has.form;
   if (isWaiting) yield filterTerms.has.waiting_form;
-  const segments = new Set(message.retriever_resources.map(({ segment_id }) => segment_id));
-  if (segments.size > 0) yield filterTerms.has.citations;
-  for (const id of segments) yield filterTerms.segment(id);
+  const cited = message.retriever_resources;
+  if (cited.length > 0) yield filterTerms.has.citations;
+  yield* new Set(cited.flatMap(citedTerms));
   if (cost !== null) yield filterTerms.cost(cost);
   yield filterTerms.latency(message.provider_response_latency);
 }

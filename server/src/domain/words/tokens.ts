@@ -15,7 +15,7 @@ import { limits } from '../../contract/limits.ts';
 export type Token = { token: string; start: number; end: number };
 
 /** Changes with the rules and with the version of Unicode: then the index has to be built again. */
-export const tokenRules = `4 ${process.versions.unicode}`;
+export const tokenRules = `5 ${process.versions.unicode}`;
 
 /** A token that is not part of a text starts with this character, which no word contains. */
 export const filterTerm = (name: string): string => `\u{e000}${name}`;

@@ -50,9 +50,9 @@ const pages: Routes = (app, dependencies) => {
   adminGet(app, dependencies, {
     url: `${url}/worst`,
     operationId: 'listWorstTexts',
-    summary: 'List the texts behind most disliked answers',
+    summary: 'List the texts that most disliked answers cite',
     description:
-      'The segments that most of the disliked answers of the last days cite, and how many answers they are behind.',
+      'The segments that most of the disliked answers of the last days cite, and how many answers cite one of them.',
     response: WorstTexts,
     errors: [404],
     run: ({ disconnected }) => findWorstTexts(dependencies, disconnected()),
@@ -84,11 +84,8 @@ const counts: Routes = (app, dependencies) => {
 export const adminSearchRoutes = together(pages, counts);
 
 /** Knowledge bases have none of the other filters. */
-function isOfKnowledge({ in: part, q: _, dataset_id, ...others }: SearchFilters): boolean {
-  if (part !== 'knowledge') {
-    if (dataset_id !== undefined) throw invalidParam('dataset_id must be absent without in=knowledge');
-    return false;
-  }
+function isOfKnowledge({ in: part, q: _, dataset_id: __, ...others }: SearchFilters): boolean {
+  if (part !== 'knowledge') return false;
   const [other] = Object.keys(others);
   if (other !== undefined) throw invalidParam(`${other} must be absent with in=knowledge`);
   return true;
