@@ -44,10 +44,10 @@ function numbers<T extends Dataset | Document>(rows: readonly T[], filters: (row
       unit: 'cited',
       cell: ({ cited }) => (
         <span class={cited === 0 ? 'soft' : undefined}>
+          {count(cited)}
           <svg class="cited-bar" viewBox="0 0 64 8" aria-hidden={true}>
             <rect width={(64 * cited) / most} height="8" rx="2" />
           </svg>
-          {count(cited)}
         </span>
       ),
     },
@@ -67,10 +67,10 @@ function numbers<T extends Dataset | Document>(rows: readonly T[], filters: (row
     {
       title: 'Changed by',
       cell: ({ changed_at, changed_by }) => (
-        <Dots>
-          {changed_by}
+        <>
+          {changed_by && `${changed_by}, `}
           <Time at={changed_at} none="unknown" form="brief" />
-        </Dots>
+        </>
       ),
     },
   ];

@@ -16,19 +16,21 @@ export function WorstTexts() {
         <strong>{percent(citing, disliked)}</strong> of the {counted(disliked, 'disliked answer')} of the last 30 days{' '}
         {citing === 1 ? 'cites' : 'cite'} {data.length === 1 ? 'this text' : `one of these ${data.length} texts`}.
       </p>
-      <ol class="plain card hits worst">
-        {data.map(({ dataset_id, document_id, document_name, segment_id, segment_position, text, disliked }) => (
-          <li key={segment_id}>
-            <a href={hrefOf('knowledge', dataset_id, document_id, segment_id)}>
-              <span class="two-lines">{text}</span>
-              <strong class="tabular">{count(disliked)} disliked</strong>
-              <span class="soft small whole-row">
-                {document_name || document_id}, segment {segment_position}
-              </span>
-            </a>
-          </li>
-        ))}
-      </ol>
+      <div class="card">
+        <ol class="plain hits worst">
+          {data.map(({ dataset_id, document_id, document_name, segment_id, segment_position, text, disliked }) => (
+            <li key={segment_id}>
+              <a href={hrefOf('knowledge', dataset_id, document_id, segment_id)}>
+                <span class="two-lines">{text}</span>
+                <strong class="tabular">{count(disliked)} disliked</strong>
+                <span class="soft small whole-row">
+                  {document_name || document_id}, segment {segment_position}
+                </span>
+              </a>
+            </li>
+          ))}
+        </ol>
+      </div>
     </Section>
   );
 }
