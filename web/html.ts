@@ -4,13 +4,20 @@ import type { BuiltPage, PageName } from '../server/src/http/pages/built-pages.t
 /** The names of its files that a page loads; `later`: those that a module needs besides the main one when it is loaded later. */
 type Parts = { main: string; style: string; font: string; later: Record<string, readonly string[]> };
 
-/** The mark of the pages (`shared/controls.tsx`), in colours for light and dark tabs. */
+/** The mark of the pages (`shared/controls.tsx`). */
+const mark = (look: string, box: string, lines: string) =>
+  `<svg ${look} viewBox="0 0 24 24"><rect width="24" height="24" rx="6" ${box}/>` +
+  `<path d="M6.5 17h11M6.5 12.5h5M16 13V7M13.3 9.6 16 6.9l2.7 2.7" ${lines}/></svg>`;
+
+/** In colours for light and dark tabs. */
 const icon =
   'data:image/svg+xml,' +
   encodeURIComponent(
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="6" fill="#2456c6"/>' +
-      '<path d="M6.5 17h11M6.5 12.5h5M16 13V7M13.3 9.6 16 6.9l2.7 2.7" fill="none" stroke="#fff" stroke-width="2" ' +
-      'stroke-linecap="round" stroke-linejoin="round"/></svg>',
+    mark(
+      'xmlns="http://www.w3.org/2000/svg"',
+      'fill="#2456c6"',
+      'fill="none" stroke="#fff" stroke-width="2" stroke-linecap="round" stroke-linejoin="round"',
+    ),
   );
 
 const titles: Record<PageName, string> = { console: 'Backscroll console', docs: 'Backscroll API reference' };
@@ -24,9 +31,13 @@ const prepareView = (parts: Parts['later']) =>
   `if(s.getItem('backscroll-signed-in')){d.dataset.frame='';var p=${JSON.stringify(parts)},v=location.hash.split(/[/?]/)[1]||'overview';` +
   "for(var n of Object.hasOwn(p,v)?p[v]:[]){var l=document.createElement('link');l.rel='modulepreload';l.href='/console/'+n;document.head.append(l)}}";
 
+/** The views that everybody has (`console/views.ts`). */
+const menu = ['Overview', 'Conversations', 'Users', 'Knowledge', 'Models', 'Keys', 'Activity'];
+
 /** The console before its modules are loaded. */
 const frame =
-  '<div class="first-frame shell" aria-hidden="true"><div class="top row"><span class="brand">Backscroll</span></div>' +
+  `<div class="first-frame shell" aria-hidden="true"><div class="top row"><span class="brand">${mark('class="mark"', '', '')}Backscroll</span>` +
+  `<div class="views"><div class="menu-content"><nav>${menu.map((title) => `<span class="entry">${title}</span>`).join('')}</nav></div></div></div>` +
   `<div class="skeletons">${'<span class="skeleton"></span>'.repeat(8)}</div></div>\n`;
 
 /** Loads the page again when the service serves another version of it. */

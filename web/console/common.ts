@@ -1,4 +1,5 @@
 /* What more than one view needs. It comes with `main.tsx`, so that a view is one more file. */
+import '../../server/src/contract/console/first-message.ts';
 import '../../server/src/contract/rules.ts';
 import './activity/activity.tsx';
 import './components/download.tsx';
@@ -9,7 +10,11 @@ import './components/table.tsx';
 import './hooks/use-media.ts';
 import './hooks/use-record.ts';
 import './hooks/use-settled.ts';
-import './keys/key-labels.ts';
+import './keys/key-creation.tsx';
+import './keys/key-page.tsx';
+import './knowledge/chunk-editor.tsx';
+import './knowledge/cited-text.tsx';
+import './knowledge/revisions.tsx';
 import './knowledge/level.tsx';
 import './overview/health.tsx';
 import './overview/plot.tsx';

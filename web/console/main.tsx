@@ -1,6 +1,7 @@
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { applyTheme, readSetting, storeSetting } from '../shared/settings.tsx';
+import { applyTheme } from '../shared/settings.tsx';
+import { readSetting, storeSetting } from '../shared/stored.ts';
 import './common.ts';
 import { ErrorNote } from './components/ui.tsx';
 import { Shell } from './shell.tsx';

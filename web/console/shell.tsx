@@ -1,8 +1,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { allows } from '../../server/src/contract/people/roles.ts';
-import { Button, Icon, Mark, SkipLink } from '../shared/controls.tsx';
+import { Button, Icon, Mark, Select, SkipLink } from '../shared/controls.tsx';
 import { Lazy } from '../shared/lazy.tsx';
-import { readSetting, ThemeChoice } from '../shared/settings.tsx';
+import { ThemeChoice } from '../shared/settings.tsx';
+import { readSetting } from '../shared/stored.ts';
 import { Menu } from './components/menu.tsx';
 import { ScopeBar } from './components/scope-bar.tsx';
 import type { FinderProps } from './finder.tsx';
@@ -12,7 +13,7 @@ import { mayLeave } from './state/drafts.ts';
 import { hrefOf, hrefWith, readRoute, useFilters, useRoute, type ViewProps } from './state/route.ts';
 import { firstStepsPlace, rememberedScope, viewsWithApp } from './state/scope.ts';
 import { ShortcutHelp, showFinder, showShortcuts, useShortcut } from './state/shortcuts.tsx';
-import { zone } from './state/times.ts';
+import { localZone, storeZone, zone } from './state/times.ts';
 import type { ConsoleSession } from './state/types.ts';
 import { ViewBoundary } from './view-boundary.tsx';
 import { isView, menu, startView, type ViewName, views } from './views.ts';
@@ -23,7 +24,8 @@ export type ShellProps = { session: ConsoleSession; signOut: () => void };
 export function Shell({ session, signOut }: ShellProps) {
   const [first, ...rest] = useRoute();
   // The links to the views have the scope that was chosen last.
-  useFilters();
+  const { app_id, days, from, to } = useFilters().filters;
+  const isNarrowed = [app_id, days, from, to].some((value) => value !== undefined);
   const name = isView(first) ? first : startView;
   const hasScope = viewsWithApp.includes(name) && (name === 'conversations' || rest.length === 0);
   const main = useRef<HTMLElement>(null);
@@ -60,13 +62,10 @@ export function Shell({ session, signOut }: ShellProps) {
         <Menu class="views" label="Menu" icon="menu">
           <nav aria-label="Views">{shown.map(link)}</nav>
         </Menu>
-        <span class="at-end soft small" title={`All times are in ${zone}.`}>
-          {zone}
-        </span>
         {hasScope && (
-          <div class="scope row">
+          <Menu class={`sheet scope ${isNarrowed ? 'set' : ''}`} label="App and period" icon="filter">
             <ScopeBar view={name} />
-          </div>
+          </Menu>
         )}
         <HealthDot />
         <Button class="quiet" title="Go to anything" onClick={showFinder}>
@@ -92,6 +91,7 @@ export function Shell({ session, signOut }: ShellProps) {
             Keyboard shortcuts <kbd>?</kbd>
           </Button>
           <ThemeChoice isLabelled />
+          {localZone !== 'UTC' && <ZoneChoice />}
           <Button onClick={() => mayLeave() && signOut()}>Sign out</Button>
         </Menu>
       </header>
@@ -108,6 +108,24 @@ export function Shell({ session, signOut }: ShellProps) {
     </div>
   );
 }
+
+/** The page is loaded again: every time on it changes. */
+const ZoneChoice = () => (
+  <Select
+    class="setting"
+    label="Times"
+    value={zone}
+    options={[
+      [localZone, `Local, ${localZone}`],
+      ['UTC', 'UTC'],
+    ]}
+    change={(chosen) => {
+      if (!mayLeave()) return;
+      storeZone(chosen === 'UTC' ? chosen : null);
+      location.reload();
+    }}
+  />
+);
 
 /** `g` and the letter of a view lead to it. */
 function ViewKey({ to }: { to: ViewName }) {

@@ -81,6 +81,7 @@ export function SignIn({ enter, note, token }: Props) {
             </button>
           </form>
         )}
+        <p class="installation soft small">{location.host}</p>
         {!isLink && keys !== 'off' && <LostKey />}
       </div>
     </main>

@@ -166,10 +166,10 @@ function Errors({ document }: Props) {
       )}
       <p>A client should handle these:</p>
       {handled.map(([status, code, message, what, headers = '']) => (
-        <div key={code} class="stack">
+        <>
           {paragraph(what)}
-          <CodeBlock label={`Example of ${code}`} text={errorText(status, code, message, headers)} />
-        </div>
+          <CodeBlock key={code} label={`Example of ${code}`} text={errorText(status, code, message, headers)} />
+        </>
       ))}
       <div class="scroll-x" tabIndex={0} role="region" aria-label="Error codes">
         <table>

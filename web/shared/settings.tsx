@@ -1,23 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Select } from './controls.tsx';
-
-/* Settings that stay in the browser. It may deny storage: they then last until the page is closed. */
-
-/** A stored setting: null if there is none, undefined if the browser denies storage. */
-export function readSetting(name: string): string | null | undefined {
-  try {
-    return localStorage.getItem(name);
-  } catch {
-    return undefined;
-  }
-}
-
-export function storeSetting(name: string, text: string | null): void {
-  try {
-    if (text === null) localStorage.removeItem(name);
-    else localStorage.setItem(name, text);
-  } catch {}
-}
+import { readSetting, storeSetting } from './stored.ts';
 
 export const themes = ['system', 'light', 'dark'];
 const themeName = 'backscroll-theme';
@@ -42,7 +25,7 @@ export function ThemeChoice({ isLabelled = false }) {
   };
   return (
     <Select
-      class="theme-choice"
+      class="setting"
       label={<span class={isLabelled ? undefined : 'hidden-label'}>Theme</span>}
       value={theme}
       options={themes.map((one) => [one, `${one[0]?.toUpperCase()}${one.slice(1)}`] as const)}

@@ -26,7 +26,8 @@ const kinds = { app: 'app', knowledge: 'dataset', writer: 'writer', admin: 'admi
 const secretOf = (output: string, prefix: string): string =>
   new RegExp(`(?<![\\w-])${prefix}-[\\w-]{27,}`).exec(output)?.[0] ?? '';
 const anySecret = /(?<![\w-])(app|dataset|writer|feed|admin)-[\w-]{27,}/;
-const curlLines = (output: string) => output.split('\n').filter((line) => /\bcurl\b/.test(line));
+/** Commands, which may go on after a backslash or in quotes. */
+const curlLines = (output: string) => output.match(/\bcurl\b(?:'[^']*'|\\\n|[^\n'])*/g) ?? [];
 
 /** The output with the welcome text, which is printed shortly after the service is ready. */
 async function outputWithWelcome(serving: ServerProcess): Promise<string> {

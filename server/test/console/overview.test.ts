@@ -52,7 +52,6 @@ describe('Overview in the console', () => {
     await page.waitForURL(/#\/overview$/);
     await page.getByText('No messages in this period.').waitFor();
     await page.getByText('Compared with the 30 days before').waitFor();
-    await page.getByTitle('All times are in UTC.').waitFor();
   });
 
   it('shows numbers and their change to the period before', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { hrefOf, hrefWith, readFilters, readRoute, withFilters } from '../../../web/console/state/address.ts';
-import { relativeText, timeText } from '../../../web/console/state/times.ts';
+import { dayName, relativeText, timeText } from '../../../web/console/state/times.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   accountButton,
@@ -41,11 +41,17 @@ describe('addresses of the console', () => {
 });
 
 describe('times of the console', () => {
-  it('are in UTC, in one format', () => {
+  it('are in the zone of the reader, in one format', () => {
     const at = Date.UTC(2026, 10, 16, 5, 4, 33) / 1000;
     assert.match(timeText(at), /16.* 2026.*05:04$|Nov 16, 2026.*05:04$/);
     assert.match(timeText(at, 'longDay'), /^Monday/);
     assert.equal(timeText(at - 5 * 3600, 'clock'), '00:04');
+    assert.match(timeText(at, 'utc'), /05:04 UTC$/);
+    assert.equal(timeText(at, 'shortDay'), timeText(at - 5 * 3600, 'shortDay'), 'usage is counted by days in UTC');
+    assert.deepEqual(
+      [at, at - 86_400, at - 2 * 86_400].map((time) => dayName(time, at).split(',')[0]),
+      ['Today', 'Yesterday', 'Saturday'],
+    );
     assert.equal(timeText(9e15), '9000000000000000 s');
     assert.deepEqual(
       [at, at - 7300, at + 3 * 86_400, at - 400 * 86_400].map((time) => relativeText(time, at)),
@@ -83,6 +89,22 @@ describe('the console, in any view', () => {
   after(async () => {
     await browser.close();
     await service.close();
+  });
+
+  it('are local in the browser, or in UTC if the user chooses so', async () => {
+    const { page } = await openTab(browser, service.base, { timezoneId: 'America/Los_Angeles' });
+    await signIn(page, admin, '/console#/keys');
+    const ends = page
+      .getByRole('row')
+      .filter({ has: page.getByRole('link', { name }) })
+      .locator('time')
+      .first();
+    assert.equal(await ends.innerText(), '31 Dec 2099');
+    assert.match((await ends.getAttribute('title')) ?? '', /^1 Jan 2100, 00:00 UTC /);
+    await accountButton(page).click();
+    await page.getByLabel('Times').selectOption('UTC');
+    await untilEqual(() => ends.innerText(), '1 Jan 2100');
+    await page.context().close();
   });
 
   it('breaks no word and no time in a table, at every width', async () => {

@@ -229,7 +229,7 @@ describe('a transcript in the console', () => {
     assert.equal(await page.getByRole('searchbox').inputValue(), 'j');
   });
 
-  it('separates days, in UTC', async () => {
+  it('separates days', async () => {
     const { page } = await open(`${long}/${idAt(24)}`);
     await isAt(page, 24);
     const item = page.locator('.item', { has: page.locator(`article[data-id="${idAt(24)}"]`) });

@@ -2,13 +2,32 @@ import type { ComponentChildren } from 'preact';
 import { type Column, DataTable } from '../components/table.tsx';
 import { counted, count as numberText, Time } from '../components/ui.tsx';
 import { hrefOf } from '../state/route.ts';
-import { timeText } from '../state/times.ts';
+import { dayName } from '../state/times.ts';
 import type { Activity } from '../state/types.ts';
 
 /** Entries of the audit log by day, newest first. */
 export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
   const runs = runsOf(rows);
   const columns: Column<Run>[] = [
+    {
+      title: 'Record',
+      cell: ({ parts }) =>
+        parts.length > 1 ? <Parts parts={parts} isOpen={runs.length === 1} /> : <Names entry={parts[0]} />,
+    },
+    { title: 'Action', cell: ({ action }) => <span class={classOf(action)}>{actions[action]}</span> },
+    {
+      title: 'Number',
+      cell: ({ parts, count }) => (parts.length > 1 ? counted(count, 'record') : countedKind(parts[0])),
+    },
+    {
+      title: 'By',
+      cell: (entry) => (
+        <>
+          <By entry={entry} />
+          {entry.tool && <span class="soft"> with {entry.tool}</span>}
+        </>
+      ),
+    },
     {
       title: 'Time',
       cell: ({ at, since }) => (
@@ -22,27 +41,8 @@ export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
         </>
       ),
     },
-    {
-      title: 'By',
-      cell: (entry) => (
-        <>
-          <By entry={entry} />
-          {entry.tool && <span class="soft"> with {entry.tool}</span>}
-        </>
-      ),
-    },
-    { title: 'Action', cell: ({ action }) => <span class={classOf(action)}>{actions[action]}</span> },
-    {
-      title: 'Records',
-      cell: ({ parts, count }) => (parts.length > 1 ? counted(count, 'record') : countedKind(parts[0])),
-    },
-    {
-      title: 'Names',
-      cell: ({ parts }) =>
-        parts.length > 1 ? <Parts parts={parts} isOpen={runs.length === 1} /> : <Names entry={parts[0]} />,
-    },
   ];
-  const byDay = Map.groupBy(runs, ({ at }) => timeText(at, 'longDay'));
+  const byDay = Map.groupBy(runs, ({ at }) => dayName(at));
   const groups = [...byDay].map(([day, rows]) => ({ id: day, heading: <strong>{day}</strong>, rows }));
   return <DataTable<Run> label="Activity" columns={columns} groups={groups} rowKey={({ id }) => id} />;
 }
@@ -107,7 +107,7 @@ const Parts = ({ parts, isOpen }: { parts: readonly Activity[]; isOpen: boolean 
 );
 
 /** The name of the first record; the others are folded. */
-function Names({ entry: { record, records, count } }: { entry: Activity }) {
+function Names({ entry: { record, records, count, app_id, app_name } }: { entry: Activity }) {
   const name = ({ id, name, path }: Activity['records'][number]): ComponentChildren => {
     const href = hrefOfRecord(record, path);
     const text = name || <span class="mono soft">{id}</span>;
@@ -117,7 +117,7 @@ function Names({ entry: { record, records, count } }: { entry: Activity }) {
       </p>
     );
   };
-  const [first, ...folded] = records.map(name);
+  const [first, ...folded] = app_id === null ? records.map(name) : [<OfApp id={app_id} name={app_name} />];
   const rest = count - records.length;
   if (first === undefined) return null;
   return (
@@ -133,6 +133,13 @@ function Names({ entry: { record, records, count } }: { entry: Activity }) {
     </div>
   );
 }
+
+/** What was erased has no name any more. */
+const OfApp = ({ id, name }: { id: string; name: string | null }) => (
+  <p class="one-line">
+    of <a href={hrefOf('apps', id)}>{name || id}</a>
+  </p>
+);
 
 /** Actions and kinds of record as the user reads them, and where their records are shown. */
 

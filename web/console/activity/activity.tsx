@@ -1,6 +1,7 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import { Select, Status } from '../../shared/controls.tsx';
 import { FilterSearch } from '../components/filters.tsx';
+import { Menu } from '../components/menu.tsx';
 import { DayField } from '../components/period-fields.tsx';
 import { ListEnd, count as numberText, Page, Section } from '../components/ui.tsx';
 import { type List, useAll, useList } from '../hooks/requests.ts';
@@ -14,7 +15,7 @@ import {
   useMayRead,
   type ViewProps,
 } from '../state/route.ts';
-import { daySeconds, daySecondsOf, dayText } from '../state/times.ts';
+import { boundsOfDay, daySeconds, dayText } from '../state/times.ts';
 import type { Activity, Key } from '../state/types.ts';
 import { ActivityTable, actions, kinds } from './activity-table.tsx';
 import { ReadsPage } from './reads.tsx';
@@ -50,12 +51,12 @@ function Changes() {
   );
 }
 
-/** The audit log with the filters of an address. `days` counts back from now; `day` is one day in UTC. */
+/** The audit log with the filters of an address. `days` counts back from now; `day` is one day. */
 function useActivity({ days, day, ...filters }: Filters, limit: number): List<Activity> {
   const { key_id, action, record, record_id, dataset_id, document_id } = filters;
   const [from, to] = useMemo(() => {
-    const start = day === undefined ? undefined : daySecondsOf(day);
-    if (start !== undefined) return [start, start + daySeconds];
+    const bounds = boundsOfDay(day ?? '');
+    if (bounds !== undefined) return bounds;
     return [days && Math.floor(Date.now() / 1000) - Number(days) * daySeconds, undefined];
   }, [days, day]);
   // They are most of the log, and rarely what a reader looks for.
@@ -75,28 +76,31 @@ function FilterBar({ filters, setFilters }: FilterAccess) {
     const change = (value: string) => setFilters({ [name]: value });
     return <Select label={<span class="hidden-label">{label}</span>} value={value} options={all} change={change} />;
   };
+  const isFiltered = Object.keys(filters).some((name) => name !== 'record_id');
   const toggleAppends = () => setFilters({ appends: filters.appends === 'shown' ? '' : 'shown' });
   return (
     <div class="tools row activity-tools">
       <FilterSearch label="ID of a record" name="record_id" />
-      {select('key_id', 'By', 'By anyone', names)}
-      {select('action', 'Action', 'All actions', Object.entries(actions))}
-      {select('record', 'Records', 'All records', Object.entries(kinds))}
-      <Select
-        label={<span class="hidden-label">When</span>}
-        value={filters.day === undefined ? (filters.days ?? '') : 'day'}
-        options={[['', 'Any time'], ...periods, ['day', 'One day']]}
-        change={(days) =>
-          setFilters(days === 'day' ? { days: '', day: dayText(Date.now() / 1000) } : { days, day: '' })
-        }
-      />
-      {filters.day !== undefined && (
-        <DayField label="Day" value={filters.day ?? ''} change={(day) => setFilters({ day })} />
-      )}
-      <label class="tick">
-        <input type="checkbox" checked={filters.appends === 'shown'} onChange={toggleAppends} />
-        With stored messages
-      </label>
+      <Menu class={isFiltered ? 'sheet set' : 'sheet'} label="Filters" icon="filter">
+        {select('key_id', 'By', 'By anyone', names)}
+        {select('action', 'Action', 'All actions', Object.entries(actions))}
+        {select('record', 'Records', 'All records', Object.entries(kinds))}
+        <Select
+          label={<span class="hidden-label">When</span>}
+          value={filters.day === undefined ? (filters.days ?? '') : 'day'}
+          options={[['', 'Any time'], ...periods, ['day', 'One day']]}
+          change={(days) =>
+            setFilters(days === 'day' ? { days: '', day: dayText(Date.now() / 1000) } : { days, day: '' })
+          }
+        />
+        {filters.day !== undefined && (
+          <DayField label="Day" value={filters.day ?? ''} change={(day) => setFilters({ day })} />
+        )}
+        <label class="tick">
+          <input type="checkbox" checked={filters.appends === 'shown'} onChange={toggleAppends} />
+          With stored messages
+        </label>
+      </Menu>
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button, CopyButton, Icon, IconButton, type IconName } from '../../shared/controls.tsx';
 import type { All } from '../hooks/requests.ts';
 import type { ApiError } from '../state/api.ts';
-import { briefText, relativeText, type TimeForm, timeText, zone } from '../state/times.ts';
+import { briefText, isDate, relativeText, type TimeForm, timeText } from '../state/times.ts';
 
 /* Small components that all views use. */
 
@@ -64,14 +64,12 @@ export const FirstSteps = ({ text }: { text?: string }) => (
   </>
 );
 
-/** A time in seconds since 1970. The tooltip names the zone and says how long ago that is. */
+/** A time in seconds since 1970. The tooltip has it in UTC, and says how long ago that is. */
 export function Time({ at, none = 'Never', form }: { at: number | null; none?: string; form?: TimeForm | 'brief' }) {
   if (at === null) return <span class="soft">{none}</span>;
-  const date = new Date(at * 1000);
-  if (Number.isNaN(date.getTime())) return <span title="seconds since 1970">{timeText(at)}</span>;
-  const text = timeText(at);
+  if (!isDate(at)) return <span title="seconds since 1970">{timeText(at)}</span>;
   return (
-    <time dateTime={date.toISOString()} title={`${text} ${zone} (${relativeText(at)})`}>
+    <time dateTime={new Date(at * 1000).toISOString()} title={`${timeText(at, 'utc')} (${relativeText(at)})`}>
       {form === 'brief' ? briefText(at) : timeText(at, form)}
     </time>
   );

@@ -5,7 +5,7 @@ import { counted, ErrorNote } from '../components/ui.tsx';
 import { type MessageProps, MessageView } from '../messages/message.tsx';
 import { siblingsOf } from '../messages/message-actions.tsx';
 import type { ApiError } from '../state/api.ts';
-import { daySeconds, timeText } from '../state/times.ts';
+import { isDate, timeText } from '../state/times.ts';
 import { History, isGone } from './transcript-history.ts';
 import { Scroll } from './transcript-scroll.ts';
 import { useLiveMessages } from './use-live-messages.ts';
@@ -189,14 +189,17 @@ function Foot({ scroll, total, isStale }: FootProps) {
 }
 
 /** The day of a message, if it is another than that of the message before. */
-function dayAt({ rows, hasOlder }: History, i: number): number | undefined {
+function dayAt({ rows, hasOlder }: History, i: number): string | undefined {
   const [before, row] = [rows[i - 1], rows[i]];
   if (row === undefined || (before === undefined && hasOlder)) return undefined;
-  const day = Math.floor(row.message.created_at / daySeconds);
-  return before !== undefined && Math.floor(before.message.created_at / daySeconds) === day ? undefined : day;
+  const day = dayOf(row);
+  return before !== undefined && dayOf(before) === day ? undefined : day;
 }
 
-type ItemProps = MessageProps & { day: number | undefined; isFirst: boolean };
+const dayOf = ({ message: { created_at } }: History['rows'][number]) =>
+  isDate(created_at) ? timeText(created_at, 'longDay') : undefined;
+
+type ItemProps = MessageProps & { day: string | undefined; isFirst: boolean };
 
 /** Not drawn again as long as nothing about it has changed. */
 function Item({ message, day, isFirst, before, href, isCurrent, siblings }: ItemProps) {
@@ -204,17 +207,10 @@ function Item({ message, day, isFirst, before, href, isCurrent, siblings }: Item
     () => (
       <div class="item">
         {isFirst && <p class="soft beginning">The beginning of this conversation</p>}
-        {day !== undefined && <Day at={day * daySeconds} />}
+        {day !== undefined && <p class="day row soft small">{day}</p>}
         <MessageView message={message} before={before} href={href} isCurrent={isCurrent} siblings={siblings} />
       </div>
     ),
     [message, day, isFirst, before, href, isCurrent, siblings?.at, siblings?.ids.length],
-  );
-}
-
-function Day({ at }: { at: number }) {
-  // A record may have a time that no date can express.
-  return Number.isNaN(new Date(at * 1000).getTime()) ? null : (
-    <p class="day row soft small">{timeText(at, 'longDay')}</p>
   );
 }

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { appendLine, clientLine } from '../../../server/src/contract/console/first-message.ts';
 import { CodeBlock } from '../../shared/code-block.tsx';
 import { Button, Field, Icon } from '../../shared/controls.tsx';
-import { storeSetting } from '../../shared/settings.tsx';
+import { storeSetting } from '../../shared/stored.ts';
 import { ErrorNote, Page } from '../components/ui.tsx';
 import { type CursorPage, useAttempt, useReading } from '../hooks/requests.ts';
 import { curlOf } from '../keys/key-labels.ts';
@@ -47,7 +47,7 @@ export function View() {
   const next = mayWrite ? isDone.indexOf(false) : -1;
   const step = (at: number) => ({ number: at + 1, isDone: isDone[at] === true, isNext: at === next });
   return (
-    <Page title="First steps">
+    <Page title="First steps" meta={`${isDone.filter(Boolean).length} of ${isDone.length}`}>
       {!mayWrite && <p class="note">Your key is read-only: these steps need a key that can write.</p>}
       <p class="soft lead">From an empty database to the first message. The steps are ticked as you do them.</p>
       <ErrorNote error={error} retry={refresh} />
@@ -71,6 +71,11 @@ export function View() {
           </Step>
           <Step {...step(2)} title="Send the first message">
             {next === 2 && <Send secret={secrets.writer ?? '$WRITER_KEY'} />}
+            {(next === 2 || (next === 3 && secrets.writer !== undefined)) && (
+              <p class={next === 2 ? 'live stale' : 'live'} role="status">
+                {next === 2 ? 'Listening for your message…' : 'Your message is here.'}
+              </p>
+            )}
           </Step>
           <Step {...step(3)} title="Read it">
             {conversation && (

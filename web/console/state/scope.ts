@@ -1,4 +1,4 @@
-import { readSetting, storeSetting } from '../../shared/settings.tsx';
+import { readSetting, storeSetting } from '../../shared/stored.ts';
 import type { FilterChange, Filters } from './address.ts';
 
 /* The app and the period that several views share. They are in the address, and remembered for the links between the views. */

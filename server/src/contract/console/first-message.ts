@@ -11,7 +11,12 @@ export const clientLine = (base: string, secret: string): string =>
   `const client = new OpenAI({ baseURL: '${base}/openai/v1', apiKey: '${secret}' });`;
 
 export const appendLine = (base: string, secret: string): string =>
-  `curl -sS ${base}/openai/v1/conversations -H 'Authorization: Bearer ${secret}' -H 'Content-Type: application/json' -H 'Idempotency-Key: ${firstKey}' -d '${JSON.stringify(first)}'`;
+  [
+    `curl -sS ${base}/openai/v1/conversations`,
+    `-H 'Authorization: Bearer ${secret}'`,
+    `-H 'Content-Type: application/json' -H 'Idempotency-Key: ${firstKey}'`,
+    `-d '${JSON.stringify(first).replaceAll('{"type"', '\n    {"type"')}'`,
+  ].join(' \\\n  ');
 
 export const readLine = (base: string, secret: string, conversation_id: string): string =>
-  `curl -sS '${base}/v1/messages?conversation_id=${conversation_id}' -H 'Authorization: Bearer ${secret}'`;
+  `curl -sS '${base}/v1/messages?conversation_id=${conversation_id}' \\\n  -H 'Authorization: Bearer ${secret}'`;
