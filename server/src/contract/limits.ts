@@ -41,6 +41,10 @@ export const limits = {
   /** Days that the overview shows without parameters, and at most. */
   overviewDaysDefault: 30,
   overviewDaysMax: 366,
+  /** A longer period has a point for each day. */
+  overviewHourlyDaysMax: 2,
+  /** Apps or models that have points of their own. */
+  overviewSeriesMax: 5,
   overviewModelsMax: 50,
   /** Times before the year 10000. */
   overviewSecondsMax: 253_402_300_800,

@@ -39,7 +39,6 @@ export const text = (description: string, notes: Notes = {}) => Type.String({ de
 export const nonEmpty = <S extends TSchema>(schema: S) => Type.Optional({ ...schema, minLength: 1 });
 export const uuid = (description: string) => Type.String({ format: 'uuid', description });
 export const id = (description: string) => Type.String({ minLength: 1, maxLength: limits.idUnitsMax, description });
-export const day = (description: string) => Type.String({ format: 'date', description });
 export const decimal = (description: string) =>
   Type.String({ format: 'decimal', maxLength: limits.decimalCharsMax, description });
 export const integer = (description: string) => Type.Integer({ description });

@@ -4,7 +4,7 @@ import { brief, millis, money, percent } from '../../../web/console/components/f
 import { queryOf } from '../../../web/console/conversations/search-query.ts';
 import { curlOf, expiryOf, newestFirst, reachOf, stateOf, titleOf } from '../../../web/console/keys/key-labels.ts';
 import { causeOf } from '../../../web/console/messages/error-cause.ts';
-import { measuresOf, totalsOf, valuesOf } from '../../../web/console/overview/measures.ts';
+import { measuresOf, timesOf, totalsOf, valuesOf } from '../../../web/console/overview/measures.ts';
 import {
   labelledPoints,
   linearScale,
@@ -15,7 +15,7 @@ import {
 } from '../../../web/console/overview/scale.ts';
 import { stack, sum, totals } from '../../../web/console/overview/series.ts';
 import { trafficPlots, trafficSummary } from '../../../web/console/overview/traffic.ts';
-import { daysOf, periodOf } from '../../../web/console/state/period.ts';
+import { periodOf } from '../../../web/console/state/period.ts';
 import { daySecondsOf, dayText } from '../../../web/console/state/times.ts';
 import type { Key, Overview } from '../../../web/console/state/types.ts';
 
@@ -161,7 +161,6 @@ describe('a period', () => {
       string
     >[])
       assert.deepEqual(days(bad), days({}));
-    assert.deepEqual(daysOf(periodOf({ from: '0', to: '172800' }, now)), [0, 86_400]);
     assert.deepEqual(
       [daySecondsOf('1970-01-02'), daySecondsOf(''), daySecondsOf('1969-01-01')],
       [86_400, undefined, undefined],
@@ -181,7 +180,11 @@ describe('an overview', () => {
     to: 172_800,
     totals: { ...none, messages: 50, disliked: 5, failed: 1, users: 3, prices: [{ currency: 'USD', price: 2 }] },
     before: { ...none, messages: 40, disliked: 8, users: 3, prices: [{ currency: 'USD', price: 4 }] },
-    days: [{ ...none, day: '1970-01-02', messages: 50, disliked: 5, failed: 1, users: 3 }],
+    step_seconds: 86_400,
+    points: [{ ...none, at: 86_400, messages: 50, disliked: 5, failed: 1, users: 3 }],
+    points_before: [],
+    series: [],
+    so_far: null,
     apps: [],
     models: [],
     users: [],
@@ -220,7 +223,7 @@ describe('an overview', () => {
       ['messages', 'cost E', 'cost D', 'cost C', 'users', 'tokens', 'disliked', 'failed'],
     );
     const disliked = measures.find(({ id }) => id === 'disliked');
-    assert.deepEqual(disliked && valuesOf(disliked, overview.days, ['1970-01-01', '1970-01-02']), [0, 10]);
+    assert.deepEqual(disliked && valuesOf(disliked, overview.points, timesOf(overview)), [0, 10]);
     const cost = totalsOf({ ...overview, totals: { ...overview.totals, prices } })[1];
     assert.equal(cost?.more, '+ 3.00 D + 2.00 C and 2 more currencies');
   });

@@ -227,11 +227,13 @@ onEveryEngine('message counts and usage', (engine) => {
   const expectedTotals = (lines: Lines, first: number, end: number): Line =>
     totalsOf(lines, within(lines.messages, first, end));
 
-  function expectedDays(lines: Lines, first: number, end: number): Line[] {
-    return [...Map.groupBy(within(lines.messages, first, end), dayOf)]
+  const hour = 3_600;
+  /** Later than the last day counts in its last hour. */
+  const hourOf = ({ created_at }: Line): number => Math.min(Math.floor(created_at / hour), lastDay * 24 + 23);
+  const pointsOf = (messages: Line[], of: (own: Line[]) => Line): Line[] =>
+    [...Map.groupBy(messages, hourOf)]
       .sort(([one], [other]) => one - other)
-      .map(([at, own]) => ({ day: new Date(at * day * 1000).toISOString().slice(0, 10), ...totalsOf(lines, own) }));
-  }
+      .map(([at, own]) => ({ at: at * hour, ...of(own) }));
 
   function expectedUsers(lines: Lines, first: number, end: number): Line[] {
     const byUser = Map.groupBy(within(lines.messages, first, end), (message) => userOf(lines, message));
@@ -327,18 +329,28 @@ onEveryEngine('message counts and usage', (engine) => {
               users: expectedUsers(lines, first, first + 2),
             },
           );
-          const byModel = Map.groupBy(within(lines.messages, first, first + 2), ({ model }) => model ?? '');
-          const expectedModels = [...byModel]
-            .map(([model, own]) => ({ model: model || null, ...sumsOf(own), prices: pricesOf(own) }))
+          const [own, earlier] = [within(lines.messages, first, first + 2), within(lines.messages, first - 2, first)];
+          const ofPoint = (messages: Line[]) => ({ ...sumsOf(messages), prices: pricesOf(messages) });
+          assert.deepEqual(
+            body.points,
+            pointsOf(own, (messages) => totalsOf(lines, messages)),
+          );
+          assert.deepEqual(body.points_before, pointsOf(earlier, ofPoint));
+          const of = (messages: Line[], model: string | null) => messages.filter((one) => one.model === model);
+          const expectedModels = ['lantern', 'beacon', null]
+            .map((model) => ({ model, ...ofPoint(of(own, model)), before: ofPoint(of(earlier, model)) }))
+            .filter(({ messages, before }) => messages + before.messages > 0)
             .sort((a, b) => b.messages - a.messages || ((a.model ?? '') < (b.model ?? '') ? -1 : 1));
           assert.deepEqual(
             body.models,
             expectedModels.map((row) => ({ model_provider: null, ...row })),
           );
-          const { users: _, ...totals } = body.totals;
-          const { app_id: id, app_name, ...ofApp } = body.apps[0] ?? { app_id, app_name: 'app', ...totals };
-          assert.deepEqual([id, app_name, ofApp], [app_id, 'app', totals]);
-          assert.deepEqual(body.days, expectedDays(lines, first, first + 2));
+          assert.deepEqual(
+            body.series,
+            expectedModels.filter(({ messages }) => messages > 0).map(({ model }) => pointsOf(of(own, model), ofPoint)),
+          );
+          const ofApp = { app_id, app_name: 'app', ...ofPoint(own), before: ofPoint(earlier) };
+          assert.deepEqual(body.apps, own.length + earlier.length === 0 ? [] : [ofApp]);
         }
       },
     );

@@ -90,11 +90,19 @@ function planCases(dialect: Dialect): PlanCase[] {
     ),
     planCase('sums of a page', [conversationSums(isIn('d.conversation_id')), list(ids)], ids.length * 2),
     planCase('texts of a page', [summary.texts(dialect), list(ids), list(ids), list(ids)], ids.length * 3),
-    planCase('overview by day', overview.sumDays(period), perDays),
-    planCase('overview by app', overview.sumApps(period), perDays),
-    planCase('overview of an app', overview.sumDays({ ...period, app_id: 'a1' }), perDays),
+    planCase('overview by day', overview.sumParts(period, 'day', []), perDays),
+    planCase(
+      'overview by hour and model',
+      overview.sumParts(period, 'hour', [{ model_provider: '', model: '' }]),
+      perDays,
+    ),
+    planCase('overview by app', overview.sumApps(period, 4), perDays),
+    planCase('overview by model', overview.sumModels(period, 4), perDays),
+    planCase('overview until an hour', overview.sumUntilHour(period, 12), perDays),
+    planCase('overview of an app', overview.sumParts({ ...period, app_id: 'a1' }, 'day', [{ app_id: 'a1' }]), perDays),
     planCase('overview by user', overview.topUsers({ ...period, app_id: 'a1' }), perDays),
     planCase('overview of users', overview.countUsers({ ...period, app_id: 'a1' }), perDays),
+    planCase('overview of users by hour', overview.countUsersBySlot({ ...period, app_id: 'a1' }, 'hour'), perDays),
     planCase('one conversation', [activity.findListedConversation, 'c101', 'a1', 'c101'], 3),
   ];
 }

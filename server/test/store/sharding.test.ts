@@ -416,7 +416,7 @@ describe('the statements', () => {
       /LEFT JOIN LATERAL/,
       /DECLARE export/,
       /DELETE FROM messages/,
-      /INSERT INTO conversation_days \(conversation_id, day, currency, model_provider, model, app_id, messages, tokens, price_nanos, liked, disliked, failed\)\s+SELECT \* /,
+      /INSERT INTO conversation_days \(conversation_id, day, hour, currency, model_provider, model, app_id, messages, tokens, price_nanos, liked, disliked, failed\)\s+SELECT \* /,
       /SUM\(d\.messages\)/,
       /UPDATE api_keys/,
     ])

@@ -1,6 +1,6 @@
 import { brief, money, percent, whole } from '../components/format-number.ts';
 import type { FilterChange } from '../state/address.ts';
-import type { Overview, OverviewDay, OverviewTotals } from '../state/types.ts';
+import type { Overview, OverviewPoint, OverviewTotals } from '../state/types.ts';
 
 type Sums = OverviewTotals;
 
@@ -72,10 +72,14 @@ export const isAlike = (id: string, other: string): boolean => id.split(' ')[0] 
 
 const none: Sums = { messages: 0, users: 0, liked: 0, disliked: 0, failed: 0, tokens: 0, prices: [] };
 
-/** The value of every day, also of those without messages. */
-export function valuesOf({ value }: Measure, days: readonly OverviewDay[], names: readonly string[]): number[] {
-  const byDay = new Map(days.map((one) => [one.day, one]));
-  return names.map((name) => value(byDay.get(name) ?? none));
+/** The start of every day or hour. */
+export const timesOf = ({ from, to, step_seconds }: Overview): number[] =>
+  Array.from({ length: (to - from) / step_seconds }, (_, n) => from + n * step_seconds);
+
+/** The value at every time, also without messages. */
+export function valuesOf({ value }: Measure, points: readonly OverviewPoint[], times: readonly number[]): number[] {
+  const byTime = new Map(points.map((one) => [one.at, one]));
+  return times.map((at) => value({ ...none, ...byTime.get(at) }));
 }
 
 /** With a larger gain than this factor, its percentage says nothing. */

@@ -1,8 +1,6 @@
 import { hrefWith } from '../state/address.ts';
-import { daysOf } from '../state/period.ts';
-import { dayText } from '../state/times.ts';
 import type { Overview } from '../state/types.ts';
-import { isAlike, measuresOf, totalsOf, valuesOf } from './measures.ts';
+import { isAlike, measuresOf, timesOf, totalsOf, valuesOf } from './measures.ts';
 
 type Props = {
   overview: Overview;
@@ -15,10 +13,10 @@ type Props = {
 /** Each chooses what the plot below shows, and its value leads to the list of the messages that it counts. */
 export function Numbers({ overview, app_id, chosen, hrefOfPlot }: Props) {
   const measures = measuresOf(overview);
-  const names = daysOf(overview).map(dayText);
+  const times = timesOf(overview);
   const drawn = (id: string) => {
     const measure = measures.find((one) => one.id === id);
-    return measure && <Spark values={valuesOf(measure, overview.days, names)} />;
+    return measure && <Spark values={valuesOf(measure, overview.points, times)} />;
   };
   return (
     <ul class="numbers plain tabular">
@@ -41,7 +39,7 @@ export function Numbers({ overview, app_id, chosen, hrefOfPlot }: Props) {
   );
 }
 
-/** The days of a number as a line. Screen readers get them from the plot below. */
+/** A number over time as a line. Screen readers get them from the plot below. */
 function Spark({ values }: { values: readonly number[] }) {
   const most = Math.max(...values) || 1;
   const place = (value: number, n: number) =>

@@ -4,12 +4,12 @@ import { PeriodFields } from '../components/period-fields.tsx';
 import { ErrorNote, FirstSteps, Nothing, Page, Skeleton } from '../components/ui.tsx';
 import { useResponse } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
-import { daysOf, type Period, periodOf } from '../state/period.ts';
+import { type Period, periodOf } from '../state/period.ts';
 import { hrefWith, useFilters, type ViewProps } from '../state/route.ts';
-import { daySeconds, dayText, timeText } from '../state/times.ts';
+import { daySeconds, timeText } from '../state/times.ts';
 import type { Overview } from '../state/types.ts';
 import { Health } from './health.tsx';
-import { isAlike, type Measure, measuresOf, valuesOf } from './measures.ts';
+import { isAlike, type Measure, measuresOf, timesOf, valuesOf } from './measures.ts';
 import { Numbers } from './numbers.tsx';
 import { Plot } from './plot.tsx';
 import { RecentProblems } from './recent-problems.tsx';
@@ -107,37 +107,36 @@ type PlotProps = {
   hrefOfPlot: (id: string) => string;
 };
 
-/** One measure per day, chosen by the numbers above. A bar leads to the list of its messages. */
+/** One measure per day or hour, chosen by the numbers above. A bar leads to the list of its messages. */
 function DayPlot({ overview, period, app_id, measure, hrefOfPlot }: PlotProps) {
-  const times = daysOf(period);
-  const names = times.map(dayText);
-  const values = valuesOf(measure, overview.days, names);
+  const { step_seconds } = overview;
+  const isDaily = step_seconds === daySeconds;
+  const step = isDaily ? 'day' : 'hour';
+  const times = timesOf(overview);
+  const values = valuesOf(measure, overview.points, times);
   const { label, look, format, tick, isWhole } = measure;
   const alike = measuresOf(overview).filter(({ id }) => isAlike(id, measure.id));
   const chip = ({ id, label }: Measure) => (
     <Chip key={id} label={label} isActive={id === measure.id} href={hrefOfPlot(id)} />
   );
   return (
-    <section class="stack" aria-labelledby="per-day">
-      <h2 id="per-day" class="hidden-label">
-        Per day
-      </h2>
+    <section class="stack" aria-label="Plot">
       {alike.length > 1 && <Chips label="Plot">{alike.map(chip)}</Chips>}
       <Plot
-        title={`${label} per day`}
-        summary={`${format(measure.value(overview.totals))} in this period, at most ${format(Math.max(0, ...values))} a day; a bar leads to its messages`}
+        title={`${label} per ${step}`}
+        summary={`${format(measure.value(overview.totals))} in this period, at most ${format(Math.max(0, ...values))} ${isDaily ? 'a day' : 'an hour'}; a bar leads to its messages`}
         hidesSummary
         kind="bars"
         series={[{ name: label, look, values }]}
-        points={names}
+        points={times.map((time) => timeText(time, isDaily ? 'shortDay' : 'time'))}
         times={times}
-        labels={times.map((time) => timeText(time, 'shortDay'))}
+        labels={times.map((time) => timeText(time, time % daySeconds === 0 ? 'shortDay' : 'clock'))}
         format={format}
         tick={tick}
         isWhole={isWhole}
         hrefAt={(point) => {
           const from = times[point] ?? period.from;
-          return hrefWith(['conversations'], { app_id, ...measure.filters, from, to: from + daySeconds });
+          return hrefWith(['conversations'], { app_id, ...measure.filters, from, to: from + step_seconds });
         }}
       />
     </section>

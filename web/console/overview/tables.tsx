@@ -6,7 +6,7 @@ import { type FilterChange, hrefWith } from '../state/route.ts';
 import type { Overview, OverviewApp, OverviewModel, OverviewUser } from '../state/types.ts';
 import { disliked, failed } from './measures.ts';
 
-type Row = Omit<OverviewApp, 'app_id' | 'app_name'> & { id: string; name: string; filters: FilterChange };
+type Row = Omit<OverviewApp, 'app_id' | 'app_name' | 'before'> & { id: string; name: string; filters: FilterChange };
 const usersShown = 8;
 
 type Props = { overview: Overview; app_id: string | undefined };

@@ -23,10 +23,6 @@ export function lastDays(days: number, now = Date.now() / 1000): { from: number;
   return { from: to - days * daySeconds, to };
 }
 
-/** The start of each day. */
-export const daysOf = ({ from, to }: Pick<Period, 'from' | 'to'>): number[] =>
-  Array.from({ length: (to - from) / daySeconds }, (_, n) => from + n * daySeconds);
-
 /** A time in an address: seconds since 1970, or a day such as `2026-11-15`. */
 export function secondsOf(text = '', dayEnd = 0): number | undefined {
   if (/^\d{1,12}$/.test(text)) return Number(text);

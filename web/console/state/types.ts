@@ -22,6 +22,7 @@ export type {
   LocatedPage,
   MessageDetails,
   Overview,
+  OverviewPoint,
   OverviewTotals,
 } from '../../../server/src/contract/console/activity.ts';
 export type { HealthReport } from '../../../server/src/contract/console/health.ts';
@@ -45,7 +46,6 @@ export type Failure = Failures['data'][number];
 export type KeyErrors = Failures['by_key'][number];
 
 export type OverviewApp = Overview['apps'][number];
-export type OverviewDay = Overview['days'][number];
 export type OverviewModel = Overview['models'][number];
 export type OverviewUser = Overview['users'][number];
 

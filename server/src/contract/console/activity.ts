@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { conversationFilters, listParameters, periodFilters } from '../admin.ts';
 import { limits } from '../limits.ts';
 import { MessageQuery } from '../message.ts';
-import { day, epochSeconds, id, integer, list, nullable, number, optional, shape, text } from '../primitives.ts';
+import { epochSeconds, id, integer, list, nullable, number, optional, shape, text } from '../primitives.ts';
 import { Type } from '../type.ts';
 
 export const ConversationListed = shape(
@@ -134,18 +134,43 @@ const Totals = shape(
   { title: 'OverviewTotals', description: 'Totals of the messages of a period.' },
 );
 
+/** Of another period, to compare with. */
+const ComparedSums = shape({ ...sums, prices }, { title: 'ComparedSums' });
+const Point = shape(
+  { at: epochSeconds('Start of the day or hour in UTC.'), ...sums, prices },
+  { title: 'OverviewPoint' },
+);
+
 export const Overview = shape(
   {
     from: epochSeconds('Start of the period: midnight UTC.'),
     to: epochSeconds('End of the period: midnight UTC, exclusive.'),
     totals: Totals,
     before: Totals,
-    days: list(
-      shape({ day: day('Day in UTC.'), ...sums, users, prices }, { title: 'OverviewDay' }),
-      'Days of the period that have messages, oldest first.',
+    step_seconds: integer(
+      `Distance of points: a day, or an hour if the period has up to ${limits.overviewHourlyDaysMax} days.`,
+    ),
+    points: list(
+      shape({ ...Point.properties, users }, { title: 'OverviewPointWithUsers' }),
+      'Days or hours of the period that have messages, oldest first.',
+    ),
+    points_before: list(Point, 'Those of the period before.'),
+    series: list(
+      list(Point, 'Days or hours that have messages, oldest first.'),
+      `The points of each of the first ${limits.overviewSeriesMax} of \`models\` or \`apps\`, in their order, and if there are more, ` +
+        'those of all others.',
+    ),
+    so_far: nullable(
+      shape(
+        { today: ComparedSums, yesterday: ComparedSums },
+        { description: 'The complete hours of the running day, and the same hours of the day before.' },
+      ),
     ),
     apps: list(
-      shape({ app_id: id('App ID.'), app_name: text('Name of the app.'), ...sums, prices }, { title: 'OverviewApp' }),
+      shape(
+        { app_id: id('App ID.'), app_name: text('Name of the app.'), ...sums, prices, before: ComparedSums },
+        { title: 'OverviewApp' },
+      ),
       `The ${limits.overviewAppsMax} apps with the most messages, most messages first.`,
     ),
     models: list(
@@ -153,7 +178,7 @@ export const Overview = shape(
         {
           model_provider: nullable(text('Provider of the model; null if it is not known.')),
           model: nullable(text('Model that answered; null if it is not known.')),
-          ...{ ...sums, prices },
+          ...{ ...sums, prices, before: ComparedSums },
         },
         { title: 'OverviewModel' },
       ),
@@ -180,6 +205,7 @@ export const Overview = shape(
 
 export type Overview = Static<typeof Overview>;
 export type OverviewTotals = Static<typeof Totals>;
+export type OverviewPoint = Static<typeof Point>;
 
 const time = (description: string) => optional.seconds(description, { minimum: 0, maximum: limits.overviewSecondsMax });
 
@@ -187,4 +213,5 @@ export const OverviewQuery = Type.Object({
   from: time(`Start; the whole day in UTC counts. Default: ${limits.overviewDaysDefault} days, including the last.`),
   to: time('End, exclusive; the whole day in UTC counts. Default: now.'),
   app_id: optional.text('Only this app.'),
+  series: optional.choice(['app', 'model'], 'What has a series of points.', 'model'),
 });

@@ -2,8 +2,8 @@ import type { Static } from 'typebox';
 import type { Overview, OverviewQuery, OverviewTotals } from '../../contract/console/activity.ts';
 import { limits } from '../../contract/limits.ts';
 import { invalidParam } from '../errors.ts';
-import { dayOf, days, formatDay } from '../records/usage.ts';
-import type { ActivityReads, DayRange, DaySelection, UsageSum } from '../store/activity-reads.ts';
+import { dayOf, days, hourOf, hourSeconds } from '../records/usage.ts';
+import type { DayRange, PartSum, PeriodSums, PeriodWanted, RankedSum, UsageSum } from '../store/activity-reads.ts';
 import type { Store } from '../store/store.ts';
 import { requireApp } from './require-app.ts';
 
@@ -24,42 +24,61 @@ export const periodBefore = ({ first, last }: DayRange): DayRange => ({ first: 2
 /** Totals of a period. `now` is in seconds; `signal` aborts when the client disconnects. */
 export async function findOverview(
   store: Store,
-  { from, to, app_id }: Static<typeof OverviewQuery>,
+  { from, to, app_id, series: by = 'model' }: Static<typeof OverviewQuery>,
   now: number,
   signal: AbortSignal,
 ): Promise<Overview> {
   const period = periodOf(from, to, now);
   const id = app_id === undefined ? undefined : (await requireApp(store, app_id)).id;
-  return readOverview(store.activity, { ...period, app_id: id }, signal);
+  const step = period.last - period.first < limits.overviewHourlyDaysMax ? 'hour' : 'day';
+  const isRunning = period.last === dayOf(now) && hourOf(now) > 0;
+  const wanted: PeriodWanted = {
+    selection: { ...period, app_id: id },
+    before: periodBefore(period),
+    ...{ step, by, parts: limits.overviewSeriesMax },
+    running: isRunning ? hourOf(now) : undefined,
+  };
+  return overviewOf(wanted, await store.activity.sumPeriod(wanted, signal));
 }
 
-async function readOverview(activity: ActivityReads, selection: DaySelection, signal: AbortSignal): Promise<Overview> {
-  const { first, last } = selection;
-  const before = periodBefore(selection);
-  const found = await activity.sumPeriod(selection, before, signal);
-  const { days: sums, apps, models, users, usersByDay, usersBefore, top } = found;
-  const inPeriod = sums.filter(({ day }) => day >= first);
-  const currencies = frequentCurrencies(sums);
+function overviewOf({ selection, step, running }: PeriodWanted, sums: PeriodSums): Overview {
+  const { slots, untilHour, apps, models, users, usersBySlot, usersBefore, top } = sums;
+  const step_seconds = step === 'hour' ? hourSeconds : days.seconds;
+  const start = selection.first * days.seconds;
+  const currencies = frequentCurrencies(slots);
   const total = (rows: readonly UsageSum[]) => totalOf(rows, currencies);
-  return {
-    from: first * days.seconds,
-    to: (last + 1) * days.seconds,
-    totals: { ...total(inPeriod), users },
-    before: { ...total(sums.filter(({ day }) => day < first)), users: usersBefore },
-    days: [...Map.groupBy(inPeriod, ({ day }) => day)]
+  const ofDay = (day: number) => total(untilHour.filter((row) => row.day === day));
+  const pointsOf = (rows: readonly PartSum[]) =>
+    [...Map.groupBy(rows, ({ slot }) => slot)]
       .sort(([one], [other]) => one - other)
-      .map(([day, rows]) => ({ day: formatDay(day), ...total(rows), users: usersByDay.get(day) ?? 0 })),
-    apps: [...Map.groupBy(apps, ({ app_id }) => app_id)]
-      .map(([app_id, rows]) => ({ app_id, app_name: rows[0]?.app_name ?? '', ...total(rows) }))
-      .sort((one, other) => other.messages - one.messages || (one.app_id < other.app_id ? -1 : 1))
-      .slice(0, limits.overviewAppsMax),
-    models: [...Map.groupBy(models, ({ model_provider, model }) => `${model_provider}\0${model}`).values()]
-      .map((rows) => ({
-        ...{ model_provider: rows[0]?.model_provider || null, model: rows[0]?.model || null },
-        ...total(rows),
-      }))
-      .sort((one, other) => other.messages - one.messages || compareModels(one, other))
-      .slice(0, limits.overviewModelsMax),
+      .map(([slot, rows]) => ({ at: slot * step_seconds, ...total(rows) }));
+  const { inPeriod = [], earlier = [] } = Object.groupBy(slots, ({ slot }) =>
+    slot * step_seconds < start ? 'earlier' : 'inPeriod',
+  );
+  const compared = (rows: readonly RankedSum[]) => ({
+    ...total(rows.filter(({ earlier }) => earlier === 0)),
+    before: total(rows.filter(({ earlier }) => earlier === 1)),
+  });
+  return {
+    from: start,
+    to: (selection.last + 1) * days.seconds,
+    totals: { ...total(inPeriod), users },
+    before: { ...total(earlier), users: usersBefore },
+    step_seconds,
+    points: pointsOf(inPeriod).map((point) => ({ ...point, users: usersBySlot.get(point.at / step_seconds) ?? 0 })),
+    points_before: pointsOf(earlier),
+    series: [...Map.groupBy(inPeriod, ({ part }) => part)]
+      .sort(([one], [other]) => one - other)
+      .map(([, rows]) => pointsOf(rows)),
+    so_far: running === undefined ? null : { today: ofDay(selection.last), yesterday: ofDay(selection.last - 1) },
+    apps: apps.slice(0, limits.overviewAppsMax).map((rows) => {
+      const [{ app_id, app_name }] = rows;
+      return { app_id, app_name, ...compared(rows) };
+    }),
+    models: models.slice(0, limits.overviewModelsMax).map((rows) => {
+      const [{ model_provider, model }] = rows;
+      return { model_provider: model_provider || null, model: model || null, ...compared(rows) };
+    }),
     users: top.map(({ user, currency, price_nanos, ...sum }) => ({
       user,
       ...sum,
@@ -68,10 +87,6 @@ async function readOverview(activity: ActivityReads, selection: DaySelection, si
     })),
   };
 }
-
-type Model = { model_provider: string | null; model: string | null };
-const nameOf = ({ model_provider, model }: Model): string => `${model_provider ?? ''}\0${model ?? ''}`;
-const compareModels = (one: Model, other: Model): number => (nameOf(one) < nameOf(other) ? -1 : 1);
 
 /** The currencies with the most messages, in their order. */
 function frequentCurrencies(sums: readonly UsageSum[]): string[] {

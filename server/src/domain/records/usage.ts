@@ -19,6 +19,7 @@ export type ModelFields = { model_provider: string | null; model: string | null 
 type CostFields = { total_tokens: number | null; total_price: string | null; currency: string | null };
 
 const daySeconds = 86_400;
+export const hourSeconds = 3_600;
 /** The first and last day with a four-digit year. A message outside this range is counted on the nearest day. */
 export const days = { first: -719_528, last: 2_932_896, seconds: daySeconds } as const;
 
@@ -58,10 +59,11 @@ function nanosOf(price: string): number {
   return Math.min(Math.max(nanos, -priceRules.nanosMax), priceRules.nanosMax);
 }
 
+/** The hour of a time within its day, 0 to 23. */
+export const hourOf = (seconds: number): number =>
+  Math.min(Math.max(Math.floor((seconds - dayOf(seconds) * daySeconds) / hourSeconds), 0), 23);
+
 /** The day of a time, counted from 1970-01-01. */
 export function dayOf(seconds: number): number {
   return Math.min(Math.max(Math.floor(seconds / daySeconds), days.first), days.last);
 }
-
-/** `2026-11-15` */
-export const formatDay = (day: number): string => new Date(day * daySeconds * 1000).toISOString().slice(0, 10);

@@ -18,22 +18,44 @@ export type UsageSum = {
   disliked: number;
   failed: number;
 };
-export type DaySum = UsageSum & { day: number };
-export type AppSum = UsageSum & { app_id: string; app_name: string };
+/** `earlier`: 1 in the period before. */
+export type RankedSum = UsageSum & { earlier: number };
+export type AppSum = RankedSum & { app_id: string; app_name: string };
 /** The sum over all currencies; `currency` is '' if there are none or several. */
 export type UserSum = UsageSum & { user: string };
 /** Empty texts: the model is not known. */
-export type ModelSum = UsageSum & { model_provider: string; model: string };
+export type ModelSum = RankedSum & { model_provider: string; model: string };
+
+/** What a plot has a bar for. A slot is one of them, counted from 1970-01-01. */
+export type Step = 'day' | 'hour';
+export type SeriesBy = 'app' | 'model';
+/** Values of columns. */
+export type Part = { app_id: string } | { model_provider: string; model: string };
+/** `part`: its place in a list of parts, or the length of that list for all others. */
+export type PartSum = UsageSum & { slot: number; part: number };
+export type SlotUsers = { slot: number; users: number };
+
+/** `parts`: of how many apps or models there are sums by slot. `running`: until which hour its last two days are added up, too. */
+export type PeriodWanted = {
+  selection: DaySelection;
+  before: DayRange;
+  step: Step;
+  by: SeriesBy;
+  parts: number;
+  running: number | undefined;
+};
+
 /**
- * Sums by day and currency, of two periods, by app and currency, and by model and currency; different users, also on each
- * day of the period; those with the most messages.
+ * Of the period and the one before: sums by slot and part, and of each app and each model, those with the most messages first.
+ * Of the period: different users, also of each slot; those with the most messages.
  */
 export type PeriodSums = {
-  days: DaySum[];
-  apps: AppSum[];
-  models: ModelSum[];
+  slots: PartSum[];
+  untilHour: (UsageSum & { day: number })[];
+  apps: [AppSum, ...AppSum[]][];
+  models: [ModelSum, ...ModelSum[]][];
   users: number;
-  usersByDay: ReadonlyMap<number, number>;
+  usersBySlot: ReadonlyMap<number, number>;
   usersBefore: number;
   top: UserSum[];
 };
@@ -65,8 +87,8 @@ export interface ActivityReads {
   ): Promise<string | null | undefined>;
   /** Of these messages of a conversation that is not deleted. */
   listDetails(app_id: string, conversation_id: string, message_ids: readonly string[]): Promise<StoredDetails[]>;
-  /** Sums of a period; days and users also of the one before. Days and apps without messages are left out. */
-  sumPeriod(selection: DaySelection, before: DayRange, signal: AbortSignal): Promise<PeriodSums>;
+  /** Sums of a period and of the one before. Slots and apps without messages are left out. */
+  sumPeriod(wanted: PeriodWanted, signal: AbortSignal): Promise<PeriodSums>;
 }
 
 /** `app_id`: undefined for all apps. `q`: part of the name. The sort key is the value of the order, then a text. */

@@ -12,7 +12,8 @@ export const adminOverviewRoutes: Routes = (app, dependencies) => {
     summary: 'Get totals of a period',
     description:
       'Messages, users, prices, tokens and ratings of whole days in UTC, and of the equally long period before: in total, by ' +
-      'day, by app, by model and by user. Deleted conversations are included, purged ones are not.',
+      'day or hour, by app, by model and by user. `series` has the days or hours of the models or apps with the most messages. ' +
+      'Deleted conversations are included, purged ones are not.',
     querystring: OverviewQuery,
     response: Overview,
     errors: [404],

@@ -13,7 +13,7 @@ const overview = defineTool({
   title: 'Get totals of a period',
   description:
     'Messages, users, ratings, failures, tokens and prices of a period (`totals`) and of the equally long period before it ' +
-    '(`before`), by day, app, user and model. Use it to see what has changed before looking at single answers.',
+    '(`before`), by day or hour, app, user and model. Use it to see what has changed before looking at single answers.',
   kinds: ['admin'],
   operation: 'getOverview',
   input: OverviewQuery.properties,

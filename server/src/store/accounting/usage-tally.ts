@@ -1,11 +1,18 @@
-import { dayOf, type Usage } from '../../domain/records/usage.ts';
+import { dayOf, hourOf, type Usage } from '../../domain/records/usage.ts';
 import { sumColumns, type UsageSums } from './usage-statements.ts';
 
-/** The usage of a conversation's messages on one day, or a change of it. */
+/** The usage of a conversation's messages in one hour of a day, or a change of it. */
 export type UsageOfDay = UsageSums & Key & { app_id: string };
-type Key = { conversation_id: string; day: number; currency: string; model_provider: string; model: string };
+type Key = {
+  conversation_id: string;
+  day: number;
+  hour: number;
+  currency: string;
+  model_provider: string;
+  model: string;
+};
 
-/** Adds up the usage of written messages by day and model. */
+/** Adds up the usage of written messages by hour and model. */
 export class UsageTally {
   readonly #days = new Map<string, UsageOfDay>();
   #last: UsageOfDay | undefined;
@@ -16,7 +23,7 @@ export class UsageTally {
 
   /** `times` is -1 for the old version of a message that is replaced. */
   add(conversation: { id: string; app_id: string }, created_at: number, usage: Usage, times: 1 | -1): void {
-    const sum = this.#sumOf(conversation, dayOf(created_at), usage);
+    const sum = this.#sumOf(conversation, created_at, usage);
     sum.messages += times;
     sum.tokens += times * usage.tokens;
     sum.price_nanos += times * usage.price_nanos;
@@ -25,17 +32,19 @@ export class UsageTally {
     sum.failed += times * usage.failed;
   }
 
-  /** Consecutive messages mostly belong to one conversation, day and model, so the last sum is tried first. */
-  #sumOf({ id, app_id }: { id: string; app_id: string }, day: number, usage: Usage): UsageOfDay {
+  /** Consecutive messages mostly belong to one conversation, hour and model, so the last sum is tried first. */
+  #sumOf({ id, app_id }: { id: string; app_id: string }, created_at: number, usage: Usage): UsageOfDay {
+    const [day, hour] = [dayOf(created_at), hourOf(created_at)];
     const { currency, model_provider, model } = usage;
     const last = this.#last;
-    const isSameDay = last?.conversation_id === id && last.day === day && last.currency === currency;
-    if (isSameDay && last.model === model && last.model_provider === model_provider) return last;
-    const key = `${id} ${day} ${currency}\0${model_provider}\0${model}`;
+    const isSameHour = last?.conversation_id === id && last.day === day && last.hour === hour;
+    if (isSameHour && last.currency === currency && last.model === model && last.model_provider === model_provider)
+      return last;
+    const key = `${id} ${day} ${hour} ${currency}\0${model_provider}\0${model}`;
     let sum = this.#days.get(key);
     if (sum === undefined) {
       const none = { messages: 0, tokens: 0, price_nanos: 0, liked: 0, disliked: 0, failed: 0 };
-      this.#days.set(key, (sum = { conversation_id: id, day, currency, model_provider, model, app_id, ...none }));
+      this.#days.set(key, (sum = { conversation_id: id, day, hour, currency, model_provider, model, app_id, ...none }));
     }
     this.#last = sum;
     return sum;

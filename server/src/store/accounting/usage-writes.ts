@@ -6,6 +6,7 @@ import type { UsageOfDay } from './usage-tally.ts';
 const keyTypes = {
   conversation_id: 'text',
   day: 'bigint',
+  hour: 'bigint',
   currency: 'text',
   model_provider: 'text',
   model: 'text',
@@ -18,7 +19,7 @@ const addDays = insertInto(
   `ON CONFLICT (${keyColumns.join(', ')}) DO UPDATE SET ${sums.join(', ')}`,
 );
 
-/** Adds to the usage by conversation, day and model. */
+/** Adds to the usage by conversation, hour and model. */
 export function* addUsage(days: readonly UsageOfDay[]): Write<void> {
   yield* writeRows(
     addDays,

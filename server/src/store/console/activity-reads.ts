@@ -30,7 +30,7 @@ export function activityReads(engine: ReadEngine, scan: Scan): ActivityReads {
       const { isIn, list } = engine.dialect;
       return engine.read(sql.details(isIn('m.id')), conversation_id, app_id, list(message_ids));
     },
-    sumPeriod: (selection, before, signal) => scan((read) => readSums(read, selection, before), signal),
+    sumPeriod: (wanted, signal) => scan((read) => readSums(read, wanted), signal),
   };
 }
 

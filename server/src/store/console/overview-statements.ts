@@ -1,5 +1,15 @@
 import { limits } from '../../contract/limits.ts';
-import type { AppSum, DaySelection, DaySum, ModelSum, UserSum } from '../../domain/store/activity-reads.ts';
+import type {
+  AppSum,
+  DaySelection,
+  ModelSum,
+  Part,
+  PartSum,
+  SlotUsers,
+  Step,
+  UsageSum,
+  UserSum,
+} from '../../domain/store/activity-reads.ts';
 import { sumColumns, type UsageSums } from '../accounting/usage-statements.ts';
 import type { Value } from '../base/engine.ts';
 import type { Bound } from '../base/statement.ts';
@@ -18,29 +28,50 @@ function within({ first, last, app_id }: DaySelection): [condition: string, ...v
   return app_id === undefined ? [days, first, last] : [`${days} AND u.app_id = ?`, first, last, app_id];
 }
 
-export function sumDays(selection: DaySelection): Bound<DaySum> {
+/** Days or hours since 1970-01-01. */
+const slotOf: Record<Step, string> = { day: 'u.day', hour: 'u.day * 24 + u.hour' };
+
+/** Sums by day or hour, by part and by currency. */
+export function sumParts(selection: DaySelection, step: Step, parts: readonly Part[]): Bound<PartSum> {
+  const [condition, ...values] = within(selection);
+  const cases = parts.map((part, n) => {
+    const isPart = Object.keys(part).map((column) => `u.${column} = ?`);
+    return `WHEN ${isPart.join(' AND ')} THEN ${n}`;
+  });
+  const part = parts.length === 0 ? '0' : `CASE ${cases.join(' ')} ELSE ${parts.length} END`;
+  const text = `
+    SELECT ${slotOf[step]} AS slot, ${part} AS part, u.currency, ${sums} FROM conversation_days u WHERE ${condition}
+    GROUP BY 1, 2, u.currency HAVING SUM(u.messages) > 0`;
+  return [text, ...parts.flatMap((part) => Object.values(part)), ...values];
+}
+
+/** Until this hour of each day. */
+export function sumUntilHour(selection: DaySelection, hour: number): Bound<UsageSum & { day: number }> {
   const [condition, ...values] = within(selection);
   const text = `
-    SELECT u.day, u.currency, ${sums} FROM conversation_days u WHERE ${condition}
+    SELECT u.day, u.currency, ${sums} FROM conversation_days u WHERE ${condition} AND u.hour < ?
     GROUP BY u.day, u.currency HAVING SUM(u.messages) > 0`;
-  return [text, ...values];
+  return [text, ...values, hour];
 }
 
-export function sumApps(selection: DaySelection): Bound<AppSum> {
+/** `first` is the first day that is not "earlier". */
+const earlier = 'CASE WHEN u.day < ? THEN 1 ELSE 0 END AS earlier';
+
+export function sumApps(selection: DaySelection, first: number): Bound<AppSum> {
   const [condition, ...values] = within(selection);
   const text = `
-    SELECT u.app_id, (SELECT a.name FROM apps a WHERE a.id = u.app_id) AS app_name, u.currency, ${sums}
+    SELECT ${earlier}, u.app_id, (SELECT a.name FROM apps a WHERE a.id = u.app_id) AS app_name, u.currency, ${sums}
     FROM conversation_days u WHERE ${condition}
-    GROUP BY u.app_id, u.currency HAVING SUM(u.messages) > 0`;
-  return [text, ...values];
+    GROUP BY 1, u.app_id, u.currency HAVING SUM(u.messages) > 0`;
+  return [text, first, ...values];
 }
 
-export function sumModels(selection: DaySelection): Bound<ModelSum> {
+export function sumModels(selection: DaySelection, first: number): Bound<ModelSum> {
   const [condition, ...values] = within(selection);
   const text = `
-    SELECT u.model_provider, u.model, u.currency, ${sums} FROM conversation_days u WHERE ${condition}
-    GROUP BY u.model_provider, u.model, u.currency HAVING SUM(u.messages) > 0`;
-  return [text, ...values];
+    SELECT ${earlier}, u.model_provider, u.model, u.currency, ${sums} FROM conversation_days u WHERE ${condition}
+    GROUP BY 1, u.model_provider, u.model, u.currency HAVING SUM(u.messages) > 0`;
+  return [text, first, ...values];
 }
 
 /** SQLite reads the tables of a CROSS JOIN in this order (https://sqlite.org/optoverview.html#crossjoin). */
@@ -52,9 +83,10 @@ export function countUsers(selection: DaySelection): Bound<{ users: number }> {
   return [`SELECT COUNT(DISTINCT c."user") AS users ${withUser} AND ${condition}`, ...values];
 }
 
-export function countUsersByDay(selection: DaySelection): Bound<{ day: number; users: number }> {
+export function countUsersBySlot(selection: DaySelection, step: Step): Bound<SlotUsers> {
   const [condition, ...values] = within(selection);
-  return [`SELECT u.day, COUNT(DISTINCT c."user") AS users ${withUser} AND ${condition} GROUP BY u.day`, ...values];
+  const text = `SELECT ${slotOf[step]} AS slot, COUNT(DISTINCT c."user") AS users ${withUser} AND ${condition} GROUP BY 1`;
+  return [text, ...values];
 }
 
 type TopUser = Omit<UserSum, 'currency'> & { currency: string | null; last_currency: string | null };

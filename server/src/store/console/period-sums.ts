@@ -1,23 +1,42 @@
-import type { DayRange, DaySelection, PeriodSums } from '../../domain/store/activity-reads.ts';
+import type { PeriodSums, PeriodWanted, RankedSum } from '../../domain/store/activity-reads.ts';
 import type { Reader } from '../base/engine.ts';
 import * as sql from './overview-statements.ts';
 
 /** The cost grows with the conversations that were active on each day. */
-export async function readSums(read: Reader, selection: DaySelection, before: DayRange): Promise<PeriodSums> {
-  const countIn = async (range: DayRange) => {
-    const [row] = await read(...sql.countUsers({ ...selection, ...range }));
+export async function readSums(read: Reader, wanted: PeriodWanted): Promise<PeriodSums> {
+  const { selection, before, step, by, parts, running } = wanted;
+  const both = { ...selection, first: before.first };
+  const countIn = async (range: typeof both) => {
+    const [row] = await read(...sql.countUsers(range));
     return Number(row?.users ?? 0);
   };
-  const days = await read(...sql.sumDays({ ...selection, first: before.first }));
-  const apps = await read(...sql.sumApps(selection));
-  const models = await read(...sql.sumModels(selection));
+  const apps = ranked(await read(...sql.sumApps(both, selection.first)), ({ app_id }) => app_id);
+  const byModel = await read(...sql.sumModels(both, selection.first));
+  const models = ranked(byModel, ({ model_provider, model }) => `${model_provider}\0${model}`);
+  const drawn =
+    by === 'app'
+      ? apps.map(([{ app_id }]) => ({ app_id }))
+      : models.map(([{ model_provider, model }]) => ({ model_provider, model }));
+  const slots = await read(...sql.sumParts(both, step, drawn.slice(0, parts)));
+  const lastDays = { ...selection, first: selection.last - 1 };
+  const untilHour = running === undefined ? [] : await read(...sql.sumUntilHour(lastDays, running));
   const rows = await read(...sql.topUsers(selection));
   const top = rows.map(({ last_currency, ...row }) => {
     const currency = row.currency === last_currency ? (row.currency ?? '') : '';
     return { ...row, currency };
   });
   const users = await countIn(selection);
-  const counts = await read(...sql.countUsersByDay(selection));
-  const usersByDay = new Map(counts.map(({ day, users }) => [day, Number(users)]));
-  return { days, apps, models, users, usersByDay, usersBefore: await countIn(before), top };
+  const counts = await read(...sql.countUsersBySlot(selection, step));
+  const usersBySlot = new Map(counts.map(({ slot, users }) => [slot, Number(users)]));
+  const usersBefore = await countIn({ ...selection, ...before });
+  return { slots, untilHour, apps, models, users, usersBySlot, usersBefore, top };
+}
+
+/** The rows of each key; the keys with the most messages in the period first. */
+function ranked<R extends RankedSum>(rows: readonly R[], keyOf: (row: R) => string): [R, ...R[]][] {
+  const messagesOf = (rows: readonly R[]) => rows.reduce((sum, row) => sum + (row.earlier === 1 ? 0 : row.messages), 0);
+  return [...Map.groupBy(rows, keyOf)]
+    .map(([key, rows]) => ({ key, rows: rows as [R, ...R[]], messages: messagesOf(rows) }))
+    .sort((one, other) => other.messages - one.messages || (one.key < other.key ? -1 : 1))
+    .map(({ rows }) => rows);
 }

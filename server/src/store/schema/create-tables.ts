@@ -150,6 +150,7 @@ const messages: readonly string[] = [
   `CREATE TABLE conversation_days (
      conversation_id TEXT NOT NULL,
      day BIGINT NOT NULL,
+     hour BIGINT NOT NULL DEFAULT 0,
      currency TEXT NOT NULL,
      model_provider TEXT NOT NULL DEFAULT '',
      model TEXT NOT NULL DEFAULT '',
@@ -160,7 +161,7 @@ const messages: readonly string[] = [
      liked BIGINT NOT NULL DEFAULT 0,
      disliked BIGINT NOT NULL DEFAULT 0,
      failed BIGINT NOT NULL DEFAULT 0,
-     PRIMARY KEY (conversation_id, day, currency, model_provider, model)
+     PRIMARY KEY (conversation_id, day, hour, currency, model_provider, model)
    )`,
   // Requests of OpenAI clients that added items: `name` is the idempotency key, or `newest`. `items` has the ids of the items.
   `CREATE TABLE item_appends (
