@@ -71,7 +71,7 @@ onEveryEngine('overview', (engine) => {
       totals: { messages: 6, liked: 1, disliked: 2, failed: 2, tokens: 15, prices, users: 2 },
       before: { ...none, messages: 2, tokens: 5, prices: [{ currency: 'USD', price: 8 }], users: 1 },
       step_seconds: hour,
-      points: points.map((point, n) => ({ ...point, users: n === 2 ? 2 : 1 })),
+      points: points.map((point) => ({ ...point, users: 1 })),
       points_before: [
         { at: first * day - 2 * day, ...none, messages: 1, prices: [] },
         { at: first * day - hour, ...none, messages: 1, tokens: 5, prices: [{ currency: 'USD', price: 8 }] },

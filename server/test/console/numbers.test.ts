@@ -4,7 +4,8 @@ import { brief, millis, money, percent } from '../../../web/console/components/f
 import { queryOf } from '../../../web/console/conversations/search-query.ts';
 import { curlOf, expiryOf, newestFirst, reachOf, stateOf, titleOf } from '../../../web/console/keys/key-labels.ts';
 import { causeOf } from '../../../web/console/messages/error-cause.ts';
-import { measuresOf, timesOf, totalsOf, valuesOf } from '../../../web/console/overview/measures.ts';
+import { measuresOf, runningPoint, timesOf, totalsOf, valuesOf } from '../../../web/console/overview/measures.ts';
+import { partsOf, soFarText } from '../../../web/console/overview/parts.ts';
 import {
   labelledPoints,
   linearScale,
@@ -213,6 +214,43 @@ describe('an overview', () => {
       assert.doesNotMatch(change, /from|no change/, name);
       assert.equal(trend, undefined, name);
     }
+  });
+
+  it('has a point that has not ended, unless the period is over', () => {
+    assert.deepEqual(
+      [0, 86_399, 86_400, 172_799, 172_800].map((now) => runningPoint(overview, now)),
+      [0, 0, 1, 1, undefined],
+    );
+    assert.equal(runningPoint({ ...overview, step_seconds: 3600 }, 90_000), 25);
+  });
+
+  it('compares the running day with yesterday at the same hour, where values can be added up', () => {
+    const so_far = { today: { ...none, messages: 71 }, yesterday: { ...none, messages: 100 } };
+    const texts = measuresOf(overview).map((measure) => soFarText(measure, { ...overview, so_far }));
+    assert.deepEqual(texts, ['So far today, 71% of yesterday by this hour', '', '', '', '', '']);
+    const [messages = assert.fail()] = measuresOf(overview);
+    assert.equal(soFarText(messages, { ...overview, so_far: { ...so_far, yesterday: none } }), '');
+    assert.equal(soFarText(messages, overview), '');
+  });
+
+  it('has parts in the order of the models or apps, and the last one of all others', () => {
+    const compared = { ...none, before: none };
+    const models = ['a', null, 'c', 'd', 'e', 'f', 'g'].map((model) => ({ ...compared, model_provider: 'p', model }));
+    const apps = [{ ...compared, app_id: 'x', app_name: 'X' }];
+    const points = [{ ...none, at: 0 }];
+    const series = Array.from({ length: 6 }, () => points);
+    const parts = partsOf({ ...overview, models, series }, 'model').map(({ name, look, filters }) => [
+      ...[name, look, filters],
+    ]);
+    assert.deepEqual(parts.slice(0, 2), [
+      ['a', 4, { model_provider: 'p', model: 'a' }],
+      ['Model not known', 5, {}],
+    ]);
+    assert.deepEqual(parts.at(-1), ['All others', 9, {}]);
+    assert.deepEqual(
+      partsOf({ ...overview, apps, series: [points] }, 'app').map(({ name, filters }) => [name, filters]),
+      [['X', { app_id: 'x' }]],
+    );
   });
 
   it('has a measure for each of the highest currencies, and a value for every day', () => {

@@ -119,11 +119,31 @@ describe('Overview in the console', () => {
     await slider.focus();
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.press('ArrowLeft');
-    await untilMatch(() => slider.getAttribute('aria-valuetext'), /: Disliked 25%$/);
+    await untilMatch(() => slider.getAttribute('aria-valuetext'), /: Disliked 25%, period before 100%$/);
     await page.keyboard.press('Enter');
     const from = (today - 2) * day;
     await page.waitForURL(new RegExp(`#/conversations.*rating=dislike&from=${from}&to=${from + day}`));
     await page.goBack();
+    await plot('Disliked per day').waitFor();
+  });
+
+  it('stacks what is added up by app, with a list of the part that is clicked', async () => {
+    await page.goto('/console#/overview?days=7');
+    await page.getByRole('link', { name: 'By app' }).click();
+    await page.waitForURL(/by=app/);
+    const legend = plot('Messages per day').locator('.legend li');
+    await untilEqual(() => legend.allInnerTexts(), ['app', 'app', 'period before']);
+    const box = plot('Messages per day').locator('svg[role=img]');
+    const { width = 0 } = (await box.boundingBox()) ?? {};
+    await box.click({ position: { x: 52 + (4.5 / 7) * (width - 60), y: 150 } });
+    const from = (today - 2) * day;
+    await page.waitForURL(new RegExp(`#/conversations.*app_id=${one.ids.app}&from=${from}&to=${from + day}`));
+    await page.goto('/console#/overview?days=2');
+    await plot('Messages per hour').waitFor();
+    await tile('Disliked').click();
+    await plot('Disliked per hour').waitFor();
+    assert.equal(await page.getByRole('link', { name: 'By app' }).count(), 0);
+    await page.goto('/console#/overview?days=7&plot=disliked');
     await plot('Disliked per day').waitFor();
   });
 

@@ -17,6 +17,8 @@ export type Measure = {
   format: (value: number) => string;
   tick: (value: number) => string;
   isWhole: boolean;
+  /** Values of parts can be added up. */
+  isSum: boolean;
   /** Colour and pattern. */
   look: number;
   /** Which messages it counts: filters of the list of conversations. */
@@ -39,7 +41,7 @@ export const disliked: FilterChange = { rating: 'dislike' };
 export const failed: FilterChange = { status: 'error' };
 
 export function measuresOf(overview: Overview): Measure[] {
-  const counts = { format: whole, tick: brief, isWhole: true, look: 0, filters: {} };
+  const counts = { format: whole, tick: brief, isWhole: true, isSum: true, look: 0, filters: {} };
   const percentage = (value: number): string => percent(value, 100);
   const shareOf = (part: 'disliked' | 'failed') => ({
     id: part,
@@ -49,6 +51,7 @@ export function measuresOf(overview: Overview): Measure[] {
     format: percentage,
     tick: percentage,
     isWhole: false,
+    isSum: false,
   });
   return [
     { id: 'messages', label: 'Messages', value: ({ messages }) => messages, rise: 'better', ...counts },
@@ -60,7 +63,7 @@ export function measuresOf(overview: Overview): Measure[] {
       format: (value: number) => money(value, currency),
       isWhole: false,
     })),
-    { id: 'users', label: 'Users', value: ({ users }) => users, rise: 'better', ...counts },
+    { id: 'users', label: 'Users', value: ({ users }) => users, rise: 'better', ...counts, isSum: false },
     { id: 'tokens', label: 'Tokens', value: ({ tokens }) => tokens, ...counts },
     { label: 'Disliked', ...shareOf('disliked'), look: 1, filters: disliked },
     { label: 'Failed', ...shareOf('failed'), look: 3, filters: failed },
@@ -75,6 +78,11 @@ const none: Sums = { messages: 0, users: 0, liked: 0, disliked: 0, failed: 0, to
 /** The start of every day or hour. */
 export const timesOf = ({ from, to, step_seconds }: Overview): number[] =>
   Array.from({ length: (to - from) / step_seconds }, (_, n) => from + n * step_seconds);
+
+/** The day or hour that has not ended; undefined if the period is over. */
+export function runningPoint({ from, to, step_seconds }: Overview, now = Date.now() / 1000): number | undefined {
+  return now < to ? Math.max(0, Math.floor((now - from) / step_seconds)) : undefined;
+}
 
 /** The value at every time, also without messages. */
 export function valuesOf({ value }: Measure, points: readonly OverviewPoint[], times: readonly number[]): number[] {

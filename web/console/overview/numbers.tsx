@@ -1,6 +1,6 @@
 import { hrefWith } from '../state/address.ts';
 import type { Overview } from '../state/types.ts';
-import { isAlike, measuresOf, timesOf, totalsOf, valuesOf } from './measures.ts';
+import { isAlike, measuresOf, runningPoint, timesOf, totalsOf, valuesOf } from './measures.ts';
 
 type Props = {
   overview: Overview;
@@ -13,10 +13,11 @@ type Props = {
 /** Each chooses what the plot below shows, and its value leads to the list of the messages that it counts. */
 export function Numbers({ overview, app_id, chosen, hrefOfPlot }: Props) {
   const measures = measuresOf(overview);
-  const times = timesOf(overview);
+  // The running day would look like a fall.
+  const times = timesOf(overview).slice(0, runningPoint(overview));
   const drawn = (id: string) => {
     const measure = measures.find((one) => one.id === id);
-    return measure && <Spark values={valuesOf(measure, overview.points, times)} />;
+    return measure && times.length > 1 && <Spark values={valuesOf(measure, overview.points, times)} />;
   };
   return (
     <ul class="numbers plain tabular">

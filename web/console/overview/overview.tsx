@@ -1,17 +1,17 @@
 import { IconButton } from '../../shared/controls.tsx';
-import { Chip, Chips } from '../components/filters.tsx';
 import { PeriodFields } from '../components/period-fields.tsx';
 import { ErrorNote, FirstSteps, Nothing, Page, Skeleton } from '../components/ui.tsx';
 import { useResponse } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
 import { type Period, periodOf } from '../state/period.ts';
 import { hrefWith, useFilters, type ViewProps } from '../state/route.ts';
-import { daySeconds, timeText } from '../state/times.ts';
+import { daySeconds } from '../state/times.ts';
 import type { Overview } from '../state/types.ts';
+import { DayPlot } from './day-plot.tsx';
 import { Health } from './health.tsx';
-import { isAlike, type Measure, measuresOf, timesOf, valuesOf } from './measures.ts';
+import { measuresOf } from './measures.ts';
 import { Numbers } from './numbers.tsx';
-import { Plot } from './plot.tsx';
+import { seriesBy } from './parts.ts';
 import { RecentProblems } from './recent-problems.tsx';
 import { Tables } from './tables.tsx';
 import { Verdicts } from './verdicts.tsx';
@@ -51,7 +51,7 @@ function Totals() {
   const period = periodOf(filters);
   const { from, to } = period;
   const { app_id } = filters;
-  const path = pathOf(['admin', 'overview'], { app_id, from, to });
+  const path = pathOf(['admin', 'overview'], { app_id, from, to, series: seriesBy(filters.by) });
   const { body: overview, error, reload } = useResponse<Overview>(path);
   const measures = overview === undefined ? [] : measuresOf(overview);
   const measure = measures.find(({ id }) => id === filters.plot) ?? measures[0];
@@ -82,7 +82,7 @@ function Totals() {
             </Nothing>
           ) : (
             <>
-              <DayPlot overview={overview} period={period} app_id={app_id} measure={measure} hrefOfPlot={hrefOfPlot} />
+              <DayPlot overview={overview} app_id={app_id} measure={measure} />
               <RecentProblems period={period} app_id={app_id} />
               <Tables overview={overview} app_id={app_id} />
             </>
@@ -97,48 +97,4 @@ function comparedText({ before, totals }: Overview, { from, to }: Period): strin
   const days = to - from === daySeconds ? 'day' : `${(to - from) / daySeconds} days`;
   const isAlone = before.messages === 0 && totals.messages > 0;
   return isAlone ? `No messages in the ${days} before` : `Compared with the ${days} before`;
-}
-
-type PlotProps = {
-  overview: Overview;
-  period: Period;
-  app_id: string | undefined;
-  measure: Measure;
-  hrefOfPlot: (id: string) => string;
-};
-
-/** One measure per day or hour, chosen by the numbers above. A bar leads to the list of its messages. */
-function DayPlot({ overview, period, app_id, measure, hrefOfPlot }: PlotProps) {
-  const { step_seconds } = overview;
-  const isDaily = step_seconds === daySeconds;
-  const step = isDaily ? 'day' : 'hour';
-  const times = timesOf(overview);
-  const values = valuesOf(measure, overview.points, times);
-  const { label, look, format, tick, isWhole } = measure;
-  const alike = measuresOf(overview).filter(({ id }) => isAlike(id, measure.id));
-  const chip = ({ id, label }: Measure) => (
-    <Chip key={id} label={label} isActive={id === measure.id} href={hrefOfPlot(id)} />
-  );
-  return (
-    <section class="stack" aria-label="Plot">
-      {alike.length > 1 && <Chips label="Plot">{alike.map(chip)}</Chips>}
-      <Plot
-        title={`${label} per ${step}`}
-        summary={`${format(measure.value(overview.totals))} in this period, at most ${format(Math.max(0, ...values))} ${isDaily ? 'a day' : 'an hour'}; a bar leads to its messages`}
-        hidesSummary
-        kind="bars"
-        series={[{ name: label, look, values }]}
-        points={times.map((time) => timeText(time, isDaily ? 'shortDay' : 'time'))}
-        times={times}
-        labels={times.map((time) => timeText(time, time % daySeconds === 0 ? 'shortDay' : 'clock'))}
-        format={format}
-        tick={tick}
-        isWhole={isWhole}
-        hrefAt={(point) => {
-          const from = times[point] ?? period.from;
-          return hrefWith(['conversations'], { app_id, ...measure.filters, from, to: from + step_seconds });
-        }}
-      />
-    </section>
-  );
 }

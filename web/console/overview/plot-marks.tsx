@@ -12,7 +12,7 @@ const narrowPixels = 6;
 const leastPixels = 3;
 const dashes = ['', '7 4', '2 4', ''];
 
-/** The patterns of the looks in use, for `fill: url(#…)`. */
+/** The patterns of the looks in use, for `fill: url(#…)`, and the one over a point that has not ended. */
 export const Patterns = ({ id, looks }: { id: string; looks: readonly number[] }) => (
   <defs>
     {looks.map((look) => (
@@ -21,28 +21,53 @@ export const Patterns = ({ id, looks }: { id: string; looks: readonly number[] }
         {hatches[look] && <path d={hatches[look]} class="hatch" />}
       </pattern>
     ))}
+    <pattern id={`${id}-running`} width={6} height={6} patternUnits="userSpaceOnUse">
+      <path d="M-1 1L1 -1M0 6L6 0M5 7L7 5" class="hatch" />
+    </pattern>
   </defs>
 );
 
-/** Stacked bars, one path per series: a plot may have hundreds of bars. */
-export function bars(id: string, series: readonly Series[], scale: Scale, room: Room): ComponentChildren {
-  const points = series[0]?.values.length ?? 0;
+/** Where the bar of a point is. */
+function barAt(points: number, room: Room) {
   const step = room.width / points;
   const width = Math.max(leastPixels, Math.min(48, step - (step > 4 ? Math.min(4, step / 5) : 0)));
   const end = room.left + room.width - width;
-  const y = (value: number) => room.top + room.height * (1 - scale.place(value));
+  const x = (point: number) => Math.min(end, Math.max(room.left, room.left + point * step + (step - width) / 2));
+  return { step, width, x };
+}
+
+const yOf = (value: number, scale: Scale, room: Room): number => room.top + room.height * (1 - scale.place(value));
+
+/** The series whose part of a bar is at a height in pixels. */
+export function seriesAt(series: readonly Series[], point: number, y: number, scale: Scale, room: Room): number {
+  return stack(series).findIndex(({ spans }) => {
+    const [foot, top] = spans[point] ?? [0, 0];
+    return top > foot && y <= yOf(foot, scale, room) && y >= yOf(top, scale, room);
+  });
+}
+
+/** Stacked bars, one path per series: a plot may have hundreds of bars. */
+export function bars(id: string, series: readonly Series[], scale: Scale, room: Room): ComponentChildren {
+  const { step, width, x } = barAt(series[0]?.values.length ?? 0, room);
+  const y = (value: number) => yOf(value, scale, room);
   return stack(series).map(({ look, spans }) => {
     const boxes = spans.map(([foot, top], point) => {
       if (top === foot) return '';
-      const x = Math.min(end, Math.max(room.left, room.left + point * step + (step - width) / 2));
+      const gap = foot > 0 ? 1 : 0;
       // A small value is never invisible.
-      const height = Math.max(2, y(foot) - y(top));
-      return `M${round(x)} ${round(y(foot))}v${-round(height)}h${round(width)}v${round(height)}z`;
+      const height = Math.max(2, y(foot) - y(top) - gap);
+      return `M${round(x(point))} ${round(y(foot) - gap)}v${-round(height)}h${round(width)}v${round(height)}z`;
     });
     // A pattern distinguishes series; on narrow bars it looks ragged.
     const fill = series.length === 1 || step < narrowPixels ? 'currentColor' : `url(#${id}-${look})`;
     return <path d={boxes.join('')} class={`look-${look}`} fill={fill} />;
   });
+}
+
+/** Hatches the bar of a point that has not ended. */
+export function runningBar(id: string, point: number, points: number, room: Room): ComponentChildren {
+  const { width, x } = barAt(points, room);
+  return <rect x={x(point)} y={room.top} width={width} height={room.height} fill={`url(#${id}-running)`} />;
 }
 
 /** Lines with a gap where there is no value, and a dot for a value without neighbours. */

@@ -2,20 +2,21 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Fold } from '../../shared/controls.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
-import { bars, lines, Patterns, type Room, Swatch } from './plot-marks.tsx';
+import { bars, lines, Patterns, type Room, runningBar, Swatch, seriesAt } from './plot-marks.tsx';
 import { labelledPoints, linearScale, pointAt, type Scale, spreadScale } from './scale.ts';
 import { type PlotProps, type Series, textAt, totals } from './series.ts';
 
 const height = 184;
+const beforeLook = 10;
 
 /**
  * A plot that can be viewed, pointed at, stepped through by keyboard, or read as a table. The keyboard reaches a point
  * through the slider, which is visible when it has the focus.
  */
 export function Plot(props: PlotProps) {
-  const { title, figure, summary, hidesSummary, kind, series, points, hrefAt } = props;
+  const { title, figure, summary, hidesSummary, note, kind, series, points, before, running, hrefAt } = props;
   const words = figure === undefined ? summary : `${figure} ${summary}`;
-  const hasLegend = series.length > 1 || figure !== undefined;
+  const hasLegend = series.length > 1 || before !== undefined || figure !== undefined;
   const id = useId();
   const [box, width] = useWidth();
   const [chosen, choose] = useState<number>();
@@ -23,14 +24,18 @@ export function Plot(props: PlotProps) {
   const scale =
     kind === 'lines'
       ? spreadScale(series.flatMap(({ values }) => values.filter((value) => value !== null)))
-      : linearScale(Math.max(0, ...totals(series)), props.isWhole);
+      : linearScale(Math.max(0, ...totals(series), ...(before ?? [])), props.isWhole);
   const room: Room = { left: 52, top: 8, width: Math.max(60, width - 60), height: height - 28 };
   const follow = (event: PointerEvent) => {
     const { left } = (event.currentTarget as Element).getBoundingClientRect();
     choose(pointAt((event.clientX - left - room.left) / room.width, points.length));
   };
-  const open = () => {
-    if (point !== undefined && hrefAt !== undefined) location.hash = hrefAt(point);
+  const open = (part?: number) => {
+    if (point !== undefined && hrefAt !== undefined) location.hash = hrefAt(point, part);
+  };
+  const openAt = ({ offsetY }: MouseEvent) => {
+    const part = point === undefined ? -1 : seriesAt(series, point, offsetY, scale, room);
+    open(part < 0 ? undefined : part);
   };
   const reading = point === undefined ? undefined : readingOf(props, point);
   return (
@@ -46,6 +51,7 @@ export function Plot(props: PlotProps) {
           )}
           {summary}
         </p>
+        {note && <p class="soft small whole-row">{note}</p>}
       </figcaption>
       {hasLegend && <Legend {...props} id={id} point={point} />}
       <div ref={box} class="plot-box">
@@ -59,11 +65,13 @@ export function Plot(props: PlotProps) {
           onPointerMove={follow}
           onPointerDown={follow}
           onPointerLeave={() => choose(undefined)}
-          onClick={open}
+          onClick={openAt}
         >
           <Patterns id={id} looks={series.map(({ look }) => look)} />
           <Axes {...props} scale={scale} room={room} />
           {kind === 'bars' ? bars(id, series, scale, room) : lines(series, scale, room)}
+          {running !== undefined && runningBar(id, running, points.length, room)}
+          {before && lines([{ name: '', look: beforeLook, values: before }], scale, room)}
           {point !== undefined && <path class="cross" d={crossAt((point + 0.5) / points.length, room)} />}
         </svg>
         <input
@@ -85,25 +93,32 @@ export function Plot(props: PlotProps) {
   );
 }
 
-function readingOf({ points, series, format }: PlotProps, point: number): string {
+function readingOf({ points, series, format, before }: PlotProps, point: number): string {
   const values = series.map((one) => `${one.name} ${textAt(one, point, format)}`);
-  return `${points[point]}: ${values.join(', ')}`;
+  const earlier = before === undefined ? [] : [`${beforeName} ${format(before[point] ?? 0)}`];
+  return `${points[point]}: ${[...values, ...earlier].join(', ')}`;
 }
+
+const beforeName = 'period before';
 
 type LegendProps = PlotProps & { id: string; point: number | undefined };
 
 /** The names of the series, from the top of the stack down, with their values at the chosen point. */
-function Legend({ id, kind, series, points, format, point }: LegendProps): ComponentChildren {
+function Legend({ id, kind, series, points, format, point, before }: LegendProps): ComponentChildren {
+  const earlier = before && { name: beforeName, look: beforeLook, values: before };
   const entry = (one: Series) => (
     <li class="row tight">
-      <Swatch id={id} look={one.look} isLine={kind === 'lines'} />
+      <Swatch id={id} look={one.look} isLine={kind === 'lines' || one === earlier} />
       <span class="name one-line">{one.name}</span>
       {point !== undefined && <b>{textAt(one, point, format)}</b>}
     </li>
   );
   return (
     <div class="legend row small">
-      <ul class="plain row">{series.toReversed().map(entry)}</ul>
+      <ul class="plain row">
+        {series.toReversed().map(entry)}
+        {earlier && entry(earlier)}
+      </ul>
       <span class="at-end soft">{point !== undefined && points[point]}</span>
     </div>
   );

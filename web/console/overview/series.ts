@@ -1,4 +1,4 @@
-/** Values of a plot, one for each point. `look` is the colour and pattern, 0 to 3. */
+/** Values of a plot, one for each point. `look` is the colour and pattern. */
 export type Series = { name: string; look: number; values: readonly (number | null)[] };
 
 export type PlotProps = {
@@ -19,8 +19,14 @@ export type PlotProps = {
   tick: (value: number) => string;
   /** The values are integers. */
   isWhole?: boolean;
-  /** Address of the link of a point. */
-  hrefAt?: (point: number) => string;
+  /** Address of the link of a point, or of one series there. */
+  hrefAt?: (point: number, series?: number) => string;
+  /** Words below the title. */
+  note?: string;
+  /** The values of the period before, as a thin line. */
+  before?: readonly number[] | undefined;
+  /** This point has not ended: it is hatched. */
+  running?: number | undefined;
 };
 
 export const sum = (values: readonly (number | null)[]): number =>

@@ -2,7 +2,7 @@ import type { Filters } from './address.ts';
 import { daySeconds, daySecondsOf, dayText } from './times.ts';
 
 /** The lengths that can be chosen by a click, in days. */
-export const lengths = [7, 30, 90];
+export const lengths = [2, 7, 30, 90];
 export const lengthDefault = 30;
 
 /** Whole days in UTC, in seconds; `to` is exclusive. `days` is one of `lengths`, up to today. */
