@@ -38,7 +38,7 @@ describe('Overview in the console', () => {
 
   const plot = (title: string): Locator =>
     page.getByRole('figure').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
-  const words = (title: string) => plot(title).locator('figcaption p').innerText();
+  const words = (title: string) => plot(title).locator('figcaption p').first().innerText();
   const numbers = async () =>
     (await page.locator('.numbers li').allInnerTexts()).map((text) => text.split('\n').filter((line) => line !== ''));
   const tile = (name: string): Locator => page.locator('.numbers').getByRole('link', { name, exact: true });

@@ -71,14 +71,13 @@ function overviewOf({ selection, step, running }: PeriodWanted, sums: PeriodSums
       .sort(([one], [other]) => one - other)
       .map(([, rows]) => pointsOf(rows)),
     so_far: running === undefined ? null : { today: ofDay(selection.last), yesterday: ofDay(selection.last - 1) },
-    apps: apps.slice(0, limits.overviewAppsMax).map((rows) => {
-      const [{ app_id, app_name }] = rows;
-      return { app_id, app_name, ...compared(rows) };
-    }),
-    models: models.slice(0, limits.overviewModelsMax).map((rows) => {
-      const [{ model_provider, model }] = rows;
-      return { model_provider: model_provider || null, model: model || null, ...compared(rows) };
-    }),
+    apps: apps
+      .slice(0, limits.overviewAppsMax)
+      .map(({ first: { app_id, app_name }, rows }) => ({ app_id, app_name, ...compared(rows) })),
+    models: models.slice(0, limits.overviewModelsMax).map(({ first: { model_provider, model }, rows }) => ({
+      ...{ model_provider: model_provider || null, model: model || null },
+      ...compared(rows),
+    })),
     users: top.map(({ user, currency, price_nanos, ...sum }) => ({
       user,
       ...sum,

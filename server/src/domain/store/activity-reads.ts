@@ -20,6 +20,8 @@ export type UsageSum = {
 };
 /** `earlier`: 1 in the period before. */
 export type RankedSum = UsageSum & { earlier: number };
+/** The rows of an app or a model, and the first of them. */
+export type Ranked<R> = { first: R; rows: readonly R[] };
 export type AppSum = RankedSum & { app_id: string; app_name: string };
 /** The sum over all currencies; `currency` is '' if there are none or several. */
 export type UserSum = UsageSum & { user: string };
@@ -52,8 +54,8 @@ export type PeriodWanted = {
 export type PeriodSums = {
   slots: PartSum[];
   untilHour: (UsageSum & { day: number })[];
-  apps: [AppSum, ...AppSum[]][];
-  models: [ModelSum, ...ModelSum[]][];
+  apps: Ranked<AppSum>[];
+  models: Ranked<ModelSum>[];
   users: number;
   usersBySlot: ReadonlyMap<number, number>;
   usersBefore: number;

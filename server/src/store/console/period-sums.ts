@@ -1,4 +1,4 @@
-import type { PeriodSums, PeriodWanted, RankedSum } from '../../domain/store/activity-reads.ts';
+import type { PeriodSums, PeriodWanted, Ranked, RankedSum } from '../../domain/store/activity-reads.ts';
 import type { Reader } from '../base/engine.ts';
 import * as sql from './overview-statements.ts';
 
@@ -15,8 +15,8 @@ export async function readSums(read: Reader, wanted: PeriodWanted): Promise<Peri
   const models = ranked(byModel, ({ model_provider, model }) => `${model_provider}\0${model}`);
   const drawn =
     by === 'app'
-      ? apps.map(([{ app_id }]) => ({ app_id }))
-      : models.map(([{ model_provider, model }]) => ({ model_provider, model }));
+      ? apps.map(({ first: { app_id } }) => ({ app_id }))
+      : models.map(({ first: { model_provider, model } }) => ({ model_provider, model }));
   const slots = await read(...sql.sumParts(both, step, drawn.slice(0, parts)));
   const lastDays = { ...selection, first: selection.last - 1 };
   const untilHour = running === undefined ? [] : await read(...sql.sumUntilHour(lastDays, running));
@@ -33,10 +33,10 @@ export async function readSums(read: Reader, wanted: PeriodWanted): Promise<Peri
 }
 
 /** The rows of each key; the keys with the most messages in the period first. */
-function ranked<R extends RankedSum>(rows: readonly R[], keyOf: (row: R) => string): [R, ...R[]][] {
+function ranked<R extends RankedSum>(rows: readonly R[], keyOf: (row: R) => string): Ranked<R>[] {
   const messagesOf = (rows: readonly R[]) => rows.reduce((sum, row) => sum + (row.earlier === 1 ? 0 : row.messages), 0);
   return [...Map.groupBy(rows, keyOf)]
-    .map(([key, rows]) => ({ key, rows: rows as [R, ...R[]], messages: messagesOf(rows) }))
-    .sort((one, other) => other.messages - one.messages || (one.key < other.key ? -1 : 1))
-    .map(({ rows }) => rows);
+    .flatMap(([key, [first, ...others]]) => (first === undefined ? [] : { key, first, rows: [first, ...others] }))
+    .map((one) => ({ ...one, messages: messagesOf(one.rows) }))
+    .sort((one, other) => other.messages - one.messages || (one.key < other.key ? -1 : 1));
 }
