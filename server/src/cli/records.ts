@@ -8,6 +8,7 @@ import { importRecords } from '../domain/import/import-records.ts';
 import { isoTime } from '../domain/iso-time.ts';
 import { parseKinds } from '../domain/records/parse-kinds.ts';
 import type { RecordSource } from '../domain/records/read-lines.ts';
+import { exportEvals } from '../domain/reviews/evals.ts';
 import { isRestricted, restrictedKinds, selectionOf } from '../domain/store/selection.ts';
 import type { ImportProgress } from '../domain/store/store.ts';
 import { validateInThreads } from '../service/validation-pool.ts';
@@ -17,6 +18,7 @@ import {
   type Command,
   epochSeconds,
   fileError,
+  flag,
   noteBackup,
   parse,
   print,
@@ -68,6 +70,13 @@ ${difyHelp}`,
   },
 };
 
+const absentWith = {
+  records: ['label', 'redact'],
+  csv: ['kinds', 'label', 'redact'],
+  evals: ['kinds', 'user', 'conversation'],
+} as const;
+const isFormat = (format: string): format is keyof typeof absentWith => Object.hasOwn(absentWith, format);
+
 export const exportCommand: Command = {
   help: `Usage: backscroll export [OPTIONS] [FILE]
 
@@ -82,17 +91,21 @@ Options:
   --from TIME        only messages from this time on: 2026-01-31 (UTC), 2026-01-31T12:00:00Z or seconds
   --to TIME          only messages before this time
   --kinds LIST       only records of these kinds, such as conversation,message
-  --format FORMAT    records (default), or csv: one row for each message
+  --format FORMAT    records (default); csv: one row for each message; evals: one test case for each review that is done
+  --label LABEL      with evals, only reviews with this label
+  --redact           with evals, replace what looks like an e-mail address, phone or card number, IBAN or IP address
 
 With --app, --user, --conversation, --from or --to, the file has the selected conversations and messages with their apps and
 workspaces, so that it can be imported. It then never has keys. Deleted conversations are included.`,
 
   run: async (argv, config) => {
     const selecting = { app: text, user: text, conversation: text, from: text, to: text, kinds: text };
-    const { values, positionals } = parse(argv, { ...selecting, format: text }, { max: 1 });
-    const { app, user, conversation, from, to, kinds, format = 'records' } = values;
-    if (format !== 'records' && format !== 'csv') throw new Usage(`--format ${format}: must be records or csv`);
-    if (format === 'csv' && kinds !== undefined) throw new Usage('--kinds must be absent with --format csv');
+    const { values, positionals } = parse(argv, { ...selecting, format: text, label: text, redact: flag }, { max: 1 });
+    const { app, user, conversation, from, to, kinds, format = 'records', label, redact = false } = values;
+    if (!isFormat(format)) throw new Usage(`--format ${format}: must be ${Object.keys(absentWith).join(', ')}`);
+    for (const name of absentWith[format]) {
+      if (values[name] !== undefined) throw new Usage(`--${name} must be absent with --format ${format}`);
+    }
     const selection = selectionOf({
       ...{ app_id: app, user, conversation_id: conversation },
       from: from === undefined ? undefined : timeOption('--from', from),
@@ -103,10 +116,11 @@ workspaces, so that it can be imported. It then never has keys. Deleted conversa
     const [file] = positionals;
     await withStore(config, 'existing', async (store) => {
       const { signal } = new AbortController();
-      const isCsv = format === 'csv';
-      const { chunks } = await (isCsv
-        ? exportCsv(store, selection, signal)
-        : exportRecords(store, recordSelection, signal));
+      const { chunks } = await {
+        records: () => exportRecords(store, recordSelection, signal),
+        csv: () => exportCsv(store, selection, signal),
+        evals: () => exportEvals(store, { ...selection, label }, redact, signal),
+      }[format]();
       const records = Readable.from(chunks);
       if (file === undefined || file === '-') await pipeline(records, process.stdout, { end: false });
       else await writeRecords(file, records, databaseOf(config).files);

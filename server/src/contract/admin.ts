@@ -41,7 +41,7 @@ export const periodFilters = (what: string) => ({
 });
 
 const period = periodFilters('creation time of a message');
-const exportFilters = {
+export const exportFilters = {
   app_id: nonEmpty(conversationFilters.app_id),
   user: nonEmpty(conversationFilters.user),
   conversation_id: nonEmpty(Type.String({ description: 'Only this conversation.' })),

@@ -24,7 +24,7 @@ import { type SlotMemory, Slots } from './base/large-responses.ts';
 import { SqlChangeReads } from './changes/reads.ts';
 import { activityReads } from './console/activity-reads.ts';
 import { adminReads, parseKey } from './console/admin-reads.ts';
-import { reviews } from './console/review-reads.ts';
+import { reviewStore } from './console/evals.ts';
 import { sessions } from './console/sessions.ts';
 import { userReads } from './console/user-reads.ts';
 import { SqlErasure } from './erasure/sql-erasure.ts';
@@ -87,13 +87,13 @@ export class SqlStore implements Store {
     this.erasure = new SqlErasure(engine, lists.read);
     this.activity = activityReads(lists, this.#scan);
     this.users = userReads(lists);
-    this.reviews = reviews(lists);
     this.items = itemReads(lists);
     const { apps, knowledge } = this.#listReads(engine.read.bind(engine), lists.read);
     this.apps = apps;
     this.knowledge = knowledge;
     this.#slots = new Slots(limits.largePagesMax, engine.openPagesMax, slotMemory);
     this.exports = exportsOf(engine, this.#slots);
+    this.reviews = reviewStore(engine, lists, this.#slots);
     this.changes = new SqlChangeReads(engine, this.#slots, () => Math.floor(Date.now() / 1000));
     this.search = searchStore(engine, slots);
   }

@@ -25,9 +25,13 @@ onEveryEngine('exports with filters', (engine) => {
     ...{ provider_response_latency: 1.25, model_provider: 'harbour/lantern', model: 'lantern-large' },
   });
   const far = message(conversation.id, Number.MAX_SAFE_INTEGER);
+  const review = {
+    ...{ record: 'review', app_id: one.ids.app, conversation_id: conversation.id, message_id: rated.id, state: 'done' },
+    ...{ labels: ['tone'], expected_answer: '4111 1111 1111 1111', updated_at: 1 },
+  };
   before(async () => {
     service = await startService(engine);
-    await service.load([...records, conversation, rated, far]);
+    await service.load([...records, conversation, rated, far, review]);
   });
   after(() => service.close());
   const get = (path: string, key = admin) => service.request('GET', path, { key });
@@ -79,7 +83,7 @@ onEveryEngine('exports with filters', (engine) => {
     };
     assert.deepEqual(await kindsOf('kinds=api_key'), ['api_key']);
     assert.deepEqual(await kindsOf('kinds=message,dataset'), ['dataset', 'message']);
-    assert.deepEqual(await kindsOf(`app_id=${one.ids.app}`), ['workspace', 'app', 'conversation', 'message']);
+    assert.deepEqual(await kindsOf(`app_id=${one.ids.app}`), ['workspace', 'app', 'conversation', 'message', 'review']);
     const { status, body } = await get(`/admin/records?app_id=${one.ids.app}&kinds=message,api_key`);
     assert.equal(status, 400);
     assert.match(body.message, /^kinds must be of workspace, app, conversation, message/);
@@ -106,6 +110,7 @@ onEveryEngine('exports with filters', (engine) => {
       ['/admin/records', [...owners, 'from', 'to', 'kinds']],
       ['/admin/messages.csv', [...owners, 'from', 'to']],
       ['/admin/changes', ['app_id', 'dataset_id', 'kinds']],
+      ['/admin/evals.jsonl', ['label', 'app_id', 'from', 'to']],
     ];
     for (const [path, names] of filters) {
       for (const name of names) {
@@ -137,12 +142,15 @@ onEveryEngine('exports with filters', (engine) => {
       const exported = await command(['export', ...options]);
       assert.equal(exported.code, 0, exported.stderr);
       assert.equal(exported.stdout, (await get(`/admin/records?${filters}`)).text);
-      assert.equal(exported.stdout.trim().split('\n').length, 4);
+      assert.equal(exported.stdout.trim().split('\n').length, 5);
       const csv = await command(['export', '--format', 'csv', '--conversation', conversation.id, '--to', '1769817601']);
       assert.equal(
         csv.stdout,
         (await get(`/admin/messages.csv?conversation_id=${conversation.id}&to=1769817601`)).text,
       );
+      const evals = ['export', '--format', 'evals', '--app', one.ids.app, '--label', 'tone'];
+      assert.match((await command(evals)).stdout, /"input":"a \\"b\\", c\\nd".*4111 1111/);
+      assert.match((await command([...evals, '--redact'])).stdout, /"value":"\[card\]"/);
       const kinds = await command(['export', '--kinds', 'workspace']);
       assert.equal(kinds.stdout, (await get('/admin/records?kinds=workspace')).text);
       for (const wrong of [
@@ -150,6 +158,9 @@ onEveryEngine('exports with filters', (engine) => {
         ['--from', '2026-02-30'],
         ['--format', 'xml'],
         ['--format', 'csv', '--kinds', 'message'],
+        ['--format', 'csv', '--redact'],
+        ['--format', 'evals', '--user', 'ann'],
+        ['--label', 'x'],
         ['--kinds', 'x'],
       ]) {
         const { code, stderr } = await command(['export', ...wrong]);

@@ -49,7 +49,7 @@ onEveryEngine('the audit of reads', (engine) => {
         '/admin/search?q=hello',
         '/admin/records',
       ],
-      ...[`/admin/messages.csv?app_id=${app}&user=ann`, '/admin/changes'],
+      ...[`/admin/messages.csv?app_id=${app}&user=ann`, '/admin/changes', '/admin/evals.jsonl'],
       // Not what an end user said, or not shown.
       ...[
         '/admin/conversations',
@@ -61,7 +61,7 @@ onEveryEngine('the audit of reads', (engine) => {
       ...[`/admin/apps/${app}/conversations/${randomUUID()}/messages`, '/admin/conversations?user=ann&limit=0'],
     ])
       await get(path);
-    await untilNoted(6);
+    await untilNoted(7);
     const byOperation = new Map((await list()).map((read) => [read.operation, read]));
     const none = { app_id: null, app_name: null, conversation_id: null, user: null, words: null };
     const { id: _, at, ...opened } = byOperation.get('getTranscript') ?? {};
@@ -87,10 +87,11 @@ onEveryEngine('the audit of reads', (engine) => {
     assert.deepEqual(part('exportRecords'), none);
     assert.deepEqual(part('exportMessages'), { ...none, app_id: app, app_name: 'app', user: 'ann' });
     assert.deepEqual(part('listChanges'), none);
+    assert.deepEqual(part('exportEvals'), none);
   });
 
   it('200: filters, pages, and the reads of a user', async () => {
-    assert.equal((await list(`?key_id=${adminId}`)).length, 6);
+    assert.equal((await list(`?key_id=${adminId}`)).length, 7);
     assert.equal((await list(`?key_id=${randomUUID()}`)).length, 0);
     assert.deepEqual((await list('?user=ann')).map(({ operation }) => operation).sort(), [
       ...['exportMessages', 'getTranscript', 'listAllConversations'],
@@ -99,7 +100,7 @@ onEveryEngine('the audit of reads', (engine) => {
     assert.equal((await list(`?app_id=${app}`)).length, 2);
     const first = await get('/admin/reads?limit=4');
     assert.equal(first.body.data.length, 4);
-    assert.equal((await list(`?limit=4&cursor=${first.body.next_cursor}`)).length, 2);
+    assert.equal((await list(`?limit=4&cursor=${first.body.next_cursor}`)).length, 3);
   });
 
   it('another hour is another entry', async () => {

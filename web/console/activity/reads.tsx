@@ -13,6 +13,8 @@ const operations: Readonly<Record<string, string>> = {
   search: 'Searched',
   exportRecords: 'Exported',
   exportMessages: 'Exported as CSV',
+  exportEvals: 'Exported test cases',
+  listReviews: 'Opened reviews',
   listChanges: 'Followed changes',
 };
 

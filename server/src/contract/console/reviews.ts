@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
-import { conversationFilters, listOf, listParameters, periodFilters } from '../admin.ts';
+import { conversationFilters, exportFilters, listOf, listParameters, periodFilters } from '../admin.ts';
 import { limits } from '../limits.ts';
 import { Message } from '../message.ts';
-import { choice, id, nullable, optional, shape, text } from '../primitives.ts';
+import { choice, id, nonEmpty, nullable, optional, shape, text } from '../primitives.ts';
 import { reviewFields, reviewStates } from '../reviews/review.ts';
 import { noNul } from '../rules.ts';
 import { Type } from '../type.ts';
@@ -55,6 +55,18 @@ export const ReviewQuery = Type.Object({
   ...periodFilters('creation time of the message'),
 });
 export type ReviewQuery = Static<typeof ReviewQuery>;
+
+const { from, to } = exportFilters;
+export const EvalQuery = Type.Object({
+  label: nonEmpty(ReviewQuery.properties.label),
+  ...{ app_id: exportFilters.app_id, from, to },
+  redact: nonEmpty(
+    optional.choice(
+      ['0', '1'],
+      'With 1, what looks like an e-mail address, phone or card number, IBAN or IP address is replaced; best effort.',
+    ),
+  ),
+});
 
 const page = listOf(ReviewListed);
 export const ReviewPage = shape({ ...page.properties, cursor: page.properties.next_cursor });

@@ -12,6 +12,7 @@ const ofAdmins = [
     'exportMessages',
     'listChanges',
     'listReviews',
+    'exportEvals',
   ],
 ] as const;
 const ofFrontEnds = ['getConversationHistory', 'searchUserMessages', 'openaiListItems', 'openaiGetItem'] as const;

@@ -56,6 +56,7 @@ export const operationRoles = {
   importRecords: 'admin',
   exportRecords: 'admin',
   exportMessages: 'admin',
+  exportEvals: 'admin',
   listChanges: 'admin',
   purge: 'admin',
   deleteMessage: 'admin',

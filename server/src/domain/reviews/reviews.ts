@@ -7,7 +7,7 @@ import { requireApp } from '../activity/require-app.ts';
 import { invalidParam, notFound, ServiceError } from '../errors.ts';
 import { type CursorPage, Paging } from '../paging.ts';
 import type { MessageLocation } from '../store/erasure.ts';
-import type { ReviewChange, ReviewRow, StoredReview } from '../store/reviews.ts';
+import type { ReviewChange, ReviewRow, ReviewSelection, StoredReview } from '../store/reviews.ts';
 import type { Store } from '../store/store.ts';
 import { newVersion } from '../version.ts';
 
@@ -21,14 +21,7 @@ const newestFirst = new Paging<ReviewListed>(['number', 'string', 'string'], ({ 
 
 /** A page of messages with their reviews, and of those that need one, newest message first. `now` is in seconds. */
 export async function listReviews(store: Store, query: ReviewQuery, now: number): Promise<CursorPage<ReviewListed>> {
-  const { state, label, app_id, assignee, document_id, from, to } = query;
-  if (app_id !== undefined) await requireApp(store, app_id);
-  const selection = {
-    ...{ state, label, assignee, from, to },
-    app_id: app_id && canonicalId(app_id),
-    document_id: document_id && canonicalId(document_id),
-    unreviewedFrom: now - limits.reviewDays * daySeconds,
-  };
+  const selection = await selectReviews(store, query, now);
   return newestFirst.read(query, async (range) => {
     const { rows, has_more } = await store.reviews.list(selection, range);
     const names = new Names();
@@ -36,6 +29,20 @@ export async function listReviews(store: Store, query: ReviewQuery, now: number)
     await names.read(store);
     return { rows: rows.map((row) => listedOf(row, names)), has_more };
   });
+}
+
+export type ReviewFilters = Partial<Omit<ReviewSelection, 'unreviewedFrom'>>;
+
+/** Throws if there is no such app. */
+export async function selectReviews(store: Store, query: ReviewFilters, now: number): Promise<ReviewSelection> {
+  const { state, label, app_id, assignee, document_id, from, to } = query;
+  if (app_id !== undefined) await requireApp(store, app_id);
+  return {
+    ...{ state, label, assignee, from, to },
+    app_id: app_id && canonicalId(app_id),
+    document_id: document_id && canonicalId(document_id),
+    unreviewedFrom: now - limits.reviewDays * daySeconds,
+  };
 }
 
 function listedOf({ doc, review, ...others }: ReviewRow, names: Names): ReviewListed {

@@ -1,4 +1,5 @@
 import type { ReviewEdit, ReviewState } from '../../contract/reviews/review.ts';
+import type { Opened } from '../large-text.ts';
 import type { ListRange } from './admin-reads.ts';
 import type { Precondition } from './child-chunks.ts';
 import type { MessageLocation } from './erasure.ts';
@@ -54,7 +55,12 @@ export type ReviewSelection = {
 /** A message with its review. */
 export type ReviewRow = SelectedMessage & { app_id: string; review: StoredReview | null };
 
+/** An answer with a review that says what it should have been, and the texts of the messages before it, oldest first. */
+export type ReviewedAnswer = ReviewRow & { review: StoredReview; earlier: string[] };
+
 export interface Reviews {
   /** Of conversations that are not deleted, newest message first. The sort key is created_at, conversation_id and id. */
   list(selection: ReviewSelection, range: ListRange): Promise<{ rows: ReviewRow[]; has_more: boolean }>;
+  /** Those with an expected answer, from one snapshot, with flat memory. See `Exports`. */
+  evals(selection: ReviewSelection, signal: AbortSignal): Promise<Opened<ReviewedAnswer>>;
 }

@@ -1,10 +1,12 @@
-import { ReviewPage, ReviewQuery, ReviewResponse } from '../../contract/console/reviews.ts';
+import { EvalQuery, ReviewPage, ReviewQuery, ReviewResponse } from '../../contract/console/reviews.ts';
 import { ReviewEdit } from '../../contract/reviews/review.ts';
 import { Type } from '../../contract/type.ts';
+import { exportEvals } from '../../domain/reviews/evals.ts';
 import { listReviews, putReview } from '../../domain/reviews/reviews.ts';
-import { header } from '../openapi/openapi.ts';
+import { header, textResponse } from '../openapi/openapi.ts';
 import { addOperation } from '../operation.ts';
 import { parseIfMatch } from '../request/etag.ts';
+import { sendLargePage } from '../response/large-page.ts';
 import { type Routes, together } from '../route-types.ts';
 import { adminGet } from './routes.ts';
 
@@ -62,5 +64,27 @@ const put: Routes = (app, dependencies) => {
   });
 };
 
+const ndjson = 'application/x-ndjson';
+
+const evals: Routes = (app, dependencies) => {
+  adminGet(app, dependencies, {
+    url: '/admin/evals.jsonl',
+    operationId: 'exportEvals',
+    summary: 'Export evaluation sets',
+    description:
+      'One test case of promptfoo in each line, for each review that is `done` and has an expected answer, newest message ' +
+      'first. `vars`: `input` (up to 10 messages before it, and the question), `actual` (the answer), `context` (the cited ' +
+      'texts). `assert` compares a new answer with the expected one. `metadata`: app, message, model, labels, times. ' +
+      'Messages of deleted conversations are excluded.',
+    querystring: EvalQuery,
+    response: textResponse(ndjson, 'NDJSON, one test case per line.'),
+    errors: [403, 404],
+    run: async ({ query, disconnected }, reply) => {
+      const lines = await exportEvals(dependencies.store, query, query.redact === '1', disconnected());
+      return sendLargePage(reply.header('content-type', ndjson).header('cache-control', 'no-store'), lines);
+    },
+  });
+};
+
 /** Reviews of answers. */
-export const adminReviewRoutes = together(list, put);
+export const adminReviewRoutes = together(list, put, evals);

@@ -1,5 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import { clientDisconnected, unavailable } from '../../domain/errors.ts';
+import type { Opened } from '../../domain/large-text.ts';
 import type { MessagePosition, PageShape } from '../../domain/store/store.ts';
 
 /** The memory in which the threads of a process count the slots in use: all of them, then those of each thread. */
@@ -54,6 +55,12 @@ export class Slots {
       release();
     };
     return { ...opened, close };
+  }
+
+  /** The snapshot of these parts begins with the first. A generator that is waiting for rows ends when it has them. */
+  openParts<T>(chunks: AsyncGenerator<T>, signal: AbortSignal): Promise<Opened<T>> {
+    const close = () => void chunks.return(undefined).catch(() => undefined);
+    return this.open(async () => ({ chunks, close }), signal);
   }
 
   /** Holds a slot while a job runs. */

@@ -12,7 +12,7 @@ type MessageRow = Omit<ReviewRow, 'review'> & { created_at: number; conversation
   );
 
 /** Each state is one range of an index; `new` are messages that need a review. */
-export const reviews = (engine: ReadEngine): Reviews => ({
+export const reviews = (engine: ReadEngine): Pick<Reviews, 'list'> => ({
   list: async (selection, range) => {
     const parts = await Promise.all(
       statesOf(selection).map((state) => {

@@ -1,5 +1,4 @@
 import type { RecordKind } from '../../contract/record.ts';
-import type { Opened } from '../../domain/large-text.ts';
 import type { Exports, SelectedMessage, Selection } from '../../domain/store/selection.ts';
 import type { Engine, IsWanted, Row } from '../base/engine.ts';
 import type { Slots } from '../base/large-responses.ts';
@@ -8,19 +7,15 @@ import { readSelected, type SelectedRows } from './selected-rows.ts';
 
 /** Exports, on either engine. */
 export function exportsOf(engine: Engine, slots: Slots): Exports {
-  /** The snapshot begins with the first chunk. A generator that is waiting for rows ends when it has them. */
-  const open = <T>(chunks: AsyncGenerator<T>, signal: AbortSignal): Promise<Opened<T>> => {
-    const close = () => void chunks.return(undefined).catch(() => undefined);
-    return slots.open(async () => ({ chunks, close }), signal);
-  };
   return {
     all: (kinds, signal) =>
-      open(
+      slots.openParts(
         linesOfAll(engine, ({ kind }) => kinds?.includes(kind) ?? true),
         signal,
       ),
-    selected: (selection, kinds, signal) => open(linesOfKinds(selectedRows(engine, selection), kinds), signal),
-    messages: (selection, signal) => open(messagesIn(selectedRows(engine, selection)), signal),
+    selected: (selection, kinds, signal) =>
+      slots.openParts(linesOfKinds(selectedRows(engine, selection), kinds), signal),
+    messages: (selection, signal) => slots.openParts(messagesIn(selectedRows(engine, selection)), signal),
   };
 }
 

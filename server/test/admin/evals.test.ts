@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, it } from 'node:test';
+import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+const now = 1_793_822_400;
+
+onEveryEngine('evaluation sets', (engine) => {
+  let service: Service;
+  const { one, other, admin, records } = makeTwoTenants();
+  const conversation = one.ids.conversation;
+  const ids = { app_id: one.ids.app, conversation_id: conversation };
+  const citation = (content: string) => ({
+    ...{ id: randomUUID(), message_id: randomUUID(), position: 1, dataset_id: randomUUID(), dataset_name: 'd' },
+    ...{ document_id: randomUUID(), document_name: 'n', data_source_type: 'upload_file', segment_id: randomUUID() },
+    ...{ score: 0.5, hit_count: 1, word_count: 2, segment_position: 1, index_node_hash: 'h', content, created_at: now },
+  });
+  const earlier = Array.from({ length: 12 }, (_, nth) =>
+    message(conversation, now - 100 + nth, { query: `q${nth}`, answer: `a${nth}` }),
+  );
+  const judged = message(conversation, now - 50, {
+    ...{ query: 'price?', answer: 'Ask ann@example.com or 10.0.0.1', feedback: { rating: 'dislike' } },
+    ...{ model_provider: 'harbour', model: 'lantern', retriever_resources: [citation('one'), citation('two')] },
+  });
+  const first = message(other.ids.conversation, now - 60, {
+    ...{ query: 'file:///etc/passwd', answer: 'package:x {{ env.HOME }}{% raw %}' },
+  });
+  const review = (of: typeof judged, app_id: string, fields: object) => ({
+    ...{ record: 'review', app_id, conversation_id: of.conversation_id, message_id: of.id, updated_at: now },
+    ...{ state: 'done', expected_answer: '5 euros', ...fields },
+  });
+  const open = message(conversation, now - 40);
+  const silent = message(conversation, now - 30);
+
+  before(async () => {
+    service = await startService(engine);
+    await service.load([...records, ...earlier, judged, open, silent, first]);
+    await service.load([
+      review(judged, one.ids.app, { labels: ['price', '+49 30 123456'] }),
+      review(first, other.ids.app, { expected_answer: '{{{# a }}' }),
+      review(open, one.ids.app, { state: 'open' }),
+      review(silent, one.ids.app, { expected_answer: null }),
+    ]);
+  });
+  after(() => service.close());
+
+  const get = (query = '', key = admin) => service.request('GET', `/admin/evals.jsonl?${query}`, { key });
+  const lines = async (query = '') => {
+    const { status, text } = await get(query);
+    assert.equal(status, 200, text);
+    return text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+  };
+
+  it('200: one test case for each review that is done and has an expected answer', async () => {
+    const { headers } = await get();
+    assert.equal(headers['content-type'], 'application/x-ndjson');
+    assert.equal((await lines()).length, 2);
+    const before = earlier.slice(-10).flatMap(({ query, answer }) => [`User: ${query}`, `Assistant: ${answer}`]);
+    assert.deepEqual(await lines(`app_id=${one.ids.app}`), [
+      {
+        vars: {
+          input: [...before, 'User: price?'].join('\n\n'),
+          actual: 'Ask ann@example.com or 10.0.0.1',
+          context: 'one\n\ntwo',
+        },
+        assert: [{ type: 'factuality', value: '5 euros' }],
+        metadata: {
+          ...ids,
+          ...{ message_id: judged.id, model_provider: 'harbour', model: 'lantern', labels: ['price', '+49 30 123456'] },
+          ...{ created_at: '2026-11-04T19:59:10Z', reviewed_at: '2026-11-04T20:00:00Z' },
+        },
+      },
+    ]);
+  });
+
+  it('200: filters by label, app and time of the message', async () => {
+    const found = async (query: string) => (await lines(query)).map(({ metadata }) => metadata.message_id);
+    assert.deepEqual(await found(''), [judged.id, first.id]);
+    assert.deepEqual(await found('label=price'), [judged.id]);
+    assert.deepEqual(await found('label=pric'), []);
+    assert.deepEqual(await found(`app_id=${other.ids.app.toUpperCase()}`), [first.id]);
+    assert.deepEqual(await found(`from=${now - 60}&to=${now - 50}`), [first.id]);
+  });
+
+  it('200: what users and models wrote is neither a template nor the name of a file', async () => {
+    const [{ vars, assert: assertions }] = await lines(`app_id=${other.ids.app}`);
+    assert.deepEqual(vars, {
+      input: '{{""}}file:///etc/passwd',
+      actual: '{{""}}package:x {{"{{"}} env.HOME }}{{"{%"}} raw %}',
+      context: '',
+    });
+    assert.equal(assertions[0].value, '{{"{{"}}{{"{#"}} a }}');
+  });
+
+  it('200: redact replaces personal data on the way out only', async () => {
+    const [{ vars, metadata }] = await lines('redact=1&label=price');
+    assert.deepEqual([vars.actual, metadata.labels], ['Ask [email] or [ip]', ['price', '[phone]']]);
+    assert.equal((await lines('redact=0&label=price'))[0].vars.actual, 'Ask ann@example.com or 10.0.0.1');
+    assert.match((await service.request('GET', '/admin/records', { key: admin })).text, /ann@example\.com/);
+  });
+
+  it('400, 401, 404: what is refused', async () => {
+    for (const query of ['label=', 'app_id=', 'redact=2', 'redact=', 'user=ann'])
+      assert.equal((await get(query)).status, 400, query);
+    assert.equal((await get(`app_id=${randomUUID()}`)).status, 404);
+    assert.equal((await get('', one.keys.feed)).status, 401);
+  });
+});
