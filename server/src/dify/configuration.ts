@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../domain/store/import-sources.ts';
-import { addChildren, needsAllChildren } from './children.ts';
+import { addChildren, beginWhole } from './children.ts';
 import type { IdSets } from './id-set.ts';
 import { readKeys } from './rows/keys.ts';
 import { readDatasets } from './rows/knowledge.ts';
@@ -24,12 +24,12 @@ export async function importConfiguration(context: RunContext, changed: IdSets |
   const keys = await readKeys(reading, now, datasets);
   const reachable = await withoutGone(context, keys, datasets);
   const merged = await mergeKeys(context, reachable, now, reading.report);
-  await state.writeValues('revoked', merged.revocations);
+  await state.addIds(revocationList, merged.revocations);
   const parents = [];
   for (const [kind, records] of [['app', apps] as const, ['dataset', datasets] as const]) {
     if (changed === undefined) break;
     const found = records.map(({ id }) => id as string);
-    parents.push({ kind, whole: await needsAllChildren(context, changed, kind, found, found) });
+    parents.push({ kind, whole: await beginWhole(context, kind, found) });
   }
   await writer.writeTogether([...workspaces, ...apps, ...datasets, ...merged.records]);
   for (const { kind, whole } of parents) if (changed !== undefined) await addChildren(context, changed, kind, whole);
@@ -74,14 +74,15 @@ async function mergeKeys(
   keys: readonly RecordInput[],
   now: number,
   report: Report,
-): Promise<{ records: RecordInput[]; revocations: Map<string, number> }> {
+): Promise<{ records: RecordInput[]; revocations: string[] }> {
   const { options, state } = context;
   const listed = await listAll(context, 'api_key');
   const known = new Set(listed);
   const stored = await findStored(context, 'api_key', [...new Set([...listed, ...keys.map(({ id }) => id as string)])]);
   const storedByDigest = new Map([...stored.values()].map((key) => [key.digest, key]));
-  const madeRevocations = await state.readValues('revoked');
-  const revocations = new Map<string, number>();
+  const revoked = [...stored.values()].filter(({ revoked_at }) => revoked_at !== null);
+  const madeRevocations = await state.findIds(revocationList, revoked.map(revocationOf));
+  const revocations: string[] = [];
   const records: RecordInput[] = [];
   const present = new Set<string>();
   for (const key of keys) {
@@ -89,7 +90,7 @@ async function mergeKeys(
     const storedKey = stored.get(key.id as string) ?? storedByDigest.get(key.digest);
     if (!options.keys && !(storedKey !== undefined && known.has(storedKey.id))) continue;
     if (storedKey === undefined) {
-      if (key.revoked_at !== null) revocations.set(key.id as string, now);
+      if (key.revoked_at !== null) revocations.push(revocationOf(key));
       records.push(key);
       continue;
     }
@@ -100,22 +101,26 @@ async function mergeKeys(
     }
     const { id, name, expires_at, read_only } = storedKey;
     present.add(id);
-    const isOwn = storedKey.revoked_at !== null && madeRevocations.get(id) === storedKey.revoked_at;
+    const isOwn = madeRevocations.has(revocationOf(storedKey));
     const isActive = key.revoked_at === null;
     const revoked_at =
       storedKey.revoked_at === null ? (isActive ? null : now) : isActive && isOwn ? null : storedKey.revoked_at;
-    if (revoked_at === now && storedKey.revoked_at === null) revocations.set(id, now);
+    if (revoked_at === now && storedKey.revoked_at === null) revocations.push(revocationOf({ id, revoked_at }));
     records.push({ ...key, id, name, expires_at, read_only, revoked_at });
   }
   for (const id of listed) {
     const storedKey = stored.get(id);
     if (storedKey === undefined || present.has(id) || storedKey.revoked_at !== null) continue;
     if (!isSelected(storedKey, options)) continue;
-    revocations.set(id, now);
+    revocations.push(revocationOf({ id, revoked_at: now }));
     records.push({ ...storedKey, record: 'api_key', revoked_at: now });
   }
   return { records, revocations };
 }
+
+/** The list of revocations that imports have made, with their times: a revocation at another time was made in Backscroll. */
+const revocationList = 'revocation';
+const revocationOf = ({ id, revoked_at }: Record<string, unknown>): string => `${id} ${revoked_at}`;
 
 /** Whether a stored key belongs to what this run reads. */
 const isSelected = ({ workspace_id, app_id }: StoredRecord, { workspaceIds, appIds }: ImportOptions): boolean =>

@@ -2,22 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordKind } from '../contract/record.ts';
 import { underLease } from '../domain/lease.ts';
 import type { Store } from '../domain/store/store.ts';
-import { compareConversations, compareDatasets, type Difference } from './compare.ts';
+import { compareConversations, compareDatasets } from './compare.ts';
 import { importConfiguration } from './configuration.ts';
 import { DifyConnection, SourceUnavailable } from './connection.ts';
 import { createContext } from './create-context.ts';
 import { applyDeletions } from './deletions.ts';
+import { countOrphans, scanAll } from './find/changed.ts';
+import type { Difference } from './find/differing.ts';
+import { pollMessages } from './find/recent.ts';
 import { Follower, type Lag } from './follow/follower.ts';
 import { IdSets } from './id-set.ts';
 import { importModels } from './models.ts';
 import type { SourcePoint } from './point.ts';
-import { pollMessages } from './poll.ts';
 import type { Progress, RunContext } from './run-context.ts';
-import { countOrphans, scanAll } from './scan.ts';
 import { type DifySource, existingIds, type ImportOptions, type Report } from './source.ts';
 import { readSourceId } from './state.ts';
-import { syncAll } from './sync.ts';
-import { syncChanges } from './sync-changes.ts';
+import { addPending, syncAll, syncChanges } from './sync.ts';
 import type { KindCount } from './writer.ts';
 
 export type RunOptions = {
@@ -187,7 +187,8 @@ class Run {
     const start = await readPoint();
     await importConfiguration(this.#context, this.#changed);
     await scanAll(source, since, start, this.#changed, this.#context);
-    await pollMessages(source, since, start, this.#changed);
+    await addPending(this.#context, this.#changed);
+    await pollMessages(source, since, start, [], this.#changed);
     await syncChanges(this.#context, this.#changed);
     await this.#complete(start);
     return start;
@@ -202,7 +203,7 @@ class Run {
     differences.length = 0;
     const visit = (difference: Difference) => void differences.push(difference);
     const compared = await compareConversations(this.#context, point, visit);
-    await compareDatasets(this.#context, point, this.#changed, visit);
+    await compareDatasets(this.#context, point, visit);
     return compared;
   }
 

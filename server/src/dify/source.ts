@@ -16,9 +16,28 @@ export const queryIds = async (
   parameters: readonly unknown[] = [],
 ): Promise<string[]> => (await source.query<{ id: string }>(sql, parameters)).map(({ id }) => id);
 
+/** Kinds of records whose rows are read by their ids, parents before children. */
+export const targets = ['conversation', 'message', 'document', 'segment', 'child_chunk'] as const;
+export type Target = (typeof targets)[number];
+/** Kinds that can be pending: an app or a dataset that is new brings all of its children. */
+export type PendingKind = Target | 'app' | 'dataset';
+
+/** The tables with their rows. */
+export const tableOf: Readonly<Record<PendingKind, string>> = {
+  app: 'apps',
+  conversation: 'conversations',
+  message: 'messages',
+  dataset: 'datasets',
+  document: 'documents',
+  segment: 'document_segments',
+  child_chunk: 'child_chunks',
+};
+
 /** The ids of these that a table has. */
 export const existingIds = async (source: DifySource, table: string, ids: readonly string[]): Promise<Set<string>> =>
-  new Set(await queryIds(source, `SELECT id FROM ${table} WHERE id = ANY($1::uuid[])`, [ids]));
+  new Set(ids.length === 0 ? [] : await queryIds(source, `SELECT id FROM ${table} WHERE id = ANY($1::uuid[])`, [ids]));
+
+export const noId = '00000000-0000-0000-0000-000000000000';
 
 /**
  * A record, a part of a record, or a row that was not imported. `kind` is the kind of record, or the table of the source if

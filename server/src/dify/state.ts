@@ -7,7 +7,10 @@ import {
   type ImportSources,
 } from '../domain/store/import-sources.ts';
 import type { SourcePoint } from './point.ts';
-import type { DifySource, ImportOptions } from './source.ts';
+import type { DifySource, ImportOptions, PendingKind } from './source.ts';
+
+const batchIds = 5_000;
+const pendingList = (kind: PendingKind): string => `pending ${kind}`;
 
 /** The position of an interrupted full sync. `after` is the last id of the stage that was imported. */
 export type PassPosition = CopyProgress & { start: SourcePoint; isForced: boolean; stage: string; after: string };
@@ -38,13 +41,14 @@ export const completeName = (options: ImportOptions): string => `${selectionOf(o
 /** Progress of a follower: messages that were committed before `messages` are stored. */
 export type FollowPoint = { messages: SourcePoint } & FollowTimes;
 
-/**
- * `revoked`: the times of revocations that imports have made, by key id. `differs`: differences of datasets that remained after a second
- * read, by id. `table`: a table when its ids were compared the last time: the file with its rows, and the time of the newest message.
- */
-type Values = { revoked: number; differs: unknown; table: { file: string; newest: number } };
+/** A table when its ids were compared the last time: the file with its rows, and the time of the newest message. */
+export type ComparedTable = { file: string; newest: number };
 
-/** The stored state of one source and one selection. */
+/**
+ * The stored state of one source: points of each selection, lists of ids, and rows that are pending. `listIds` and the like have the
+ * ids of records that came from the source by their kind; messages with feedback of the source (`feedback`); records that an
+ * import has marked as deleted (`deleted KIND`); and revocations that imports have made (`revocation`).
+ */
 export class SourceState {
   readonly #imports: ImportSources | undefined;
   readonly #isDry: boolean;
@@ -98,22 +102,13 @@ export class SourceState {
     });
   }
 
-  /** The values of a table, by their keys. */
-  async readValues<N extends keyof Values>(table: N): Promise<Map<string, Values[N]>> {
-    const start = this.#startOf(table);
-    const values = (await this.#imports?.read(this.source)) ?? new Map<string, string>();
-    const matching = [...values].filter(([name]) => name.startsWith(start));
-    return new Map(matching.map(([name, value]) => [name.slice(start.length), JSON.parse(value)]));
+  async readTable(table: string): Promise<ComparedTable | undefined> {
+    const value = (await this.#imports?.read(this.source))?.get(`table ${table}`);
+    return value === undefined ? undefined : JSON.parse(value);
   }
 
-  async writeValues<N extends keyof Values>(table: N, values: ReadonlyMap<string, Values[N]>): Promise<void> {
-    const named = [...values].map(([key, value]) => [`${this.#startOf(table)}${key}`, JSON.stringify(value)]);
-    if (named.length > 0) await this.#write(Object.fromEntries(named));
-  }
-
-  /** What differs depends on what is selected. */
-  #startOf(table: keyof Values): string {
-    return table === 'differs' ? `${this.#selection} differs ` : `${table} `;
+  async writeTable(table: string, compared: ComparedTable): Promise<void> {
+    await this.#write({ [`table ${table}`]: JSON.stringify(compared) });
   }
 
   async listIds(kind: string, after: string, limit: number): Promise<string[]> {
@@ -134,6 +129,30 @@ export class SourceState {
 
   async removeIds(kind: string, ids: readonly string[]): Promise<void> {
     if (ids.length > 0 && !this.#isDry) await this.#imports?.removeIds(this.source, kind, ids);
+  }
+
+  /** Rows that must be read, with all of their children, whatever has changed since: they outlive a kill. */
+  async listPending(kind: PendingKind): Promise<string[]> {
+    const ids: string[] = [];
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const batch: string[] = await this.listIds(pendingList(kind), after, batchIds);
+      ids.push(...batch);
+      after = batch.length === batchIds ? batch.at(-1) : undefined;
+    }
+    return ids;
+  }
+
+  findPending(kind: PendingKind, ids: readonly string[]): Promise<Set<string>> {
+    return this.findIds(pendingList(kind), ids);
+  }
+
+  addPending(kind: PendingKind, ids: readonly string[]): Promise<void> {
+    return this.addIds(pendingList(kind), ids);
+  }
+
+  /** Rows that are not pending are ignored. */
+  async endPending(kind: PendingKind, ids: readonly string[]): Promise<void> {
+    await this.removeIds(pendingList(kind), [...(await this.findPending(kind, ids))]);
   }
 
   async #write(values: Readonly<Record<string, string | null>>): Promise<void> {

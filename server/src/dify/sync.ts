@@ -1,31 +1,23 @@
-import { addChildren, findSelected, hideIncomplete, listUnread, needsAllChildren, unreadList } from './children.ts';
 import { importConfiguration } from './configuration.ts';
 import type { IdSets } from './id-set.ts';
-import { readAhead } from './read-ahead.ts';
-import { readConversations } from './rows/conversations.ts';
-import { readChildChunks, readDocuments, readSegments } from './rows/knowledge.ts';
-import { readMessages, type SelectedMessages } from './rows/messages.ts';
+import { reconcile } from './reconcile.ts';
 import { conditionOf, isAfter, Parameters, readIds, type SelectedTable, tables } from './rows/selection.ts';
 import { begin, type RunContext } from './run-context.ts';
-import type { Target } from './scan.ts';
-import { queryIds, type RecordInput } from './source.ts';
+import { noId, type Target, targets } from './source.ts';
 import type { PassPosition } from './state.ts';
 
-/** Conversations, or other rows, whose ids are read at a time. */
-export const conversationBatch = 200;
-export const rowBatch = 1_000;
-/** The list of messages that the source had not finished. */
-export const waitingList = 'waiting message';
-/** The list of messages with feedback of the source. */
-export const ratedList = 'rated message';
+/** Conversations, or other rows, that are read at a time. */
+const batchOf = (target: Target): number => (target === 'conversation' ? 200 : 1_000);
+/** Times that changed rows are read at most, because a request may store a newer state while they are written. */
+const readsMax = 3;
 
 /** The stages of a full sync after the configuration, in their order. */
 const stages = [
-  { name: 'conversations', target: 'conversation', batch: conversationBatch },
-  { name: 'documents', target: 'document', batch: rowBatch },
-  { name: 'segments', target: 'segment', batch: rowBatch },
-  { name: 'child_chunks', target: 'child_chunk', batch: rowBatch },
-] as const satisfies { name: SelectedTable; target: Target; batch: number }[];
+  { name: 'conversations', target: 'conversation' },
+  { name: 'documents', target: 'document' },
+  { name: 'segments', target: 'segment' },
+  { name: 'child_chunks', target: 'child_chunk' },
+] as const satisfies { name: SelectedTable; target: Target }[];
 
 /** Reads everything that is selected, and continues at the position of a sync that was interrupted. */
 export async function syncAll(
@@ -43,17 +35,17 @@ export async function syncAll(
   await importConfiguration(context, undefined);
   begin(progress, 'importing', await countRows(context, interrupted));
   const first = interrupted === undefined ? 0 : stages.findIndex(({ name }) => name === interrupted.stage);
-  for (const [index, { name, target, batch }] of stages.entries()) {
+  for (const [index, { name, target }] of stages.entries()) {
     if (index < first) continue;
     let after = index === first ? (interrupted?.after ?? '') : '';
     for (;;) {
       await checkpoint();
-      const ids = await readIds(context, name, { after, limit: batch });
+      const ids = await readIds(context, name, { after, limit: batchOf(target) });
       const read = messages();
-      if (ids.length > 0) await importRows(context, target, ids, undefined);
+      if (ids.length > 0) await reconcile(context, target, ids, undefined);
       progress.done += ids.length + messages() - read;
       after = ids.at(-1) ?? after;
-      if (ids.length < batch) break;
+      if (ids.length < batchOf(target)) break;
       await write(name, after);
     }
     const next = stages[index + 1];
@@ -83,132 +75,73 @@ async function countRows(
   return total;
 }
 
-/** Imports the rows with these ids that are selected. They are stored when this resolves. A full sync has no `changed`. */
-export async function importRows(
+/** Adds what earlier syncs have left: a poll within a sync leaves it, because it must not do the work of the sync. */
+export async function addPending(
+  { state }: RunContext,
+  changed: IdSets,
+  kinds: readonly Target[] = targets,
+): Promise<void> {
+  for (const kind of kinds) changed.add(kind, await state.listPending(kind));
+}
+
+/** Reads rows that have changed, of all kinds, and all children of records that are new in Backscroll. */
+export async function syncChanges(context: RunContext, changed: IdSets): Promise<void> {
+  const { checkpoint, progress } = context;
+  begin(progress, 'importing changes', 0);
+  for (const target of targets) {
+    progress.total = targets.reduce((sum, one) => sum + changed.count(one), progress.done);
+    for (;;) {
+      await checkpoint();
+      const ids = target === 'message' ? await takeMessages(context, changed) : changed.take(target, batchOf(target));
+      if (ids.length === 0) break;
+      await reconcileUntilCurrent(context, target, ids, changed);
+      progress.done += ids.length;
+    }
+  }
+  changed.clear();
+}
+
+/**
+ * A request to Dify that passes through Backscroll stores its change at once. If that comes between the read of a row and its write, the write is
+ * that of an older state. So rows that were written are read again.
+ */
+async function reconcileUntilCurrent(
   context: RunContext,
   target: Target,
   ids: readonly string[],
-  changed: IdSets | undefined,
+  changed: IdSets,
 ): Promise<void> {
-  switch (target) {
-    case 'conversation':
-      return importConversations(context, ids, changed);
-    case 'message':
-      await importMessages(context, ids, changed);
-      return;
-    case 'document':
-    case 'segment':
-      return importParents(context, target, ids, changed);
-    case 'child_chunk':
-      await addAll(context, readChildChunks(context, ids));
-      if (changed !== undefined)
-        await context.state.removeIds(unreadList(target), await unreadOf(context, target, ids));
+  const { writer, isOwner } = context;
+  for (let reads = 1; ; reads += 1) {
+    const before = writer.written;
+    await reconcile(context, target, ids, changed);
+    if (!isOwner || writer.written === before || reads === readsMax) return;
   }
 }
 
-const unreadOf = async ({ state }: RunContext, kind: 'conversation' | 'child_chunk', ids: readonly string[]) => [
-  ...(await state.findIds(unreadList(kind), ids)),
-];
-
-async function addAll(
-  { writer }: RunContext,
-  records: AsyncIterable<RecordInput> | Iterable<RecordInput>,
-  isIncluded: (id: string) => boolean = () => true,
-): Promise<void> {
-  for await (const record of records) if (isIncluded(record.id as string)) await writer.add(record);
-  await writer.flush();
-}
-
-/** In a full sync, the children are read later as all rows are. */
-async function importParents(
-  context: RunContext,
-  kind: 'document' | 'segment',
-  ids: readonly string[],
-  changed: IdSets | undefined,
-): Promise<void> {
-  const read = async (isIncluded?: (id: string) => boolean) =>
-    addAll(context, kind === 'document' ? await readDocuments(context, ids) : readSegments(context, ids), isIncluded);
-  if (changed === undefined) return read();
-  const selected = await findSelected(context, kind, ids);
-  const whole = await needsAllChildren(context, changed, kind, ids, [...selected]);
-  // A row that is selected only since then is left to the next sync, which finds its children too.
-  await read((id) => selected.has(id));
-  await addChildren(context, changed, kind, whole);
-}
-
-/** In a full sync, and if a conversation is new in Backscroll, all of its messages are read. */
-export async function importConversations(
-  context: RunContext,
-  ids: readonly string[],
-  changed: IdSets | undefined,
-): Promise<void> {
-  const { writer, state } = context;
-  const records = await readConversations(context, ids);
-  const found = records.map(({ id }) => id as string);
-  let whole = found;
-  if (changed !== undefined) {
-    const listed = await state.findIds('conversation', found);
-    const unread = new Set(await unreadOf(context, 'conversation', ids));
-    whole = found.filter((id) => !listed.has(id) || unread.has(id) || changed.has(unreadList('conversation'), id));
-    await listUnread(context, changed, 'conversation', whole);
-  }
-  const hidden = await hideIncomplete(context, changed === undefined ? [] : whole);
-  const isHidden = ({ id }: RecordInput) => hidden.has(id as string);
-  for (const record of records) await writer.add(isHidden(record) ? { ...record, deleted: true } : record);
-  if (whole.length > 0) await addMessages(context, { conversationIds: whole }, []);
-  for (const record of records.filter(isHidden)) await writer.add(record);
-  await writer.flush();
-  if (changed === undefined) return;
-  await state.removeIds(unreadList('conversation'), whole);
-  changed.remove(unreadList('conversation'), whole);
-}
+/** Messages that are read after others, by conversation: each id follows the id of its conversation. */
+const laterList = 'message by conversation';
+const idLength = 36;
 
 /**
- * Messages by their ids; returns those that were read and have no feedback. Conversations that are new in Backscroll come first.
- * `areFinished`: whatever their rows look like.
+ * The next messages to read. If they are too many for one batch, those of a conversation are in the same batch: messages of
+ * one second are stored in the order in which they are read.
  */
-export async function importMessages(
-  context: RunContext,
-  ids: readonly string[],
-  changed: IdSets | undefined,
-  areFinished = false,
-): Promise<string[]> {
-  const { source, state } = context;
-  const find = 'SELECT DISTINCT conversation_id AS id FROM messages WHERE id = ANY($1::uuid[])';
-  const conversations = await queryIds(source, find, [ids]);
-  const listed = await state.findIds('conversation', conversations);
-  const missing = conversations.filter((id) => !listed.has(id));
-  if (missing.length > 0) await importConversations(context, missing, changed);
-  return addMessages(context, { messageIds: ids, areFinished }, ids);
-}
-
-/**
- * `requested`: messages that may have been waiting. Those that are waiting now are listed before anything else is done.
- * Returns the requested messages that were read and have no feedback.
- */
-async function addMessages(
-  context: RunContext,
-  selected: SelectedMessages,
-  requested: readonly string[],
-): Promise<string[]> {
-  const { writer, state } = context;
-  const unratedIds: string[] = [];
-  const waitingIds = new Set<string>();
-  for await (const { records, waiting } of readAhead(readMessages(context, selected))) {
-    await state.addIds(waitingList, waiting);
-    for (const id of waiting) waitingIds.add(id);
-    const { rated = [], unrated = [] } = Object.groupBy(records, ({ feedback }) =>
-      feedback === null ? 'unrated' : 'rated',
+async function takeMessages({ source }: RunContext, changed: IdSets): Promise<string[]> {
+  const limit = batchOf('message');
+  const first = changed.take('message', limit);
+  if (changed.count('message') === 0 && changed.count(laterList) === 0) return first;
+  for (let ids = first; ids.length > 0; ids = changed.take('message', limit)) {
+    const rows = await source.query<{ id: string; conversation_id: string }>(
+      'SELECT id, conversation_id FROM messages WHERE id = ANY($1::uuid[])',
+      [ids],
     );
-    await state.addIds(ratedList, rated.map(idOf));
-    for (const record of records) await writer.add(record);
-    if (requested.length > 0) unratedIds.push(...unrated.map(idOf));
+    const conversations = new Map(rows.map(({ id, conversation_id }) => [id, conversation_id]));
+    // Messages that the source has deleted are a group of their own.
+    changed.add(
+      laterList,
+      ids.map((id) => (conversations.get(id) ?? noId) + id),
+    );
   }
-  await writer.flush();
-  const listed = await state.findIds(waitingList, requested);
-  const finished = [...listed].filter((id) => !waitingIds.has(id));
-  await state.removeIds(waitingList, finished);
-  return unratedIds;
+  return changed.takeGroups(laterList, limit, idLength).map((id) => id.slice(idLength));
 }
-
-const idOf = ({ id }: RecordInput): string => id as string;

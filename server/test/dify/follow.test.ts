@@ -3,7 +3,16 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { at, createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
+import {
+  at,
+  createDify,
+  type DifyDatabase,
+  difyId,
+  difyRows,
+  ids,
+  minutesAgo,
+  tokens,
+} from '../support/dify-database.ts';
 import { type Engine, onOneEngine, type Service, startService } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
@@ -109,6 +118,27 @@ describe('a source that is followed', () => {
     await dify.insert('child_chunks', { id: difyId(60), segment_id: ids.segment, position: 2, content: 'Added.' });
     await dify.run(countNow);
     await until(() => recordOf(setup, 'child_chunk', difyId(60)));
+  });
+
+  it('has answers that are written long after their messages began', async (t) => {
+    const setup = await start(t, 'sqlite');
+    const { dify } = setup;
+    const row = { conversation_id: ids.conversation, app_id: ids.app, inputs: {} };
+    const [paused, slow, gone] = [difyId(60), difyId(61), difyId(62)];
+    await dify.insert('messages', { ...row, id: paused, status: 'paused', created_at: minutesAgo(3_000) });
+    await dify.insert('messages', { ...row, id: slow, answer: '', created_at: minutesAgo(60) });
+    await dify.insert('messages', { ...row, id: gone, status: 'paused', created_at: minutesAgo(60) });
+    const following = follow(setup, dify.url);
+    await until(() => following.polls > 2);
+    await dify.run(`DELETE FROM messages WHERE id = '${gone}'`);
+    await dify.run(`UPDATE messages SET answer = 'At last.', status = 'normal' WHERE id IN ('${paused}', '${slow}')`);
+    for (const id of [paused, slow])
+      await until(async () => (await recordOf(setup, 'message', id))?.answer === 'At last.');
+    await following.stop();
+    // The next sync reads all of them once more.
+    await runImport(dify.url, setup.service.store);
+    const source = `dify ${ids.workspace}`;
+    assert.deepEqual(await setup.service.store.imports.listIds(source, 'pending message', '', 10), [difyId(22)]);
   });
 
   itLong('is not read as a whole by every poll after an outage', async (t) => {

@@ -188,7 +188,7 @@ describe('messages of a Dify installation', () => {
       model_provider: 'harbour/lantern/lantern',
       model: null,
     });
-    assert.deepEqual([reading.skips, reading.waiting, reading.counts], [[], [], {}]);
+    assert.deepEqual([reading.skips, reading.unfinished, reading.counts], [[], [], {}]);
   });
 
   it('have the status normal or error', async () => {
@@ -203,10 +203,10 @@ describe('messages of a Dify installation', () => {
   });
 
   it('wait while they are unfinished', async () => {
-    const unfinished = { answer: '', created_at: minutesAgo(9) };
-    const id = await insertMessage(unfinished);
-    const { records, waiting, skips } = await readById(id);
-    assert.deepEqual([records, waiting, skips], [[], [id], []]);
+    const empty = { answer: '', created_at: minutesAgo(9) };
+    const id = await insertMessage(empty);
+    const { records, unfinished, skips } = await readById(id);
+    assert.deepEqual([records, unfinished, skips], [[], [id], []]);
     for (const row of [
       { created_at: minutesAgo(11) },
       { answer: 'A' },
@@ -215,7 +215,7 @@ describe('messages of a Dify installation', () => {
       { status: 'error' },
       { status: 'paused' },
     ])
-      assert.deepEqual((await readById(await insertMessage({ ...unfinished, ...row }))).waiting, []);
+      assert.deepEqual((await readById(await insertMessage({ ...empty, ...row }))).unfinished, []);
   });
 
   it('keep their conversation even if a value is bad', async () => {

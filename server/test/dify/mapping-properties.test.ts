@@ -107,6 +107,7 @@ describe('records of any rows of a Dify installation', () => {
           model_id: null,
           created_at: 1,
           is_unfinished: false,
+          is_open: false,
         };
         const parts = {
           files: new Map(),

@@ -9,9 +9,9 @@ import {
 } from '../../src/dify/source.ts';
 
 /** Rows and reports of a reader. */
-export type Reading = { records: RecordInput[]; skips: Skip[]; counts: Record<string, number>; waiting: string[] };
+export type Reading = { records: RecordInput[]; skips: Skip[]; counts: Record<string, number>; unfinished: string[] };
 
-type Batch = { records: RecordInput[]; waiting: string[] };
+type Batch = { records: RecordInput[]; unfinished: string[] };
 type Reader<A extends unknown[]> = (
   context: { source: DifySource; options: ImportOptions; report: Report },
   ...args: A
@@ -24,7 +24,7 @@ export async function read<A extends unknown[]>(
   options: Partial<ImportOptions> = {},
   ...args: A
 ): Promise<Reading> {
-  const reading: Reading = { records: [], skips: [], counts: {}, waiting: [] };
+  const reading: Reading = { records: [], skips: [], counts: {}, unfinished: [] };
   const report: Report = {
     skip(one) {
       reading.skips.push(one);
@@ -37,9 +37,9 @@ export async function read<A extends unknown[]>(
   if (result instanceof Promise) reading.records = await result;
   else {
     for await (const one of result) {
-      if ('waiting' in one && 'records' in one) {
+      if ('unfinished' in one && 'records' in one) {
         reading.records.push(...(one as Batch).records);
-        reading.waiting.push(...(one as Batch).waiting);
+        reading.unfinished.push(...(one as Batch).unfinished);
       } else reading.records.push(one as RecordInput);
     }
   }

@@ -1,6 +1,6 @@
 import { type Config, difyOwnsData } from '../../config.ts';
 import { isUuid } from '../../contract/primitives.ts';
-import type { Difference } from '../../dify/compare.ts';
+import type { Difference } from '../../dify/find/differing.ts';
 import { importFromDify, type RunEvents, type RunResult } from '../../dify/run.ts';
 import type { ImportOptions } from '../../dify/source.ts';
 import type { Store } from '../../domain/store/store.ts';

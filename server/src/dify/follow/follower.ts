@@ -1,11 +1,12 @@
 import { importConfiguration } from '../configuration.ts';
+import { pollMessages, pollOthers, readConfigurationFingerprint } from '../find/recent.ts';
 import { IdSets } from '../id-set.ts';
 import { endDoubts, readDoubts } from '../owned/doubts.ts';
 import { isComparable, type SourcePoint } from '../point.ts';
-import { pollMessages, pollOthers, readConfigurationFingerprint } from '../poll.ts';
 import type { RunContext } from '../run-context.ts';
-import { syncChanges } from '../sync-changes.ts';
-import { Comparisons } from './comparisons.ts';
+import { targets } from '../source.ts';
+import { addPending, syncChanges } from '../sync.ts';
+import { Deletions } from './deletions.ts';
 
 /** The least time between two writes of the progress, if nothing else was written. */
 const followWriteMillis = 10_000;
@@ -15,6 +16,8 @@ export type Lag = { messages: number; others: number };
 type ReportLag = (lag: Lag, written: number) => void;
 
 const minuteMillis = 60_000;
+/** Polls read pending messages only if they may be finished. */
+const withoutMessages = targets.filter((target) => target !== 'message');
 
 /** Looks for changes of a source that were found neither by the last complete sync nor by an earlier poll. */
 export class Follower {
@@ -22,7 +25,7 @@ export class Follower {
   readonly #intervalMillis: number;
   readonly #report: ReportLag;
   readonly #changed = new IdSets();
-  readonly #comparisons: Comparisons;
+  readonly #deletions: Deletions;
   #messages: SourcePoint;
   #others: SourcePoint;
   #fingerprint = '';
@@ -47,7 +50,7 @@ export class Follower {
     this.#intervalMillis = seconds * 1000;
     this.#report = report;
     const now = context.clock();
-    this.#comparisons = new Comparisons(this.#context, points.complete, now);
+    this.#deletions = new Deletions(this.#context, points.complete, now);
     [this.#polledAt, this.#othersAt] = [now, points.complete.time * 1000];
   }
 
@@ -72,7 +75,7 @@ export class Follower {
     try {
       return await this.#poll(what, this.#context.clock());
     } catch (error) {
-      this.#comparisons.reset();
+      this.#deletions.reset();
       throw error;
     } finally {
       this.#isPolling = false;
@@ -96,10 +99,12 @@ export class Follower {
     this.#fingerprint = fingerprint;
     const isMinutely = withOthers && now >= this.#othersDue;
     if (isMinutely) await pollOthers(source, this.#others, point, this.#changed);
-    if (withOthers) await this.#comparisons.poll(point, this.#changed, now);
+    if (what === 'all') await addPending(context, this.#changed, withoutMessages);
+    if (withOthers) await this.#deletions.poll(point, this.#changed, now);
     const doubts = await readDoubts(context, this.#changed);
-    await pollMessages(source, this.#messages, point, this.#changed);
-    await syncChanges(context, this.#changed, what === 'all');
+    const pending = await context.state.listPending('message');
+    await pollMessages(source, this.#messages, point, pending, this.#changed);
+    await syncChanges(context, this.#changed);
     await endDoubts(context, doubts);
     this.#messages = point;
     if (isMinutely) {
@@ -112,7 +117,7 @@ export class Follower {
   }
 
   async #end(begun: number, written: number): Promise<void> {
-    const others = Math.min(this.#othersAt, this.#comparisons.covered);
+    const others = Math.min(this.#othersAt, this.#deletions.covered);
     const now = this.#context.clock();
     // Until the next poll ends, what came after the start of the last one may be missing.
     const lag = { messages: (now - this.#polledAt) / 1000, others: (now - others) / 1000 };

@@ -26,6 +26,7 @@ export type MessageRow = {
   model_id: string | null;
   created_at: number;
   is_unfinished: boolean;
+  is_open: boolean;
 };
 
 export type FeedbackRow = { message_id: string; rating: string; content: string | null };

@@ -1,9 +1,9 @@
 import type { Doubt } from '../../domain/store/doubts.ts';
-import { applyGone } from '../deletions.ts';
+import { reconcileGone } from '../gone.ts';
 import type { IdSets } from '../id-set.ts';
+import { reconcileMessages } from '../reconcile.ts';
 import type { RunContext } from '../run-context.ts';
 import { type DifySource, existingIds } from '../source.ts';
-import { importMessages, waitingList } from '../sync.ts';
 
 /** Objects in doubt that one poll reads. */
 const doubtsMax = 1_000;
@@ -31,19 +31,18 @@ export async function readDoubts({ store }: RunContext, changed: IdSets): Promis
 /** Ends doubts about objects that a sync has read since then. */
 export async function endDoubts(context: RunContext, doubts: readonly Doubt[]): Promise<void> {
   if (doubts.length === 0) return;
-  const { source, store, state, clock } = context;
+  const { source, store, clock } = context;
   const idsOf = (kind: Doubt['kind']) => doubts.filter((doubt) => doubt.kind === kind).map(({ id }) => id);
-  await applyGone(context, 'conversation', idsOf('conversation'));
-  await applyGone(context, 'child_chunk', idsOf('child_chunk'));
+  await reconcileGone(context, 'conversation', idsOf('conversation'));
+  await reconcileGone(context, 'child_chunk', idsOf('child_chunk'));
   const messages = idsOf('message');
   const isStandby = await readIsStandby(source);
-  // Their ends were seen: they are finished, also if they are empty.
-  if (!isStandby && messages.length > 0) await importMessages(context, messages, undefined, true);
+  // Their ends were seen: on the primary they are finished, also if they are empty.
+  const unfinished = messages.length === 0 ? undefined : await reconcileMessages(context, messages, !isStandby);
   const existing = await existingIds(source, 'messages', messages);
-  const waiting = await state.findIds(waitingList, messages);
   const now = clock();
   const ended = doubts.filter(({ kind, id, at }) => {
-    if (kind === 'message' && (!existing.has(id) || waiting.has(id))) return now >= at + doubtMillisMax;
+    if (kind === 'message' && (!existing.has(id) || unfinished?.has(id))) return now >= at + doubtMillisMax;
     return !isStandby || now >= at + standbyDoubtMillis;
   });
   if (ended.length > 0) await store?.run('endDoubts', ended);

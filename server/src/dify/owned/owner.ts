@@ -4,12 +4,11 @@ import type { ChangedObject, Owner } from '../../domain/owner.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { DifyConnection } from '../connection.ts';
 import { createContext } from '../create-context.ts';
-import { applyGone } from '../deletions.ts';
-import { IdSets } from '../id-set.ts';
+import { reconcileGone } from '../gone.ts';
+import { reconcile, reconcileConversations, reconcileMessages } from '../reconcile.ts';
 import type { RunContext } from '../run-context.ts';
 import { allRows, silentReport } from '../source.ts';
 import { completeName, readSourceId } from '../state.ts';
-import { importConversations, importMessages, importRows, ratedList, waitingList } from '../sync.ts';
 import { readIsStandby } from './doubts.ts';
 
 /** Objects that are read from the source together. */
@@ -29,7 +28,6 @@ export class DifyOwner implements Owner {
   readonly #url: string;
   readonly #store: Store;
   readonly #clock: () => number;
-  readonly #changed = new IdSets();
   readonly #timer: NodeJS.Timeout;
   readonly #stop = new AbortController();
   #opening: Promise<RunContext> | undefined;
@@ -76,7 +74,6 @@ export class DifyOwner implements Owner {
     const context = await this.#opening?.catch(() => undefined);
     context?.writer.close();
     await context?.source.close();
-    if (!this.#isReading) this.#changed.close();
   }
 
   /** The installation is not known while its database does not respond: then it is the one that was followed. */
@@ -136,7 +133,7 @@ export class DifyOwner implements Owner {
   /** Returns the ids of objects that could not be stored. */
   async #storeTogether(objects: readonly ChangedObject[]): Promise<Set<string>> {
     const context = await this.#open();
-    const { source, state } = context;
+    const { source } = context;
     const isStandby = await readIsStandby(source);
     const others = objects.filter(({ kind }) => kind !== 'message').map(({ id }) => id);
     // An old row looks like a new one.
@@ -152,19 +149,16 @@ export class DifyOwner implements Owner {
       [messages],
     );
     for (const { conversation_id } of rows) conversations.add(conversation_id);
-    await importConversations(context, [...conversations], this.#changed);
-    await applyGone(context, 'conversation', idsOf(objects, 'conversation'));
+    await reconcileConversations(context, [...conversations], false);
+    await reconcileGone(context, 'conversation', idsOf(objects, 'conversation'));
     const found = rows.map(({ id }) => id);
-    const unrated = await importMessages(context, found, this.#changed, !isStandby);
-    await state.removeIds(ratedList, [...(await state.findIds(ratedList, unrated))]);
-    const unfinished = isStandby ? await state.findIds(waitingList, requested) : new Set<string>();
+    const unfinished = await reconcileMessages(context, found, !isStandby);
     for (const id of requested) if (!found.includes(id) || unfinished.has(id)) missing.add(id);
     const chunks = idsOf(objects, 'child_chunk');
     if (chunks.length > 0) {
-      await importRows(context, 'child_chunk', chunks, undefined);
-      await applyGone(context, 'child_chunk', chunks);
+      await reconcile(context, 'child_chunk', chunks, undefined);
+      await reconcileGone(context, 'child_chunk', chunks);
     }
-    this.#changed.clear();
     return missing;
   }
 }

@@ -5,8 +5,11 @@ import { type MessageKey, orderMessages } from './message-order.ts';
 import { readMessageParts } from './message-parts.ts';
 import { conditionOf, epoch, Parameters, readIds, tables } from './selection.ts';
 
-/** `waiting` are the ids of messages that the source has not finished: a later run reads them again. */
-export type MessageBatch = { records: RecordInput[]; waiting: string[] };
+/**
+ * Ids of messages that are not final: `unfinished` have no record yet; `open` have one, because their answer may never be written, or
+ * waits for a person who submits a form.
+ */
+export type MessageBatch = { records: RecordInput[]; unfinished: string[]; open: string[] };
 
 /** `areFinished`: messages that look unfinished are read, too. */
 export type SelectedMessages =
@@ -112,15 +115,20 @@ async function readBatch(reading: Reading, ids: readonly string[], areFinished: 
   );
   return {
     records: finished.flatMap((row) => mapMessage(row, parts, reading) ?? []),
-    waiting: rows.filter(isWaiting).map(({ id }) => id),
+    unfinished: rows.filter(isWaiting).map(({ id }) => id),
+    open: finished.filter(({ is_open }) => is_open).map(({ id }) => id),
   };
 }
 
+const isEmpty = "m.status = 'normal' AND m.answer = '' AND m.message_tokens = 0 AND m.answer_tokens = 0";
+const isYoungerThan = (interval: string) => `m.created_at > now() AT TIME ZONE 'UTC' - interval '${interval}'`;
+/** The source writes its answer. Without one for ten minutes, it is not written any more. */
+export const isUnfinished = `${isEmpty} AND ${isYoungerThan('10 minutes')}`;
 const selectMessages = `
   SELECT m.id, m.conversation_id, a.tenant_id AS workspace_id, m.parent_message_id, m.inputs::text AS inputs, m.query,
     m.answer, m.status, m.error, m.message_metadata, m.message_tokens, m.answer_tokens, m.provider_response_latency,
     m.total_price::text AS total_price, m.currency, m.model_provider, m.model_id, ${epoch('m.created_at')} AS created_at,
-    (m.status = 'normal' AND m.answer = '' AND m.message_tokens = 0 AND m.answer_tokens = 0
-      AND m.created_at > now() AT TIME ZONE 'UTC' - interval '10 minutes') AS is_unfinished
+    (${isUnfinished}) AS is_unfinished,
+    (${isEmpty} AND ${isYoungerThan('1 day')} OR m.status = 'paused' AND ${isYoungerThan('30 days')}) AS is_open
   FROM messages m JOIN conversations c ON c.id = m.conversation_id JOIN apps a ON a.id = c.app_id
   WHERE m.id = ANY($1::uuid[])`;

@@ -43,6 +43,8 @@ const idColumns: Readonly<Record<SelectedTable, string>> = {
 type Rows = {
   /** Only rows with these ids. */
   ids?: readonly string[];
+  /** Only rows of these datasets. */
+  datasets?: readonly string[];
   /** Only rows after this id. */
   after?: string;
   limit?: number;
@@ -54,12 +56,13 @@ export function readRows<R>(
   { source, options }: Pick<Reading, 'source' | 'options'>,
   table: SelectedTable,
   selected: string,
-  { ids, after = '', limit, joins = '' }: Rows = {},
+  { ids, datasets, after = '', limit, joins = '' }: Rows = {},
 ): Promise<R[]> {
   const parameters = new Parameters();
   const id = idColumns[table];
   const conditions = [
     ...(ids === undefined ? [] : [`${id} = ANY(${parameters.bind(ids)}::uuid[])`]),
+    ...(datasets === undefined ? [] : [`s.id = ANY(${parameters.bind(datasets)}::uuid[])`]),
     ...isAfter(table, after, parameters),
     conditionOf(table, options, parameters),
   ];

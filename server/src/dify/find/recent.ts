@@ -1,7 +1,7 @@
-import type { IdSets } from './id-set.ts';
-import type { SourcePoint } from './point.ts';
-import { addTargets, changedSince, isPresent, overlapSeconds, scans, type Target } from './scan.ts';
-import { type DifySource, queryIds } from './source.ts';
+import type { IdSets } from '../id-set.ts';
+import type { SourcePoint } from '../point.ts';
+import { type DifySource, queryIds, type Target } from '../source.ts';
+import { addTargets, changedSince, isPresent, overlapSeconds, scans } from './changed.ts';
 
 /** Finds recent changes of the source, while it is followed, and before every sync. */
 
@@ -15,7 +15,8 @@ const recentSince = (since: SourcePoint, now: SourcePoint): string => {
 };
 
 /**
- * Adds recently created messages that were written since a point, themselves or one of their parts, and their conversations.
+ * Adds recently created messages that were written since a point, themselves or one of their parts, and their conversations. Those that
+ * are `pending` are added whenever they were created; and, written or not, if they are neither paused nor old.
  * All of it is read by indexes. Conversations that were deleted recently have an index too.
  *
  * It is the last read before a sync: a message that another statement has found, by its new feedback for example, may be
@@ -25,6 +26,7 @@ export async function pollMessages(
   source: DifySource,
   since: SourcePoint,
   now: SourcePoint,
+  pending: readonly string[],
   changed: IdSets,
 ): Promise<void> {
   const recently = recentSince(since, now);
@@ -35,8 +37,10 @@ export async function pollMessages(
   );
   const rows = await source.query<{ id: string; conversation_id: string }>(
     `SELECT m.id, m.conversation_id FROM messages m
-     WHERE m.created_at > ${recently} AND (${[isChanged('messages', 'm'), ...hasChangedPart].join(' OR ')})`,
-    [],
+     WHERE (m.created_at > ${recently} OR m.id = ANY($1::uuid[])) AND (
+       ${[isChanged('messages', 'm'), ...hasChangedPart].join(' OR ')} OR
+       m.id = ANY($1::uuid[]) AND m.status <> 'paused' AND m.created_at > ${recently})`,
+    [pending],
   );
   const messages = rows.map(({ id }) => id);
   addTargets(changed, 'message', messages);

@@ -1,15 +1,13 @@
-import type { IdSets } from './id-set.ts';
-import { isComparable, type SourcePoint } from './point.ts';
-import { begin, type RunContext } from './run-context.ts';
-import type { DifySource } from './source.ts';
+import type { IdSets } from '../id-set.ts';
+import { isComparable, type SourcePoint } from '../point.ts';
+import { begin, type RunContext } from '../run-context.ts';
+import { type DifySource, noId, type Target } from '../source.ts';
 
 /** Finds changed rows of the source. */
 
-/** The scope that is read again when a row has changed. */
-export type Target = 'conversation' | 'message' | 'document' | 'segment' | 'child_chunk';
-
 type Scan = {
   table: string;
+  /** What is read again when a row has changed. */
   target: Target;
   /** The id of the target, for a row `r`. */
   of: string;
@@ -34,7 +32,6 @@ export const scans: readonly Scan[] = [
 const batchRows = 5_000;
 /** Rows that were committed late, or by another server, may be this many seconds older than the last sync. */
 export const overlapSeconds = 600;
-export const noId = '00000000-0000-0000-0000-000000000000';
 
 export const isPresent = (source: DifySource, { table }: Scan): boolean =>
   source.has(table) && (table !== 'human_input_forms' || source.has('execution_extra_contents'));

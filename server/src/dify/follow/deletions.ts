@@ -1,14 +1,14 @@
 import { limits } from '../../contract/limits.ts';
+import { applySlice, endComparison } from '../deletions.ts';
 import {
-  type ComparedTable,
-  compareSlice,
-  endComparison,
+  type ComparedKind,
+  changesAlone,
+  kindsOf,
   readTables,
   type TableStatus,
   type Treatment,
-  tablesOf,
   treatmentOf,
-} from '../deletions.ts';
+} from '../find/deleted.ts';
 import type { IdSets } from '../id-set.ts';
 import type { SourcePoint } from '../point.ts';
 import type { RunContext } from '../run-context.ts';
@@ -20,7 +20,7 @@ const comparisonSeconds = 20;
 type Comparison = { after: string; treatment: Treatment; file: string };
 
 type TableState = {
-  compared: ComparedTable;
+  kind: ComparedKind;
   current: Comparison | undefined;
   /** The source's counter when the last comparison began. */
   counter: string | undefined;
@@ -37,7 +37,7 @@ type TableState = {
  * Compares the tables of a source again and again, some slices with each poll, while it is followed. A table is compared if
  * the source's counters say that rows were deleted from it, or if there are no counters.
  */
-export class Comparisons {
+export class Deletions {
   readonly #context: RunContext;
   readonly #tables: TableState[];
   #polled: number;
@@ -47,7 +47,7 @@ export class Comparisons {
     this.#context = context;
     this.#polled = now;
     const state = { current: undefined, counter: undefined, begun: 0, point, since: point, covered: now };
-    this.#tables = tablesOf(context).map((compared) => ({ compared, ...state }));
+    this.#tables = kindsOf(context).map((kind) => ({ kind, ...state }));
   }
 
   /** Every commit before this time, in milliseconds, has been found. */
@@ -57,17 +57,15 @@ export class Comparisons {
 
   /** Applies deletions, and adds changed rows to `changed`. */
   async poll(point: SourcePoint, changed: IdSets, now: number): Promise<void> {
-    const context = this.#context;
-    const tables = this.#tables.map(({ compared }) => compared);
-    const status = await readTables(context, point, tables);
-    for (const table of this.#tables) await this.#begin(table, status.get(table.compared.table), point, now);
+    const status = await readTables(this.#context, point);
+    for (const table of this.#tables) await this.#begin(table, status.get(table.kind), point, now);
     const running = this.#tables.filter(({ current }) => current !== undefined);
-    const rows = running.reduce((sum, { compared }) => sum + Math.max(0, status.get(compared.table)?.rows ?? 0), 0);
+    const rows = running.reduce((sum, { kind }) => sum + Math.max(0, status.get(kind)?.rows ?? 0), 0);
     const all = running.length + rows / limits.comparedIdsMax;
     const share = (now - this.#polled) / (comparisonSeconds * 1000);
     this.#polled = now;
     for (let left = Math.max(1, Math.ceil(all * share)); left > 0; left -= 1) {
-      await context.checkpoint();
+      await this.#context.checkpoint();
       const table = running.find(({ current }) => current !== undefined);
       if (table?.current === undefined) return;
       await this.#compareNext(table, table.current, point, changed);
@@ -76,7 +74,7 @@ export class Comparisons {
 
   async #begin(table: TableState, status: TableStatus | undefined, point: SourcePoint, now: number): Promise<void> {
     if (table.current !== undefined || status === undefined) return;
-    const counter = table.compared.changesAlone ? status.written : status.deleted;
+    const counter = changesAlone(table.kind) ? status.written : status.deleted;
     if (counter !== null && counter === table.counter) {
       table.covered = now;
       return;
@@ -84,7 +82,7 @@ export class Comparisons {
     const slices = Math.ceil(status.rows / limits.comparedIdsMax);
     const pauseSeconds = Math.min(comparisonSeconds, Math.max(1, slices));
     if (now - table.begun < pauseSeconds * 1000) return;
-    const treatment = await treatmentOf(this.#context, table.compared, status.file);
+    const treatment = await treatmentOf(this.#context, table.kind, status.file);
     if (treatment === undefined) return;
     table.current = { after: '', treatment, file: status.file };
     Object.assign(table, { begun: now, since: table.point, point, counter: counter ?? undefined });
@@ -97,15 +95,16 @@ export class Comparisons {
   }
 
   async #compareNext(table: TableState, current: Comparison, now: SourcePoint, changed: IdSets): Promise<void> {
-    const { compared, since, begun } = table;
+    const { kind, since, begun } = table;
     const { after, treatment, file } = current;
-    const changes = compared.changesAlone ? { since, now, changed } : undefined;
-    const last = await compareSlice(this.#context, compared, after, treatment, changes);
-    if (last !== undefined) {
-      current.after = last;
+    const changes = changesAlone(kind) ? { since, now } : undefined;
+    const slice = await applySlice(this.#context, kind, after, treatment, changes);
+    if (kind !== 'feedback') changed.add(kind, slice.changed);
+    if (slice.last !== undefined) {
+      current.after = slice.last;
       return;
     }
-    await endComparison(this.#context, compared, file);
+    await endComparison(this.#context, kind, file);
     table.current = undefined;
     table.covered = begun;
   }

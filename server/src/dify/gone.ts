@@ -1,0 +1,62 @@
+import type { StoredRecord } from '../domain/store/import-sources.ts';
+import type { RunContext } from './run-context.ts';
+import { existingIds, isOneOf, type Target, tableOf } from './source.ts';
+import { deletedList } from './writer.ts';
+
+/** Kinds whose records are marked when their rows are gone. Datasets cannot be marked: no knowledge key reaches one that is gone. */
+export type MarkedKind = Exclude<Target, 'message'>;
+
+const marks: Readonly<Record<MarkedKind, Readonly<Record<string, unknown>>>> = {
+  conversation: { deleted: true },
+  document: { enabled: false, archived: true },
+  segment: { enabled: false },
+  child_chunk: { deleted: true },
+};
+
+/** Marks records whose rows are gone from the source. Nothing is purged. */
+export async function reconcileGone(context: RunContext, kind: MarkedKind, ids: readonly string[]): Promise<void> {
+  const { source, state, store, report, writer } = context;
+  // A row may have been written since it was missing.
+  const present = await existingIds(source, tableOf[kind], ids);
+  const gone = await findSelected(
+    context,
+    kind,
+    ids.filter((id) => !present.has(id)),
+  );
+  const stored = (await store?.imports.findRecords(kind, gone)) ?? new Map<string, StoredRecord>();
+  const unmarked = [...stored.values()].filter((record) =>
+    Object.entries(marks[kind]).some(([name, value]) => record[name] !== value),
+  );
+  if (unmarked.length > 0) {
+    report.count(`${tableOf[kind]} gone from the source`, unmarked.length);
+    if ('deleted' in marks[kind])
+      await state.addIds(
+        deletedList(kind),
+        unmarked.map(({ id }) => id),
+      );
+    for (const record of unmarked) await writer.add({ ...record, ...marks[kind], record: kind });
+    await writer.flush();
+  }
+  // Also what was deleted in Backscroll, or is not stored any more.
+  await state.removeIds(kind, gone);
+}
+
+/** The records of these that belong to what this run reads. Their rows are gone, so the stored parents decide. */
+async function findSelected(
+  { store, options: { workspaceIds, appIds } }: RunContext,
+  kind: MarkedKind,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  if (store === undefined || (workspaceIds === undefined && appIds === undefined)) return ids;
+  const targets = await store.lookup(kind, ids);
+  const ownerOf = (id: string): string => {
+    const target = targets.get(id);
+    return (kind === 'conversation' ? target?.parent : target?.scope) ?? '';
+  };
+  const owners = await store.lookup(kind === 'conversation' ? 'app' : 'dataset', [...new Set(ids.map(ownerOf))]);
+  return ids.filter((id) => {
+    const owner = ownerOf(id);
+    const isOfApp = kind !== 'conversation' || isOneOf(owner, appIds);
+    return isOfApp && isOneOf(owners.get(owner)?.parent ?? '', workspaceIds);
+  });
+}
