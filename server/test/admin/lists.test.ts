@@ -93,10 +93,11 @@ onEveryEngine('lists of the console API', (engine) => {
   }));
   const chunk = chunks[0] ?? assert.fail();
   const providers = ['z', 'a', 'm', 'b'].map((name, at) => provider(home.id, name, at % 2 ? 'active' : 'no-configure'));
+  const unused = { last_used_at: null, requests: 0, errors: 0 };
   const keys = [1, 5, 5, 5, 3].map((created_at, at) => ({
     ...{ id: at === 0 ? editorKey.id : randomUUID(), kind: 'knowledge', name: at === 0 ? editorKey.name : 'k' },
     ...{ workspace_id: home.id, app_id: null, dataset_ids: at === 4 ? [dataset.id] : null, created_at },
-    ...{ expires_at: null, revoked_at: at === 3 ? 9 : null, read_only: false, role: null, last_used_at: null },
+    ...{ expires_at: null, revoked_at: at === 3 ? 9 : null, read_only: false, role: null, ...unused },
   }));
   const adminKey = { id: randomUUID(), kind: 'admin', name: 'admin', created_at: 2 };
   const listedAdminKey = {
@@ -107,7 +108,7 @@ onEveryEngine('lists of the console API', (engine) => {
     read_only: false,
     role: 'admin',
   };
-  const listedKeys = [...keys, { ...listedAdminKey, expires_at: null, revoked_at: null, last_used_at: null }];
+  const listedKeys = [...keys, { ...listedAdminKey, expires_at: null, revoked_at: null, ...unused }];
   const otherPath = { dataset: randomUUID(), document: randomUUID(), segment: randomUUID() };
 
   const inDataset = `/admin/datasets/${dataset.id}`;
@@ -154,7 +155,7 @@ onEveryEngine('lists of the console API', (engine) => {
   before(async () => {
     service = await startService(engine);
     /** Fields that lists add to the records. */
-    const added = ['workspace_name', 'key_name', 'person_name', 'last_used_at'];
+    const added = ['workspace_name', 'key_name', 'person_name', 'last_used_at', 'requests', 'errors'];
     const totals = ['child_chunk_count', 'document_count', 'segment_count', 'changed_at', ...Object.keys(uncited)];
     const record = (kind: string, rows: readonly object[], more: object = {}) =>
       rows.map((row) => {

@@ -130,7 +130,7 @@ describeLong('the package', () => {
     const listed = await fetch(models?.url ?? '', models);
     assert.ok(((await listed.json()) as { data: unknown[] }).data.length > 0);
 
-    assert.equal(await (await fetch(`${base}/openapi.json`)).text(), read('openapi.json'));
+    assert.deepEqual(await (await fetch(`${base}/openapi.json`)).json(), JSON.parse(read('openapi.json')));
     const guide = await fetch(`${base}/docs/keys.md`);
     assert.equal(await guide.text(), read('docs', 'run', 'keys.md'));
     assert.match(await (await fetch(`${base}/llms.txt`)).text(), /^- \[Monitoring\]\(\/docs\/monitoring\.md\)$/m);

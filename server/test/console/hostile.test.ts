@@ -104,7 +104,7 @@ describe('the console, with hostile records', () => {
     const broken = page.getByRole('alert').getByText('This view cannot be shown');
     const title = (name: string) => page.getByRole('heading', { name, exact: true });
     await page.route(keys, (route) =>
-      route.fulfill({ json: { limit: 1, has_more: false, next_cursor: null, data: [null] } }),
+      route.fulfill({ json: { limit: 1, has_more: false, next_cursor: null, data: [{ name: 1 }] } }),
     );
     await page.getByRole('link', { name: 'Keys' }).click();
     await broken.waitFor();

@@ -241,7 +241,7 @@ const bodyOf = (path: string, method: string, status: number, type = 'applicatio
   assert.fail(`${method} ${path}: ${status} has no schema`);
 
 describe('openapi.json', () => {
-  it('is the document that the service returns (`npm run openapi` writes it)', async () => {
+  it('is the document of the service (`npm run openapi` writes it)', async () => {
     assert.equal(text, await readOpenapi());
   });
 
@@ -250,7 +250,7 @@ describe('openapi.json', () => {
     try {
       const response = await service.request('GET', '/openapi.json');
       assert.equal(response.status, 200);
-      assert.equal(response.text, text);
+      assert.equal(response.text, JSON.stringify(document));
     } finally {
       await service.close();
     }

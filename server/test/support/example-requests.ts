@@ -116,6 +116,7 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   getTranscript: { key: 'admin', parameters: { app_id, conversation_id, limit: 1 } },
   listMessageDetails: { key: 'admin', parameters: { app_id, conversation_id, message_id: [message_id] } },
   search: { key: 'admin', parameters: { q: 'steam boiler', limit: 1 } },
+  listWorstTexts: { key: 'admin' },
   countSearchResults: { key: 'admin', parameters: { q: 'steam boiler' } },
   putReview: {
     key: 'admin',

@@ -6,7 +6,7 @@ import type { Store } from '../../src/domain/store/store.ts';
 import { buildApp } from '../../src/http/app.ts';
 import { createSharedState } from '../../src/http/shared-state.ts';
 
-/** The OpenAPI document as the service returns it. No store is needed, because no other route is called. */
+/** The OpenAPI document of the service, as openapi.json has it. No store is needed, because no other route is called. */
 export async function readOpenapi(): Promise<string> {
   const options = {
     store: {} as Store,
@@ -21,5 +21,5 @@ export async function readOpenapi(): Promise<string> {
   const app = await buildApp({ ...readConfig({}), ...options });
   const { body } = await app.inject('/openapi.json');
   await app.close();
-  return body;
+  return `${JSON.stringify(JSON.parse(body), null, 2)}\n`;
 }

@@ -142,7 +142,7 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
     'x-errors': Object.entries(errorTable).map(([code, [status, when]]) => ({ status, code, when })),
     'x-records': recordKinds.map((kind) => ({ kind, schema: records[kind], example: examples[kind] })),
   };
-  return `${JSON.stringify(described, null, 2)}\n`;
+  return JSON.stringify(described);
 }
 
 type NamedResponses = Record<string, { description: string } | { $ref: string }>;
