@@ -8,6 +8,7 @@ import { S3Destination } from '../../src/backup/s3.ts';
 import { readConfig } from '../../src/config.ts';
 import { freePort } from '../support/cli-helpers.ts';
 import { message, ndjson } from '../support/harness.ts';
+import { firstOrAll } from '../support/long.ts';
 import { newDatabase, text } from './backup-fixture.ts';
 import { type Asked, account, bucket, FakeS3, type Fault, signatureOf } from './fake-s3.ts';
 
@@ -232,13 +233,15 @@ describe('the command, with a store of backups in a bucket', { concurrency: 2 },
     const s3 = await FakeS3.start(t);
     const env = s3.env();
     const secrets = new RegExp(`${account.secret}|wJalr|thetoken`);
-    const refused = async (expected: RegExp, changes: Record<string, string>) => {
-      for (const args of [['backup'], ['backup', 'list'], ['restore']]) {
+    const commands = [['backup'], ['backup', 'list'], ['restore']];
+    // All commands open the store by the same function.
+    const refused = async (expected: RegExp, changes: Record<string, string>, tried = firstOrAll(commands)) => {
+      for (const args of tried) {
         const given = { ...env, ...(args[0] === 'restore' && { DATABASE_URL: 'sqlite:x.db' }), ...changes };
         assert.doesNotMatch(await fail(expected, args, given), secrets);
       }
     };
-    await refused(/s3:\/\/other \(.*: 404 NoSuchBucket/, { BACKUP_URL: 's3://other' });
+    await refused(/s3:\/\/other \(.*: 404 NoSuchBucket/, { BACKUP_URL: 's3://other' }, commands);
     await refused(/403 InvalidAccessKeyId/, { AWS_ACCESS_KEY_ID: 'AKIAOTHER' });
     await refused(/403 SignatureDoesNotMatch/, { AWS_SECRET_ACCESS_KEY: 'wJalrOther' });
     await refused(/403 AuthorizationHeaderMalformed/, { AWS_REGION: 'eu-west-1' });

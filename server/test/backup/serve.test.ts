@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it, type TestContext } from 'node:test';
 import { backUpRegularly } from '../../src/service/back-up.ts';
-import { freePort, launcher, run, sendRequest, serve, start } from '../support/cli-helpers.ts';
+import { call, freePort, launcher, sendRequest, serve, start } from '../support/cli-helpers.ts';
 import { startService } from '../support/harness.ts';
 import { until, untilEqual } from '../support/until.ts';
 import { newDatabase } from './backup-fixture.ts';
@@ -109,7 +109,7 @@ describe('a service with BACKUP_URL', { concurrency: 3 }, () => {
       ],
     ];
     for (const [env, expected] of cases) {
-      const ran = await run(['serve'], { cwd, env: { PORT: port, DATABASE_WAIT: '0', ...env } });
+      const ran = await call(['serve'], { cwd, env: { PORT: port, DATABASE_WAIT: '0', ...env } });
       assert.deepEqual([ran.code, ran.stdout], [1, '']);
       assert.match(ran.stderr, expected);
     }

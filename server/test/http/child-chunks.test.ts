@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   type ChunkIds,
@@ -17,6 +17,7 @@ import {
   type Tenant,
   type TestResponse,
 } from '../support/harness.ts';
+import { describeRefusals } from '../support/scenarios.ts';
 
 type Revision = {
   person_id: string | null;
@@ -93,7 +94,7 @@ onEveryEngine('child chunks', (engine) => {
   const admin = makeSecret('admin');
   before(async () => {
     service = await startService(engine);
-    await service.load([{ record: 'api_key', kind: 'admin', name: 'admin', secret: admin }]);
+    await service.load([...refused.records, { record: 'api_key', kind: 'admin', name: 'admin', secret: admin }]);
   });
   after(() => service.close());
 
@@ -185,80 +186,60 @@ onEveryEngine('child chunks', (engine) => {
       assert.match(response.headers.etag ?? '', /^"[^"]+"$/);
     });
 
-    const exactTexts: [string, string][] = [
-      ['leading and trailing spaces', '  \t text \n '],
-      ['three kinds of line endings', 'a\r\nb\nc\rd'],
-      ['composed letters', 'caf\u00e9'],
-      ['decomposed letters', 'cafe\u0301'],
-      ['compatibility letters', '\ufb01\u2460\u212b\uff21'],
-      ['characters outside the BMP', '😀👩‍👩‍👧‍👦𠮷'],
-      ['a byte order mark inside', '\ufefftext\ufeff'],
-      ['control characters other than NUL', 'a\u0001\u0008\u001f\u007f\u0085z'],
-      ['line separators of Unicode', 'a\u2028b\u2029c'],
-      ['noncharacters', 'a\ufffe\uffff\u{10ffff}'],
-      ['HTML and SQL syntax', `<b>&amp;</b> '; DROP TABLE child_chunks; -- "\\`],
-      ['a direction override', 'a\u202eb'],
-      ['only a zero-width space, which is not white space', '\u200b'],
-    ];
-    for (const [name, content] of exactTexts) {
-      it(`200: the text is stored and returned exactly as sent: ${name}`, async () => {
-        const tenant = await createTenant();
+    const exactTexts: Record<string, string> = {
+      'leading and trailing spaces': '  \t text \n ',
+      'three kinds of line endings': 'a\r\nb\nc\rd',
+      'composed letters': 'caf\u00e9',
+      'decomposed letters': 'cafe\u0301',
+      'a trailing space': 'cafe\u0301 ',
+      'compatibility letters': '\ufb01\u2460\u212b\uff21',
+      'characters outside the BMP': '😀👩‍👩‍👧‍👦𠮷',
+      'a byte order mark inside': '\ufefftext\ufeff',
+      'control characters other than NUL': 'a\u0001\u0008\u001f\u007f\u0085z',
+      'line separators of Unicode': 'a\u2028b\u2029c',
+      noncharacters: 'a\ufffe\uffff\u{10ffff}',
+      'HTML and SQL syntax': `<b>&amp;</b> '; DROP TABLE child_chunks; -- "\\`,
+      'a direction override': 'a\u202eb',
+      'only a zero-width space, which is not white space': '\u200b',
+    };
+    it('200: texts are stored and returned exactly as sent, also as revisions', async () => {
+      const tenant = await createTenant();
+      for (const [name, content] of Object.entries(exactTexts)) {
         const response = await patch(tenant, content);
-        assert.equal(response.status, 200, response.text);
-        assert.equal(response.body.data.content, content);
-        assert.equal((await get(tenant)).body.data.content, content);
-        await patch(tenant, 'next');
-        assert.equal((await revisionsOf(tenant)).at(-1)?.content, content, 'also as a revision');
-      });
-    }
+        assert.equal(response.status, 200, `${name}: ${response.text}`);
+        assert.equal(response.body.data.content, content, name);
+        assert.equal((await get(tenant)).body.data.content, content, name);
+      }
+      await patch(tenant, 'last');
+      const revisions = (await revisionsOf(tenant)).map(({ content }) => content);
+      assert.deepEqual(revisions, ['chunk text', ...Object.values(exactTexts)]);
+    });
 
     itOnOneEngine(engine, '200: JSON escapes are decoded', async () => {
       const response = await patchRaw(await createTenant(), '{"content":"\\u0041\\ud83d\\ude00\\/\\n"}');
       assert.equal(response.body.data.content, 'A😀/\n');
     });
 
-    it('200: a text that differs only in normalization or trailing space is a different text', async () => {
+    itOnOneEngine(engine, '200: word_count counts words, by segmentation where a language has no spaces', async () => {
+      const counts: Record<string, number> = {
+        'An open-source platform.': 4,
+        '  one   two\nthree ': 3,
+        "can't stop": 2,
+        '3.14 is pi': 3,
+        '😀 🎉': 0,
+        '...!?': 0,
+        'naïve café': 2,
+        'Привет, мир': 2,
+      };
+      for (const text of ['我们喜欢开源软件', '吾輩は猫である。名前はまだ無い。', 'สวัสดีชาวโลก']) {
+        const segments = [...new Intl.Segmenter('en', { granularity: 'word' }).segment(text)];
+        counts[text] = segments.filter(({ isWordLike }) => isWordLike).length;
+        assert.ok(counts[text] > 1);
+      }
       const tenant = await createTenant();
-      await patch(tenant, 'caf\u00e9');
-      await patch(tenant, 'cafe\u0301');
-      await patch(tenant, 'cafe\u0301 ');
-      assert.deepEqual(
-        (await revisionsOf(tenant)).map(({ content }) => content),
-        ['chunk text', 'caf\u00e9', 'cafe\u0301'],
-      );
-      assert.equal((await get(tenant)).body.data.content, 'cafe\u0301 ');
+      for (const [content, words] of Object.entries(counts))
+        assert.equal((await patch(tenant, content)).body.data.word_count, words, content);
     });
-
-    const counts: [string, number][] = [
-      ['An open-source platform.', 4],
-      ['one', 1],
-      ['  one   two\nthree ', 3],
-      ["can't stop", 2],
-      ['3.14 is pi', 3],
-      ['😀 🎉', 0],
-      ['...!?', 0],
-      ['naïve café', 2],
-      ['Привет, мир', 2],
-    ];
-    for (const [content, words] of counts) {
-      itOnOneEngine(engine, `200: word_count of ${JSON.stringify(content)} is ${words}`, async () => {
-        const response = await patch(await createTenant(), content);
-        assert.equal(response.body.data.word_count, words);
-      });
-    }
-
-    for (const [language, content] of [
-      ['Chinese', '我们喜欢开源软件'],
-      ['Japanese', '吾輩は猫である。名前はまだ無い。'],
-      ['Thai', 'สวัสดีชาวโลก'],
-    ] as const) {
-      itOnOneEngine(engine, `200: word_count of ${language}, which has no spaces, uses word segmentation`, async () => {
-        const segments = [...new Intl.Segmenter('en', { granularity: 'word' }).segment(content)];
-        const { word_count } = (await patch(await createTenant(), content)).body.data;
-        assert.equal(word_count, segments.filter(({ isWordLike }) => isWordLike).length);
-        assert.ok(word_count > 1);
-      });
-    }
 
     itOnOneEngine(engine, '200: other fields of the body are ignored', async () => {
       const tenant = await createTenant({ position: 3, created_at: 1111 });
@@ -291,15 +272,15 @@ onEveryEngine('child chunks', (engine) => {
       assert.ok(updated_at > 1111);
     });
 
-    for (const field of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '']) {
-      itOnOneEngine(engine, `200: a field named ${JSON.stringify(field)} is ignored like any other`, async () => {
-        const body = `{"${field}":{"content":"no","prototype":{"polluted":1},"polluted":1},"content":"yes"}`;
-        const response = await patchRaw(await createTenant(), body);
-        assert.equal(response.status, 200, response.text);
-        assert.equal(response.body.data.content, 'yes');
+    itOnOneEngine(engine, '200: fields with names of inherited properties are ignored like any other', async () => {
+      const tenant = await createTenant();
+      for (const field of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '']) {
+        const body = `{"${field}":{"content":"no","prototype":{"polluted":1},"polluted":1},"content":"yes ${field}"}`;
+        const response = await patchRaw(tenant, body);
+        assert.equal(response.body?.data?.content, `yes ${field}`, response.text);
         assert.equal(({} as { polluted?: unknown }).polluted, undefined);
-      });
-    }
+      }
+    });
 
     itOnOneEngine(engine, '200: a deeply nested other field is ignored', async () => {
       const depth = 50_000;
@@ -312,208 +293,165 @@ onEveryEngine('child chunks', (engine) => {
     });
   });
 
-  describeOnOneEngine(engine, 'the order of checks', () => {
-    const badPath = () =>
-      chunkPath({ dataset: randomUUID(), document: randomUUID(), segment: randomUUID(), chunk: randomUUID() });
+  /** Its chunk is what refused requests name. */
+  const refused = makeTenant();
+  const refusedEdit = { method: 'PATCH', path: refused.chunkPath, key: refused.keys.knowledge, headers: json };
+  const missingPath = chunkPath({ ...refused.ids, dataset: randomUUID() });
+  const unsupported = { status: 415, code: 'unsupported_media_type' };
+  const badRequest = { status: 400, code: 'bad_request' };
+  const invalidContent = { status: 400, code: 'invalid_param', message: /\bcontent\b/ };
+  const tooLarge = { status: 413, code: 'payload_too_large' };
+  const missing = (part: keyof ChunkIds) => ({ status: 404, code: 'not_found', message: notFoundMessages[part] });
+  const text = { 'content-type': 'text/plain' };
+  const stale = { ...json, 'if-match': '"stale"' };
+  const content = '{"content":"x"}';
 
-    it('401: the key is checked before the content type, the body and the path', async () => {
-      const response = await service.request('PATCH', badPath(), {
-        headers: { 'content-type': 'text/plain' },
-        body: '{',
-      });
-      assertError(response, 401, 'unauthorized');
-    });
+  const invalidJson: [string, string | Uint8Array][] = [
+    ['empty', ''],
+    ['white space', '  \n'],
+    ['truncated', '{"content":"x"'],
+    ['a bare word', 'content'],
+    ['single quotes', "{'content':'x'}"],
+    ['a trailing comma', '{"content":"x",}'],
+    ['two values', '{"content":"x"}{"content":"y"}'],
+    ['a comment', '{"content":"x"}//'],
+    ['a raw control character in a string', '{"content":"a\nb"}'],
+    ['a raw NUL in a string', '{"content":"a\0b"}'],
+    ['a form', 'content=x'],
+    ['NaN', 'NaN'],
+    ['a bad escape', '{"content":"\\x"}'],
+    ['a byte that is not UTF-8', Buffer.from([...Buffer.from('{"content":"a'), 0xff, ...Buffer.from('"}')])],
+    ['an overlong encoding', Buffer.from([...Buffer.from('{"content":"a'), 0xc0, 0xaf, ...Buffer.from('"}')])],
+    ['a surrogate in UTF-8', Buffer.from([...Buffer.from('{"content":"'), 0xed, 0xa0, 0x80, ...Buffer.from('"}')])],
+    ['a truncated character', Buffer.from([...Buffer.from('{"content":"'), 0xe4, 0xb8, ...Buffer.from('"}')])],
+    ['Latin-1', Buffer.from('{"content":"café"}', 'latin1')],
+    ['UTF-16', Buffer.from('{"content":"x"}', 'utf16le')],
+  ];
+  const invalidContents: [string, string][] = [
+    ['a number', '{"content":1}'],
+    ['zero', '{"content":0}'],
+    ['true', '{"content":true}'],
+    ['null', '{"content":null}'],
+    ['an array of one string', '{"content":["x"]}'],
+    ['an object', '{"content":{"content":"x"}}'],
+    ['missing', '{}'],
+    ['missing, with other fields', '{"text":"x"}'],
+    ['in another letter case', '{"Content":"x"}'],
+    ['only inherited', '{"__proto__":{"content":"x"}}'],
+    ['only inherited, by constructor', '{"constructor":{"prototype":{"content":"x"}}}'],
+    ['in an array body', '[{"content":"x"}]'],
+    ['an empty array body', '[]'],
+    ['a null body', 'null'],
+    ['a string body', '"content"'],
+    ['a number body', '1'],
+    ['a true body', 'true'],
+    ['empty', '{"content":""}'],
+    ['a space', '{"content":" "}'],
+    ['ASCII white space', '{"content":" \\t\\r\\n\\u000b\\u000c"}'],
+    ['no-break space', '{"content":"\\u00a0"}'],
+    ['ideographic spaces', '{"content":"\\u3000\\u3000"}'],
+    ['em, thin, figure and narrow no-break spaces', '{"content":"\\u2003\\u2009\\u2007\\u202f"}'],
+    ['Ogham and mathematical spaces', '{"content":"\\u1680\\u205f"}'],
+    ['line and paragraph separators', '{"content":"\\u2028\\u2029"}'],
+    ['next line', '{"content":" \\u0085"}'],
+    ['raw ideographic space', '{"content":"\u3000"}'],
+    ['100,001 spaces', `{"content":"${' '.repeat(100_001)}"}`],
+    ['NUL', '{"content":"\\u0000"}'],
+    ['NUL inside', '{"content":"a\\u0000b"}'],
+    ['NUL at the end', '{"content":"a\\u0000"}'],
+    ['a lone high surrogate', '{"content":"a\\ud800b"}'],
+    ['a lone low surrogate', '{"content":"a\\udc00b"}'],
+    ['a high surrogate at the end', '{"content":"a\\ud83d"}'],
+    ['a low surrogate at the start', '{"content":"\\ude00a"}'],
+    ['surrogates in the wrong order', '{"content":"\\ude00\\ud83d"}'],
+    ['100,001 characters', `{"content":"${'a'.repeat(100_001)}"}`],
+    ['100,001 units in 50,001 code points', `{"content":"${'😀'.repeat(50_000)}a"}`],
+    ['100,002 units in 50,001 code points', `{"content":"${'😀'.repeat(50_001)}"}`],
+    ['100,001 units in few graphemes', `{"content":"a${'\u0301'.repeat(100_000)}"}`],
+  ];
+  const otherTypes = ['', 'text/plain', 'text/json', 'application/x-www-form-urlencoded', 'application/jsonx', 'json'];
+  otherTypes.push('application/x-ndjson', 'application/json-patch+json', 'text/plain; application/json');
+  otherTypes.push('multipart/form-data; boundary=x');
+  const invalidUuids = ['x', '0', '-1', 'null', '%20', '%00', '%2F', '..%2F..', '%F0%9F%98%80', "'%20OR%201=1--", '*'];
+  invalidUuids.push('00000000-0000-0000-0000-000000000000', 'a'.repeat(2000));
+  const { dataset } = refused.ids;
+  const malformedUuids = [dataset.replaceAll('-', ''), `${dataset}x`, `%20${dataset}`, `${dataset}%00`];
+  malformedUuids.push(`%7B${dataset}%7D`, `urn:uuid:${dataset}`);
 
+  /** Paths of `refused` that do not exist, with the first part that fails. */
+  const missingPaths = [
+    ...Array.from({ length: 15 }, (_, at): [string, ChunkIds, keyof ChunkIds] => {
+      const badParts = parts.filter((_part, bit) => (at + 1) & (1 << bit));
+      const ids: ChunkIds = { ...refused.ids };
+      for (const part of badParts) ids[part] = randomUUID();
+      return [`of ${badParts.join(', ')}`, ids, badParts[0] ?? 'chunk'];
+    }),
+    ...parts.flatMap((part) =>
+      [...invalidUuids, ...(part === 'dataset' ? malformedUuids : [])].map((id): [string, ChunkIds, keyof ChunkIds] => [
+        `a ${part} id that is not a UUID, ${id.slice(0, 50)}`,
+        { ...refused.ids, [part]: id },
+        part,
+      ]),
+    ),
+  ];
+
+  describeRefusals({ service: () => service, admin, engine }, [
+    ...[
+      { name: 'the content type is checked before the body and the path', headers: text, body: '{', ...unsupported },
+      { name: 'the JSON is checked before the path', body: '{', ...badRequest },
+      { name: 'the body is checked before the path', body: '{"content":" "}', headers: stale, ...invalidContent },
+      { name: 'the size is checked before the path', body: bodyOfBytes(MiB + 1), ...tooLarge },
+    ].map((row) => ({ ...refusedEdit, path: missingPath, ...row })),
+    ...[
+      { name: 'the body is checked before If-Match', body: '{"content":" "}', headers: stale, ...invalidContent },
+      { name: 'one byte more than 1 MiB', body: bodyOfBytes(MiB + 1), ...tooLarge },
+      { name: 'a body that is too large need not be JSON', body: Buffer.alloc(MiB + 1, '['), ...tooLarge },
+      { name: 'no content type', body: content, headers: {}, ...unsupported },
+      { name: 'no content type and no body', headers: {}, ...unsupported },
+      ...otherTypes.map((type) => ({
+        name: `the content type ${type}`,
+        body: content,
+        headers: { 'content-type': type },
+        ...unsupported,
+      })),
+      ...invalidJson.map(([name, body]) => ({ name: `not JSON: ${name}`, body, ...badRequest })),
+      ...invalidContents.map(([name, body]) => ({ name: `the content is ${name}`, body, ...invalidContent })),
+    ].map((row) => ({ ...refusedEdit, ...row })),
+    ...missingPaths.flatMap(([name, ids, part]) => [
+      { ...refusedEdit, name: `GET ${name}`, method: 'GET', path: chunkPath(ids), ...missing(part) },
+      { ...refusedEdit, name: `PATCH ${name}`, path: chunkPath(ids), body: content, ...missing(part) },
+    ]),
+    ...['"stale"', '*', 'W/"x"', 'garbage'].map((tag) => ({
+      ...refusedEdit,
+      name: `the path is checked before If-Match: ${tag}`,
+      path: chunkPath({ ...refused.ids, chunk: randomUUID() }),
+      headers: { ...json, 'if-match': tag },
+      body: content,
+      ...missing('chunk'),
+    })),
+  ]);
+
+  describeOnOneEngine(engine, 'the body', () => {
     it('401: the key is checked before the size of the body, and a client that sends it whole gets the response', async () => {
       const body = bodyOfBytes(5_000_000);
-      const response = await service.request('PATCH', badPath(), { headers: json, body });
-      assertError(response, 401, 'unauthorized');
-      const lines = head(badPath(), 'unknown', 'Content-Type: application/json', `Content-Length: ${body.length}`);
+      const lines = head(missingPath, 'unknown', 'Content-Type: application/json', `Content-Length: ${body.length}`);
       assert.match(await sendWhole(service.port, lines, blocksOf(body)), /^HTTP\/1\.1 401 /);
     });
 
-    it('415: the content type is checked before the body and the path', async () => {
+    it('200: the content type may have a charset, in any letter case', async () => {
       const tenant = await createTenant();
-      const response = await service.request('PATCH', badPath(), {
-        key: tenant.keys.knowledge,
-        headers: { 'content-type': 'text/plain' },
-        body: '{',
-      });
-      assertError(response, 415, 'unsupported_media_type');
-    });
-
-    it('400: the JSON is checked before the path', async () => {
-      const tenant = await createTenant();
-      const options = { key: tenant.keys.knowledge, headers: json, body: '{' };
-      assertError(await service.request('PATCH', badPath(), options), 400, 'bad_request');
-    });
-
-    it('400: the body is checked before the path and If-Match', async () => {
-      const tenant = await createTenant();
-      const options = { key: tenant.keys.knowledge, body: { content: ' ' }, headers: { 'if-match': '"stale"' } };
-      assertError(await service.request('PATCH', badPath(), options), 400, 'invalid_param', /content/);
-      assertError(await patch(tenant, ' ', { 'if-match': '"stale"' }), 400, 'invalid_param', /content/);
-    });
-
-    it('404: the path is checked before If-Match', async () => {
-      const tenant = await createTenant();
-      for (const tag of ['"stale"', '*', 'W/"x"', 'garbage', await etagOf(tenant)]) {
-        const path = chunkPath({ ...tenant.ids, chunk: randomUUID() });
-        const options = { key: tenant.keys.knowledge, body: { content: 'x' }, headers: { 'if-match': tag } };
-        assertError(await service.request('PATCH', path, options), 404, 'not_found', 'child chunk not found');
+      for (const type of [
+        'application/json',
+        'application/json; charset=utf-8',
+        'application/json;charset=UTF-8',
+        'application/json ; charset="utf-8"',
+        'APPLICATION/JSON',
+        'Application/Json; Charset=utf-8',
+      ]) {
+        const response = await patchRaw(tenant, `{"content":"é ${type.length}"}`, { 'content-type': type });
+        assert.equal(response.body.data?.content, `é ${type.length}`, type);
       }
     });
-
-    it('404: the message names the first part that does not exist', async () => {
-      const tenant = await createTenant();
-      for (let mask = 1; mask < 16; mask++) {
-        const ids: ChunkIds = { ...tenant.ids };
-        const badParts = parts.filter((_, at) => mask & (1 << at));
-        for (const part of badParts) ids[part] = randomUUID();
-        const message = notFoundMessages[badParts[0] ?? 'chunk'];
-        const options = { key: tenant.keys.knowledge };
-        assertError(await service.request('GET', chunkPath(ids), options), 404, 'not_found', message);
-        const edit = { ...options, body: { content: 'x' } };
-        assertError(await service.request('PATCH', chunkPath(ids), edit), 404, 'not_found', message);
-      }
-    });
-  });
-
-  describeOnOneEngine(engine, 'the content type', () => {
-    for (const type of [
-      'application/json',
-      'application/json; charset=utf-8',
-      'application/json;charset=UTF-8',
-      'application/json ; charset="utf-8"',
-      'APPLICATION/JSON',
-      'Application/Json; Charset=utf-8',
-    ]) {
-      it(`200: ${type}`, async () => {
-        const response = await patchRaw(await createTenant(), '{"content":"é"}', { 'content-type': type });
-        assert.equal(response.status, 200, response.text);
-        assert.equal(response.body.data.content, 'é');
-      });
-    }
-
-    for (const type of [
-      undefined,
-      '',
-      'text/plain',
-      'text/json',
-      'application/x-www-form-urlencoded',
-      'application/jsonx',
-      'application/x-ndjson',
-      'application/json-patch+json',
-      'multipart/form-data; boundary=x',
-      'text/plain; application/json',
-      'json',
-    ]) {
-      it(`415: ${type ?? 'none'}`, async () => {
-        const tenant = await createTenant();
-        const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type };
-        const response = await assertUnchanged(tenant, () => patchRaw(tenant, '{"content":"x"}', headers));
-        assertError(response, 415, 'unsupported_media_type');
-      });
-    }
-
-    it('415: no content type and no body', async () => {
-      const tenant = await createTenant();
-      const response = await service.request('PATCH', tenant.chunkPath, { key: tenant.keys.knowledge });
-      assertError(response, 415, 'unsupported_media_type');
-    });
-  });
-
-  describeOnOneEngine(engine, 'the body', () => {
-    /** Shared, because no test here changes it. */
-    let tenant: Tenant;
-    let unchangedChunk: TestResponse;
-    before(async () => {
-      tenant = await createTenant();
-    });
-    beforeEach(async () => {
-      unchangedChunk = await get(tenant);
-    });
-    afterEach(async () => {
-      const { text, headers } = await get(tenant);
-      assert.equal(text, unchangedChunk.text);
-      assert.equal(headers.etag, unchangedChunk.headers.etag);
-    });
-    after(async () => assert.deepEqual(await revisionsOf(tenant), []));
-
-    const invalidJson: [string, string | Uint8Array][] = [
-      ['empty', ''],
-      ['white space', '  \n'],
-      ['truncated', '{"content":"x"'],
-      ['a bare word', 'content'],
-      ['single quotes', "{'content':'x'}"],
-      ['a trailing comma', '{"content":"x",}'],
-      ['two values', '{"content":"x"}{"content":"y"}'],
-      ['a comment', '{"content":"x"}//'],
-      ['a raw control character in a string', '{"content":"a\nb"}'],
-      ['a raw NUL in a string', '{"content":"a\0b"}'],
-      ['a form', 'content=x'],
-      ['NaN', 'NaN'],
-      ['a bad escape', '{"content":"\\x"}'],
-      ['a byte that is not UTF-8', Buffer.from([...Buffer.from('{"content":"a'), 0xff, ...Buffer.from('"}')])],
-      ['an overlong encoding', Buffer.from([...Buffer.from('{"content":"a'), 0xc0, 0xaf, ...Buffer.from('"}')])],
-      ['a surrogate in UTF-8', Buffer.from([...Buffer.from('{"content":"'), 0xed, 0xa0, 0x80, ...Buffer.from('"}')])],
-      ['a truncated character', Buffer.from([...Buffer.from('{"content":"'), 0xe4, 0xb8, ...Buffer.from('"}')])],
-      ['Latin-1', Buffer.from('{"content":"café"}', 'latin1')],
-      ['UTF-16', Buffer.from('{"content":"x"}', 'utf16le')],
-    ];
-    for (const [name, body] of invalidJson) {
-      it(`400: bad_request if the body is not JSON: ${name}`, async () => {
-        assertError(await patchRaw(tenant, body), 400, 'bad_request');
-      });
-    }
-
-    const invalidContents: [string, string][] = [
-      ['a number', '{"content":1}'],
-      ['zero', '{"content":0}'],
-      ['true', '{"content":true}'],
-      ['null', '{"content":null}'],
-      ['an array of one string', '{"content":["x"]}'],
-      ['an object', '{"content":{"content":"x"}}'],
-      ['missing', '{}'],
-      ['missing, with other fields', '{"text":"x"}'],
-      ['in another letter case', '{"Content":"x"}'],
-      ['only inherited', '{"__proto__":{"content":"x"}}'],
-      ['only inherited, by constructor', '{"constructor":{"prototype":{"content":"x"}}}'],
-      ['in an array body', '[{"content":"x"}]'],
-      ['an empty array body', '[]'],
-      ['a null body', 'null'],
-      ['a string body', '"content"'],
-      ['a number body', '1'],
-      ['a true body', 'true'],
-      ['empty', '{"content":""}'],
-      ['a space', '{"content":" "}'],
-      ['ASCII white space', '{"content":" \\t\\r\\n\\u000b\\u000c"}'],
-      ['no-break space', '{"content":"\\u00a0"}'],
-      ['ideographic spaces', '{"content":"\\u3000\\u3000"}'],
-      ['em, thin, figure and narrow no-break spaces', '{"content":"\\u2003\\u2009\\u2007\\u202f"}'],
-      ['Ogham and mathematical spaces', '{"content":"\\u1680\\u205f"}'],
-      ['line and paragraph separators', '{"content":"\\u2028\\u2029"}'],
-      ['next line', '{"content":" \\u0085"}'],
-      ['raw ideographic space', '{"content":"\u3000"}'],
-      ['100,001 spaces', `{"content":"${' '.repeat(100_001)}"}`],
-      ['NUL', '{"content":"\\u0000"}'],
-      ['NUL inside', '{"content":"a\\u0000b"}'],
-      ['NUL at the end', '{"content":"a\\u0000"}'],
-      ['a lone high surrogate', '{"content":"a\\ud800b"}'],
-      ['a lone low surrogate', '{"content":"a\\udc00b"}'],
-      ['a high surrogate at the end', '{"content":"a\\ud83d"}'],
-      ['a low surrogate at the start', '{"content":"\\ude00a"}'],
-      ['surrogates in the wrong order', '{"content":"\\ude00\\ud83d"}'],
-      ['100,001 characters', `{"content":"${'a'.repeat(100_001)}"}`],
-      ['100,001 units in 50,001 code points', `{"content":"${'😀'.repeat(50_000)}a"}`],
-      ['100,002 units in 50,001 code points', `{"content":"${'😀'.repeat(50_001)}"}`],
-      ['100,001 units in few graphemes', `{"content":"a${'\u0301'.repeat(100_000)}"}`],
-    ];
-    for (const [name, body] of invalidContents) {
-      it(`400: invalid_param that names content: ${name}`, async () => {
-        assertError(await patchRaw(tenant, body), 400, 'invalid_param', /\bcontent\b/);
-      });
-    }
 
     it('400: the rule for blank texts is the pattern in the OpenAPI document', async () => {
       const { paths } = (await service.request('GET', '/openapi.json')).body;
@@ -546,23 +484,6 @@ onEveryEngine('child chunks', (engine) => {
       );
       const text = await sendWhole(service.port, lines, blocksOf(bodyOfBytes(MiB), true));
       assert.match(text, /^HTTP\/1\.1 200 /);
-    });
-
-    it('413: one byte more than 1 MiB is rejected', async () => {
-      const tenant = await createTenant();
-      const response = await assertUnchanged(tenant, () => patchRaw(tenant, bodyOfBytes(MiB + 1)));
-      assertError(response, 413, 'payload_too_large');
-    });
-
-    it('413: the size is checked before the path', async () => {
-      const tenant = await createTenant();
-      const path = chunkPath({ ...tenant.ids, dataset: randomUUID() });
-      const options = { key: tenant.keys.knowledge, headers: json, body: bodyOfBytes(MiB + 1) };
-      assertError(await service.request('PATCH', path, options), 413, 'payload_too_large');
-    });
-
-    it('413: a body that is too large need not be JSON', async () => {
-      assertError(await patchRaw(await createTenant(), Buffer.alloc(MiB + 1, '[')), 413, 'payload_too_large');
     });
 
     it('415: the content type is checked before the size, and a client that sends the whole body gets the response', async () => {
@@ -623,43 +544,6 @@ onEveryEngine('child chunks', (engine) => {
       assert.equal((await service.request('GET', path, { key: tenant.keys.knowledge })).status, 200);
     });
 
-    const invalidUuids = [
-      'x',
-      '0',
-      '-1',
-      'null',
-      '%20',
-      '%00',
-      '%2F',
-      '..%2F..',
-      '%F0%9F%98%80',
-      "'%20OR%201=1--",
-      '*',
-      '00000000-0000-0000-0000-000000000000',
-      'a'.repeat(2000),
-    ];
-    for (const part of parts) {
-      it(`404: a ${part} id that is not a UUID does not exist`, async () => {
-        const tenant = await createTenant();
-        const { dataset } = tenant.ids;
-        const malformedUuids = [
-          dataset.replaceAll('-', ''),
-          `${dataset}x`,
-          `%20${dataset}`,
-          `${dataset}%00`,
-          `%7B${dataset}%7D`,
-          `urn:uuid:${dataset}`,
-        ];
-        for (const id of [...invalidUuids, ...(part === 'dataset' ? malformedUuids : [])]) {
-          const path = chunkPath({ ...tenant.ids, [part]: id });
-          const options = { key: tenant.keys.knowledge };
-          assertError(await service.request('GET', path, options), 404, 'not_found', notFoundMessages[part]);
-          const edit = { ...options, body: { content: 'x' } };
-          assertError(await service.request('PATCH', path, edit), 404, 'not_found', notFoundMessages[part]);
-        }
-      });
-    }
-
     it('404: parts of one workspace that do not belong together', async () => {
       const second = { dataset: randomUUID(), document: randomUUID(), segment: randomUUID(), chunk: randomUUID() };
       const sibling = { document: randomUUID(), segment: randomUUID(), chunk: randomUUID() };
@@ -697,16 +581,6 @@ onEveryEngine('child chunks', (engine) => {
   });
 
   describe('keys', () => {
-    it('401: app, writer and admin keys allow neither PATCH nor GET', async () => {
-      const tenant = await createTenant();
-      for (const key of [tenant.keys.app, tenant.keys.writer, admin]) {
-        const edit = { key, body: { content: 'x' } };
-        const send = () => service.request('PATCH', tenant.chunkPath, edit);
-        assertError(await assertUnchanged(tenant, send), 401, 'unauthorized');
-        assertError(await service.request('GET', tenant.chunkPath, { key }), 401, 'unauthorized');
-      }
-    });
-
     it('404: the dataset of another workspace does not exist', async () => {
       const [tenant, other] = [await createTenant(), await createTenant()];
       const edit = { key: other.keys.knowledge, body: { content: 'x' } };
@@ -832,19 +706,14 @@ onEveryEngine('child chunks', (engine) => {
       ['a list with the tag weak and strong', (tag) => `W/${tag}, ${tag}`],
       ['a list whose other tag contains a comma', (tag) => `"a,b", ${tag}`],
     ];
-    for (const [name, header] of matchingHeaders) {
-      itOnOneEngine(engine, `200: If-Match matches: ${name}`, async () => {
-        const tenant = await createTenant();
-        const response = await patch(tenant, 'matched', { 'if-match': header(await etagOf(tenant)) });
-        assert.equal(response.status, 200, response.text);
-        assert.equal((await get(tenant)).body.data.content, 'matched');
-      });
-    }
-
-    itOnOneEngine(engine, '200: two If-Match headers form one list', async () => {
+    itOnOneEngine(engine, '200: If-Match matches', async () => {
       const tenant = await createTenant();
-      const response = await patch(tenant, 'matched', { 'if-match': ['"other"', await etagOf(tenant)] });
-      assert.equal(response.status, 200);
+      for (const [name, header] of matchingHeaders) {
+        const response = await patch(tenant, name, { 'if-match': header(await etagOf(tenant)) });
+        assert.equal(response.body.data?.content, name, response.text);
+      }
+      const response = await patch(tenant, 'two headers', { 'if-match': ['"other"', await etagOf(tenant)] });
+      assert.equal(response.status, 200, 'two headers form one list');
     });
 
     const staleHeaders: [string, (tag: string) => string][] = [
@@ -864,14 +733,16 @@ onEveryEngine('child chunks', (engine) => {
       ['the tag with a lower-case w', (tag) => `w/${tag}`],
       ['the tag directly after garbage', (tag) => `garbage${tag}`],
     ];
-    for (const [name, header] of staleHeaders) {
-      itOnOneEngine(engine, `412: If-Match does not match: ${name}`, async () => {
-        const tenant = await createTenant();
-        const tag = await etagOf(tenant);
-        const response = await assertUnchanged(tenant, () => patch(tenant, 'never', { 'if-match': header(tag) }));
-        assertError(response, 412, 'precondition_failed');
+    itOnOneEngine(engine, '412: If-Match does not match, and nothing changes', async () => {
+      const tenant = await createTenant();
+      const tag = await etagOf(tenant);
+      await assertUnchanged(tenant, async () => {
+        for (const [name, header] of staleHeaders) {
+          const response = await patch(tenant, 'never', { 'if-match': header(tag) });
+          assert.equal(response.body.code, 'precondition_failed', name);
+        }
       });
-    }
+    });
 
     it('412: an outdated tag changes nothing', async () => {
       const tenant = await createTenant();

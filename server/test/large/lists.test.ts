@@ -5,7 +5,7 @@ import http from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { isLong, makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { countTurns } from './turns.ts';
 
@@ -76,15 +76,17 @@ onEveryEngine('lists of large texts', (engine) => {
       records: make('child_chunk', (n) => ({ segment_id, position: n + 2, content: text })),
     },
   };
+  // All lists read large rows by the same functions, so `npm test` reads one of them from PostgreSQL.
+  const read = Object.entries(lists).filter(([name]) => engine === 'sqlite' || isLong || name === 'conversations');
   let service: Service;
   before(async () => {
     service = await startService(engine, { SEARCH: 'off' });
     await service.load(records);
-    for (const list of Object.values(lists)) await service.load(list.records);
+    for (const [, list] of read) await service.load(list.records);
   });
   after(() => service.close());
 
-  for (const [name, { key, path, records: stored, id = 'id', shown = 'id' }] of Object.entries(lists)) {
+  for (const [name, { key, path, records: stored, id = 'id', shown = 'id' }] of read) {
     it(`200: ${name}, each text read once, about a mebibyte in one turn of the event loop`, async (t) => {
       const turns = countTurns(t);
       const { status, text: response, body } = await service.request('GET', path, { key });

@@ -170,7 +170,8 @@ onEveryEngine('isolation', (engine) => {
 
     it('none of these requests has written anything', async () => assert.equal(await exportAll(), untouched));
 
-    for (const own of ['viewer', 'editor'] as const) {
+    // A role is checked before any engine is asked.
+    for (const own of isWhole ? (['viewer', 'editor'] as const) : []) {
       it(`403: the role ${own} allows what it says, and a refusal names the role`, async () => {
         for (const { name, id, role } of operations.filter((one) => one.allowedKinds.includes('admin'))) {
           for (const target of requireRow(rows, name).targets) {
@@ -646,7 +647,7 @@ onEveryEngine('isolation', (engine) => {
           ...targets.slice(0, 1).map((target) => [name, target.request] as const),
           ...Object.entries(invalid),
         ];
-        return all.map(([title, makeRequest]) => ({ title, makeRequest, allowedKinds, isValid: title === name }));
+        return all.map(([title, makeRequest]) => ({ title, makeRequest, allowedKinds }));
       });
 
     /** Keys that do not allow the operation. How a key is written is tested in `keys.test.ts`. */
@@ -678,9 +679,12 @@ onEveryEngine('isolation', (engine) => {
       untouched = await exportAll();
     });
 
-    for (const { title, isValid, path, allowedKinds, send } of attempts) {
+    for (const { title, path, allowedKinds, send } of attempts) {
       const all = rejectedKeys(path, allowedKinds);
-      const keys = isLong || isValid ? all : all.filter(([name]) => /^missing$|^of kind|^revoked /.test(name));
+      // A key is looked up in the same way for every operation, so in `npm test` one of each set of kinds tries all.
+      const isFirst = attempts.find((other) => `${other.allowedKinds}` === `${allowedKinds}`)?.title === title;
+      const some = /^missing$|^the metrics token$|^of kind|^revoked app$/;
+      const keys = isLong || isFirst ? all : all.filter(([name]) => some.test(name));
 
       it(`401: ${title}: the response is the same for every kind of invalid key`, async () => {
         const seen = new Map<string, string[]>();

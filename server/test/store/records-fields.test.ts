@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { personId } from '../../src/domain/author.ts';
+import { completeRecords, newPerson } from '../support/complete-records.ts';
 import {
   makeTwoTenants,
   messageDefaults,
@@ -16,10 +16,6 @@ import { firstOrAll } from '../support/long.ts';
 
 type Json = Record<string, unknown>;
 
-function newPerson(): Json {
-  const person = { issuer: 'https://id.example', subject: randomUUID() };
-  return { id: personId(person), ...person };
-}
 type Path = (string | number)[];
 
 /** The default of a time field: the time of the import. */
@@ -327,264 +323,6 @@ const topLevel: Record<string, Shape> = {
   },
 };
 
-/** One complete record of every kind, each with its own ids. */
-function completeRecords() {
-  const world = makeTwoTenants();
-  const { ids, keyIds } = world.one;
-  const label = { en_US: 'Label', zh_Hans: '标签' };
-  const message_id = randomUUID();
-  const complete: Record<string, Json> = {
-    workspace: { record: 'workspace', id: randomUUID(), name: 'Workspace' },
-    app: {
-      record: 'app',
-      id: randomUUID(),
-      workspace_id: ids.workspace,
-      name: 'App',
-      mode: 'advanced-chat',
-      retention_days: 30,
-      description: 'Text',
-      parameters: { opening_statement: 'Hello' },
-      site: { title: 'Title' },
-    },
-    api_key: {
-      record: 'api_key',
-      id: randomUUID(),
-      kind: 'knowledge',
-      workspace_id: ids.workspace,
-      dataset_ids: [ids.dataset],
-      name: 'Key',
-      digest: createHash('sha256').update(`dataset-${randomUUID()}`).digest('hex'),
-      created_at: 1_600_000_001,
-      expires_at: 4_000_000_000,
-      revoked_at: 1_600_000_002,
-      read_only: true,
-      role: null,
-    },
-    person: { record: 'person', ...newPerson(), name: 'Ann', email: 'ann@example.com', role: 'editor', blocked: true },
-    conversation: {
-      record: 'conversation',
-      id: randomUUID(),
-      app_id: ids.app,
-      user: 'bob',
-      created_at: 1_600_000_000,
-      deleted: true,
-      hold: true,
-      name: 'Name',
-      inputs: { city: 'Oslo' },
-      introduction: 'Hello',
-      renamed_at: 1_600_000_003,
-      updated_at: 1_600_000_004,
-    },
-    message: {
-      record: 'message',
-      id: message_id,
-      conversation_id: ids.conversation,
-      parent_message_id: randomUUID(),
-      inputs: { city: 'Oslo', nested: { list: [1, null, true] } },
-      query: 'Which?',
-      answer: 'That one.',
-      status: 'error',
-      error: 'went wrong',
-      message_files: [
-        {
-          id: randomUUID(),
-          filename: 'a.png',
-          type: 'image',
-          url: 'https://example.com/a.png',
-          mime_type: 'image/png',
-          size: 12,
-          transfer_method: 'local_file',
-          belongs_to: 'user',
-          upload_file_id: randomUUID(),
-        },
-      ],
-      feedback: { rating: 'dislike' },
-      retriever_resources: [
-        {
-          id: randomUUID(),
-          message_id,
-          position: 1,
-          dataset_id: randomUUID(),
-          dataset_name: 'Base',
-          document_id: randomUUID(),
-          document_name: 'Document',
-          data_source_type: 'upload_file',
-          segment_id: randomUUID(),
-          score: 0.75,
-          hit_count: 3,
-          word_count: 40,
-          segment_position: 2,
-          index_node_hash: 'abc',
-          content: 'Snippet',
-          summary: 'Short',
-          created_at: 1_600_000_000,
-        },
-      ],
-      agent_thoughts: [
-        {
-          id: randomUUID(),
-          chain_id: 'chain',
-          message_id,
-          position: 1,
-          thought: 'Hm.',
-          tool: 'search;read',
-          tool_labels: { search: { en_US: 'Search' } },
-          tool_input: '{}',
-          observation: 'Seen.',
-          files: [randomUUID()],
-          created_at: 1_600_000_000,
-        },
-      ],
-      created_at: 1_600_000_000,
-      extra_contents: [
-        {
-          workflow_run_id: 'run',
-          submitted: true,
-          type: 'human_input',
-          form_definition: {
-            form_id: 'form',
-            node_id: 'node',
-            node_title: 'Node',
-            form_content: '# Form',
-            inputs: [
-              {
-                type: 'paragraph',
-                output_variable_name: 'reason',
-                default: { type: 'variable', selector: ['node', 'text'], value: 'v' },
-              },
-            ],
-            actions: [{ id: 'ok', title: 'OK', button_style: 'primary' }],
-            display_in_ui: true,
-            form_token: 'token',
-            resolved_default_values: { reason: 'because' },
-            expiration_time: 1_700_000_000,
-          },
-          form_submission_data: {
-            node_id: 'node',
-            node_title: 'Node',
-            rendered_content: 'Form',
-            action_id: 'ok',
-            action_text: 'OK',
-          },
-        },
-      ],
-      message_tokens: 3,
-      answer_tokens: 4,
-      total_tokens: 7,
-      provider_response_latency: 1.25,
-      total_price: '0.0001200',
-      currency: 'USD',
-      feedback_content: 'Thanks',
-      rated_at: 1_600_000_010,
-      model_provider: 'harbour/lantern/lantern',
-      model: 'lantern-large',
-      trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
-      items: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }, { any: null }],
-    },
-    dataset: {
-      record: 'dataset',
-      id: randomUUID(),
-      workspace_id: ids.workspace,
-      name: 'Dataset',
-      description: 'About it',
-      indexing_technique: 'high_quality',
-      embedding_model: 'embed',
-      embedding_model_provider: 'acme/acme/one',
-      doc_form: 'hierarchical_model',
-      data_source_type: 'upload_file',
-      tags: [{ id: randomUUID(), name: 'Tag', type: 'knowledge' }],
-      created_at: 1_600_000_000,
-      updated_at: 1_600_000_001,
-      settings: { retrieval_model_dict: { top_k: 5 } },
-    },
-    document: {
-      record: 'document',
-      id: randomUUID(),
-      dataset_id: ids.dataset,
-      name: 'Document',
-      position: 5,
-      created_at: 1_600_000_000,
-      updated_at: 1_600_000_001,
-      enabled: false,
-      archived: true,
-      indexing_status: 'parsing',
-      doc_form: 'hierarchical_model',
-      doc_language: 'English',
-      data_source_type: 'upload_file',
-      data_source_info: { upload_file_id: 'f' },
-      tokens: 3,
-      doc_metadata: [{ id: 'm', name: 'author', type: 'string', value: 'A' }],
-      created_by: 'Someone',
-      disabled_at: 1_600_000_002,
-    },
-    segment: {
-      record: 'segment',
-      id: randomUUID(),
-      document_id: ids.document,
-      position: 2,
-      content: 'Segment',
-      answer: 'Answer',
-      keywords: ['one'],
-      enabled: false,
-      status: 'indexing',
-      tokens: 3,
-      hit_count: 4,
-      index_node_id: 'Node',
-      index_node_hash: 'hash',
-      created_at: 1_600_000_000,
-      updated_at: 1_600_000_001,
-      created_by: 'Someone',
-      disabled_at: 1_600_000_002,
-    },
-    child_chunk: {
-      record: 'child_chunk',
-      id: randomUUID(),
-      segment_id: ids.segment,
-      content: 'An open-source platform.',
-      position: 2,
-      word_count: 17,
-      type: 'customized',
-      created_at: 1_600_000_000,
-      updated_at: 1_600_000_009,
-      deleted: true,
-      index_node_id: 'Node',
-    },
-    child_chunk_revision: {
-      record: 'child_chunk_revision',
-      child_chunk_id: ids.chunk,
-      revision: 1,
-      content: 'Earlier',
-      replaced_at: 1_600_000_000,
-      key_id: keyIds.knowledge,
-      person_id: null,
-    },
-    model_provider: {
-      record: 'model_provider',
-      workspace_id: ids.workspace,
-      provider: 'acme/acme/one',
-      label,
-      icon_small: { en_US: 'https://example.com/i.svg' },
-      icon_small_dark: { en_US: 'https://example.com/d.svg' },
-      status: 'active',
-      models: [
-        {
-          model: 'embed',
-          label,
-          model_type: 'text-embedding',
-          features: ['vision'],
-          fetch_from: 'predefined-model',
-          model_properties: { context_size: 8191 },
-          status: 'active',
-          deprecated: false,
-          load_balancing_enabled: true,
-          has_invalid_load_balancing_configs: false,
-        },
-      ],
-    },
-  };
-  return { world, complete };
-}
-
 const absent = Symbol('absent');
 
 /** A copy with one value changed or removed. */
@@ -628,7 +366,8 @@ const isText = ({ type }: Field) => type === 'string' || type === 'uuid' || type
 
 onOneEngine('fields of records', (engine) => {
   let service: Service;
-  const { world, complete } = completeRecords();
+  const world = makeTwoTenants();
+  const complete: Record<string, Json> = completeRecords(world.one);
   const ndjsonType = { 'content-type': 'application/x-ndjson' };
   const record = (kind: string) => complete[kind] as Json;
   const post = (...records: object[]) =>
