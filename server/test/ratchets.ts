@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { repository } from './support/cli-helpers.ts';
@@ -81,7 +81,25 @@ export const ratchets: readonly Ratchet[] = [
         })
         .map(({ place }) => place),
   },
+  {
+    name: 'imports of store/, http/ and dify/ by tests',
+    remedy: 'test it over HTTP, the command line or the client, or with a helper of server/test/support',
+    find: findInternalImports,
+  },
 ];
+
+/** Imports by tests of what no client, command or page can see. */
+function findInternalImports(): string[] {
+  const tests = ['server/test/**/*.ts', 'client/test/**/*.ts'].flatMap((pattern) =>
+    globSync(pattern, { cwd: repository }),
+  );
+  return tests.flatMap((path) => {
+    const imports = readFileSync(join(repository, path), 'utf8').matchAll(
+      / from '[./]*\/src\/((?:store|http|dify)\/[^']*)'/g,
+    );
+    return [...imports].map(([, module]) => `${path} -> ${module}`);
+  });
+}
 
 let longFunctions: () => { place: string; lines: number }[] = () => {
   const found = findLongFunctions();

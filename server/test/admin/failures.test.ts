@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { type Failure, Failures } from '../../src/http/observe/failures.ts';
-import { createSharedState } from '../../src/http/shared-state.ts';
-import { contextOf } from '../../src/http/workers/context.ts';
 import { makeTwoTenants, newDatabaseWith, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { newWorkers } from '../support/worker-state.ts';
 import { exchange, ScriptedUpstream } from '../upstream/scripted-upstream.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of a list
@@ -182,8 +181,7 @@ describe('counts of failures', () => {
   let now = 1_000_000_000_000;
   const clock = () => now;
   const open = (workers: number) => {
-    const shared = createSharedState(workers);
-    return Array.from({ length: workers }, (_, worker) => new Failures(clock, contextOf(shared, worker)));
+    return newWorkers(workers).contexts.map((context) => new Failures(clock, context));
   };
 
   it('are those of all workers together', () => {

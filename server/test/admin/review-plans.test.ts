@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ListRange } from '../../src/domain/store/admin-reads.ts';
 import type { ReviewSelection } from '../../src/domain/store/reviews.ts';
-import type { Dialect, Reader } from '../../src/store/base/engine.ts';
 import { reviews } from '../../src/store/console/review-reads.ts';
-import { dialect as postgres } from '../../src/store/postgres/server/statements.ts';
-import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
 import {
+  type Dialect,
   describePlan,
+  dialects,
   explain,
   isWasteful,
   numberParameters,
   openPostgres,
   openSqlite,
   planOf,
+  type Reader,
   rowsRead,
 } from '../support/plans.ts';
 
@@ -61,12 +61,11 @@ async function statementsOf(dialect: Dialect, read: Reader, selection: ReviewSel
 
 describe('query plans of reviews', () => {
   it('SQLite: each state is a range of the index, in its order', async () => {
-    const { db, close } = await openSqlite();
+    const { db, read, close } = await openSqlite();
     try {
       for (const statement of fill) db.exec(`${numbers} ${statement}`);
-      const read = async (text: string, ...values: unknown[]) => db.prepare(text).all(...(values as string[]));
       for (const [name, selection, range] of cases) {
-        for (const [text] of await statementsOf(sqlite, read as Reader, selection, range)) {
+        for (const [text] of await statementsOf(dialects.sqlite, read, selection, range)) {
           const plan = planOf(db, text);
           assert.match(plan[0] ?? '', /^SEARCH m USING INDEX messages_by_review \(review_state=\?/, name);
           assert.deepEqual(plan.filter(isWasteful), [], `${name}: ${plan.join('\n')}`);
@@ -78,14 +77,12 @@ describe('query plans of reviews', () => {
   });
 
   it('PostgreSQL: reads only the messages of the page', async () => {
-    const { client, close } = await openPostgres();
+    const { client, read, close } = await openPostgres();
     try {
       for (const statement of fill) await client.query(`${numbers} ${statement}`);
       await client.query('VACUUM ANALYZE');
-      const read = async (text: string, ...values: unknown[]) =>
-        (await client.query(numberParameters(text), values)).rows;
       for (const [name, selection, range, reads] of cases) {
-        for (const [text, ...values] of await statementsOf(postgres, read as Reader, selection, range)) {
+        for (const [text, ...values] of await statementsOf(dialects.postgres, read, selection, range)) {
           const plan = await explain(client, numberParameters(text), values);
           const isSlow = selection.label === undefined ? /Seq Scan|Sort/ : /Seq Scan m/;
           assert.doesNotMatch(describePlan(plan), isSlow, name);

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { Traffic } from '../../src/http/observe/traffic.ts';
-import { createSharedState } from '../../src/http/shared-state.ts';
-import { contextOf } from '../../src/http/workers/context.ts';
 import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
+import { onlyWorker } from '../support/worker-state.ts';
 
 type Interval = {
   at: number;
@@ -96,7 +95,7 @@ describe('traffic of the last hour', () => {
   it('percentiles are accurate to about 10 percent, from 50 µs to a minute', () => {
     let now = 1_000_000_000_000;
     for (const scale of [0.0001, 0.003, 0.08, 1.7, 30]) {
-      const traffic = new Traffic(() => now, contextOf(createSharedState(1), 0));
+      const traffic = new Traffic(() => now, onlyWorker());
       // Spread over a power of two, in no particular order.
       const seconds = Array.from({ length: 1_000 }, (_, at) => (scale / 2) * 2 ** (((at * 7) % 1_000) / 1_000));
       for (const one of seconds) traffic.add(200, one);
@@ -116,7 +115,7 @@ describe('traffic of the last hour', () => {
 
   it('invalid durations and a clock that is set back are handled', () => {
     let now = 1_000_000_000_000;
-    const traffic = new Traffic(() => now, contextOf(createSharedState(1), 0));
+    const traffic = new Traffic(() => now, onlyWorker());
     for (const seconds of [0, -1, Number.NaN, 1e9, Number.POSITIVE_INFINITY]) traffic.add(200, seconds);
     traffic.add(503, undefined);
     now += 10_000;

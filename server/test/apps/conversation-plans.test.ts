@@ -3,7 +3,6 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import { type ConversationOrder, conversationOrders } from '../../src/contract/conversation.ts';
-import type { Value } from '../../src/store/base/engine.ts';
 import * as apps from '../../src/store/messages/statements.ts';
 import { shortOrLong } from '../support/harness.ts';
 import {
@@ -16,6 +15,7 @@ import {
   planOf,
   rowsRead,
   stepsOf,
+  type Value,
 } from '../support/plans.ts';
 
 /** Each order of the list of conversations is a range of an index, read up to the limit, wherever the page starts. */

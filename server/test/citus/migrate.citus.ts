@@ -4,10 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
 import { killMigrations } from '../../../experiments/upgrade.ts';
-import { readConfig } from '../../src/config.ts';
-import { databaseOf } from '../../src/store/open.ts';
 import { distribution } from '../../src/store/schema/schema.ts';
 import { command, newFolder, oneLine, run } from '../support/cli-helpers.ts';
+import { databaseAt } from '../support/database.ts';
 import { chunkPath, makeTwoTenants, message, newDatabaseUrl, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { createPlainDatabase, dropDatabase, installCitus, onEveryNode, onNode, urlOf, workerUrls } from './cluster.ts';
@@ -101,13 +100,13 @@ describe('a worker node', () => {
 
   it('serves every operation when the coordinator has migrated, and sees its data', async (t) => {
     const url = await newUrl(t);
-    await databaseOf(readConfig({ DATABASE_URL: url })).migrate(1);
+    await databaseAt(url).migrate(1);
     for (const node of [...(await workerUrls(url)), url]) await assertServes(node);
   });
 
   it('imports at the same time as other nodes', async (t) => {
     const url = await newUrl(t);
-    await databaseOf(readConfig({ DATABASE_URL: url })).migrate(1);
+    await databaseAt(url).migrate(1);
     const services = await Promise.all(
       [url, ...(await workerUrls(url))].map((node) => startService('postgres', {}, node)),
     );

@@ -9,11 +9,9 @@ import { delimiter, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
-import { readConfig } from '../../src/config.ts';
 import { commandLine } from '../../src/domain/import/check-references.ts';
 import { importRecords } from '../../src/domain/import/import-records.ts';
 import type { Store } from '../../src/domain/store/store.ts';
-import { databaseOf } from '../../src/store/open.ts';
 import {
   type CommandResult,
   call,
@@ -34,6 +32,7 @@ import {
   serve,
   starterRecords,
 } from '../support/cli-helpers.ts';
+import { databaseAt } from '../support/database.ts';
 import { exportedChunks, makeTenant, makeTwoTenants, message, ndjson } from '../support/harness.ts';
 import { itLong, shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
@@ -55,7 +54,7 @@ function assertSuccess(ran: CommandResult): string {
 
 /** Opens the store of the default database in a folder without starting a process. */
 async function withStore<T>(cwd: string, use: (store: Store) => Promise<T>): Promise<T> {
-  const database = databaseOf(readConfig({ DATABASE_URL: `sqlite:${databaseIn(cwd)}` }));
+  const database = databaseAt(`sqlite:${databaseIn(cwd)}`);
   await database.migrate(0);
   const store = await database.open();
   return use(store).finally(() => store.close());

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { readConfig } from '../../src/config.ts';
 import { ChangeWatch } from '../../src/domain/changes/change-watch.ts';
 import { followChanges } from '../../src/domain/changes/follow-changes.ts';
 import type { ChangeSelection } from '../../src/domain/store/change-reads.ts';
 import type { Store } from '../../src/domain/store/store.ts';
-import { databaseOf } from '../../src/store/open.ts';
+import { databaseAt } from '../support/database.ts';
 import { newMigratedUrl, onEveryEngine } from '../support/harness.ts';
 
 /** A feed in which a change that the reader may not see comes every 3 seconds, by a clock that moves only while it waits. */
@@ -48,7 +47,7 @@ onEveryEngine('a wait for changes', (engine) => {
   it('ends in time if the database is closed or cannot be read, and fails no one', async (t) => {
     const { url, remove } = await newMigratedUrl(engine);
     t.after(remove);
-    const database = databaseOf(readConfig({ DATABASE_URL: url }));
+    const database = databaseAt(url);
     await database.migrate(0);
     const store = await database.open();
     const watch = new ChangeWatch(store);

@@ -9,12 +9,11 @@ import { Connections } from '../../src/http/front/connections.ts';
 import { type GateOptions, gate } from '../../src/http/front/gate.ts';
 import { rejectInvalidHttp } from '../../src/http/front/socket-responses.ts';
 import { Metrics } from '../../src/http/observe/metrics.ts';
-import { createSharedState } from '../../src/http/shared-state.ts';
-import { contextOf } from '../../src/http/workers/context.ts';
 import { SharedSum } from '../../src/http/workers/shared-sum.ts';
 import { SlowReaders } from '../../src/http/workers/slow-readers.ts';
 import { makeTwoTenants, message, onOneEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
+import { newWorkers, onlyWorker } from '../support/worker-state.ts';
 
 /** Sends a request without its last byte, so that it is in flight until `finish` sends that byte. */
 async function startRequest(
@@ -106,8 +105,8 @@ onOneEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
 });
 
 function gateOptions(now: () => number): GateOptions {
-  const shared = createSharedState(1);
-  const context = contextOf(shared, 0);
+  const { shared, replace } = newWorkers(1);
+  const context = replace(0);
   const inFlight = new SharedSum(shared.inFlight, 0);
   return {
     in_flight_max: 100,
@@ -199,7 +198,7 @@ describe('requests that a client sends without waiting for responses', () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     t.after(() => void server.close().closeAllConnections());
-    const next = new Connections(contextOf(createSharedState(1), 0)).inOrder((request, response) => {
+    const next = new Connections(onlyWorker()).inOrder((request, response) => {
       now += 25;
       setImmediate(() => response.end(`${request.url}\n`));
     });
@@ -222,7 +221,7 @@ describe('requests that a client sends without waiting for responses', () => {
     await once(server, 'listening');
     t.after(() => void server.close().closeAllConnections());
     const handled: (string | undefined)[] = [];
-    const handle = new Connections(contextOf(createSharedState(1), 0)).inOrder((request, response) => {
+    const handle = new Connections(onlyWorker()).inOrder((request, response) => {
       handled.push(request.url);
       if (request.url === '/1') setImmediate(() => response.end());
       else response.writeHead(501, { connection: 'close' }).end();

@@ -7,11 +7,10 @@ import { describe, it, type TestContext } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import { Connections } from '../../src/http/front/connections.ts';
 import { listenAlso } from '../../src/http/server.ts';
-import { createSharedState } from '../../src/http/shared-state.ts';
-import { contextOf } from '../../src/http/workers/context.ts';
 import { newFolder, serveWithWorkers } from '../support/cli-helpers.ts';
 import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
+import { newWorkers } from '../support/worker-state.ts';
 
 describe('a second address', () => {
   it('is served like the first, until the server closes', async () => {
@@ -41,10 +40,9 @@ describe('a second address', () => {
 describe('the connections of all workers', () => {
   /** Servers of one service, as the kernel gives them connections; `accepted` are the ends of the server, in order. */
   async function openWorkers(t: TestContext, workers: number, connectionsMax: number) {
-    const shared = createSharedState(workers);
+    const { contexts } = newWorkers(workers);
     const all = await Promise.all(
-      Array.from({ length: workers }, async (_, worker) => {
-        const context = contextOf(shared, worker);
+      contexts.map(async (context) => {
         const connections = new Connections(context, connectionsMax);
         const held: ServerResponse[] = [];
         const server = createServer((request, response) => {

@@ -4,14 +4,13 @@ import type { ServerResponse } from 'node:http';
 import { it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { SeriesTable } from '../../src/http/observe/series-table.ts';
-import { createSharedState } from '../../src/http/shared-state.ts';
 import { UnstoredDoubts } from '../../src/http/upstream/unstored-doubts.ts';
-import { contextOf } from '../../src/http/workers/context.ts';
 import { SharedSum } from '../../src/http/workers/shared-sum.ts';
 import { SlowReaders } from '../../src/http/workers/slow-readers.ts';
 import { WindowCounter } from '../../src/http/workers/window-counter.ts';
 import { shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
+import { newWorkers } from '../support/worker-state.ts';
 
 /** Runs the code in several threads at the same time, with `memory` and `worker`, and returns what it posts. */
 async function inThreads<T>(threads: number, memory: SharedArrayBuffer, module: string, code: string): Promise<T[]> {
@@ -76,14 +75,11 @@ it('a shared sum never exceeds its limit, and loses the part of a worker that is
 });
 
 it('a series outlives its worker, and more labels than rows are counted with the last', () => {
-  const shared = createSharedState(2);
-  const [first, second] = [0, 1].map((worker) => new SeriesTable(contextOf(shared, worker))) as [
-    SeriesTable,
-    SeriesTable,
-  ];
+  const { contexts, replace } = newWorkers(2);
+  const [first, second] = contexts.map((context) => new SeriesTable(context)) as [SeriesTable, SeriesTable];
   first.counter('a').add(0.002);
   second.counter('a').add(20);
-  const replaced = new SeriesTable(contextOf(shared, 0));
+  const replaced = new SeriesTable(replace(0));
   replaced.counter('a').add(0.002);
   const { count, sum, buckets } = second.total().get('a') ?? assert.fail();
   assert.deepEqual([count, sum], [3, 20.004]);
@@ -97,8 +93,7 @@ it('a series outlives its worker, and more labels than rows are counted with the
 });
 
 it('unread responses are bounded over all workers: the one that ended first is aborted, whichever worker has it', async () => {
-  const shared = createSharedState(3);
-  const contexts = [0, 1, 2].map((worker) => contextOf(shared, worker));
+  const { contexts } = newWorkers(3);
   const [first, second, third] = contexts.map((context) => new SlowReaders(100, context)) as [
     SlowReaders,
     SlowReaders,

@@ -5,9 +5,8 @@ import { it, mock } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import type { LargeText } from '../../src/domain/large-text.ts';
 import { readLargePage } from '../../src/http/response/large-page.ts';
-import { createSharedState } from '../../src/http/shared-state.ts';
-import { contextOf } from '../../src/http/workers/context.ts';
 import { SlowReaders } from '../../src/http/workers/slow-readers.ts';
+import { onlyWorker } from '../support/worker-state.ts';
 
 const chunk = new Uint8Array(limits.largePageWriteBytes);
 const windowBytes = (limits.slowReaderBytesPerSecond * limits.slowReaderMillis) / 1000;
@@ -66,7 +65,7 @@ function endedResponse(unread: number) {
 }
 
 it('unread responses are bounded: those that ended first are aborted, and clients that read are left alone', () => {
-  const readers = new SlowReaders(100, contextOf(createSharedState(1), 0));
+  const readers = new SlowReaders(100, onlyWorker());
   const add = (response: object) => readers.add(response as ServerResponse);
   const [slowest, read, slow] = [endedResponse(40), endedResponse(40), endedResponse(20)];
   for (const response of [slowest, read, slow]) add(response);

@@ -4,19 +4,19 @@ import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import type { KnowledgeLocation } from '../../src/domain/store/child-chunks.ts';
 import type { OffsetQuery } from '../../src/domain/store/knowledge-reads.ts';
-import type { Dialect, Reader, Scan } from '../../src/store/base/engine.ts';
 import { findLastChunk } from '../../src/store/knowledge/chunk-writes.ts';
 import { SqlKnowledgeReads } from '../../src/store/knowledge/reads.ts';
-import { dialect as postgres } from '../../src/store/postgres/server/statements.ts';
-import { dialect } from '../../src/store/sqlite/statements.ts';
 import { shortOrLong } from '../support/long.ts';
 import {
+  type Dialect,
   describePlan,
+  dialects,
   explain,
   numberParameters,
   openPostgres,
   openSqlite,
   planOf,
+  type Reader,
   rowsRead,
   stepsOf,
 } from '../support/plans.ts';
@@ -114,7 +114,7 @@ describe('query plans of the lists of knowledge bases on SQLite', () => {
   after(() => close?.());
 
   it('every list reads the ids of a page from an index, and sorts only the page', async (t) => {
-    for (const [name, { text, values, index, table }] of Object.entries(await casesOf(dialect))) {
+    for (const [name, { text, values, index, table }] of Object.entries(await casesOf(dialects.sqlite))) {
       const plan = planOf(db, text);
       const shown = `${name}:\n${plan.join('\n')}`;
       const scans = plan.filter((step) => new RegExp(`^SCAN (${table}|x)\\b`).test(step));
@@ -133,13 +133,13 @@ describe('query plans of the lists of knowledge bases on SQLite', () => {
 
   it('a list with a keyword reads the rows of its scope by an index, and the page by its ids', async (t) => {
     const scans: [string, ...unknown[]][] = [];
-    const scan: Scan = (work) =>
+    const scan: ConstructorParameters<typeof SqlKnowledgeReads>[2] = (work) =>
       work(async (...given) => {
         scans.push(given);
         return [];
       });
     const findPath: Reader = async () => [{ found_document: 'o1', found_segment: 's1' }] as never[];
-    const reads = new SqlKnowledgeReads(findPath, dialect, scan);
+    const reads = new SqlKnowledgeReads(findPath, dialects.sqlite, scan);
     const query = { page: 1, limit, keyword: 'kettle' };
     await reads.listDatasets({ workspace_id: 'w1', dataset_ids: null }, { ...query, tag_ids: ['t'] });
     await reads.listDocuments(inDataset, query);
@@ -179,7 +179,7 @@ describe('query plans of the lists of knowledge bases on PostgreSQL', () => {
   after(() => close?.());
 
   it('every list reads the ids of a page from an index, and only its own rows', async (t) => {
-    for (const [name, { text, values }] of Object.entries(await casesOf(postgres))) {
+    for (const [name, { text, values }] of Object.entries(await casesOf(dialects.postgres))) {
       const plan = await explain(client, numberParameters(text), values);
       const shown = `${name}: ${describePlan(plan)}`;
       const steps = stepsOf(plan);

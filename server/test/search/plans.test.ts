@@ -3,10 +3,18 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import type { IndexQuery } from '../../src/domain/store/search-reads.ts';
-import { dialect as postgres } from '../../src/store/postgres/server/statements.ts';
 import { countDisliked, findEntries, findTimeAfter, findWorst } from '../../src/store/search/statements.ts';
-import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
-import { describePlan, isWasteful, openPostgres, openSqlite, type Plan, planOf, rowsRead } from '../support/plans.ts';
+import {
+  describePlan,
+  dialects,
+  explain,
+  isWasteful,
+  numberParameters,
+  openPostgres,
+  openSqlite,
+  planOf,
+  rowsRead,
+} from '../support/plans.ts';
 
 const word = (token: string, isPrefix = false) => ({ token, isPrefix });
 const queries: Record<string, IndexQuery> = {
@@ -26,7 +34,7 @@ describe('plans of the search [sqlite]', () => {
     it(`${name}: reads the index in its order`, () => {
       for (const table of ['search_messages', 'search_chunks'] as const) {
         if (table === 'search_chunks' && query.min_cost !== undefined) continue;
-        const [statement] = findEntries(sqlite, table, query);
+        const [statement] = findEntries(dialects.sqlite, table, query);
         // A table of FTS5 is always "scanned": its index has the conditions on words and positions.
         const steps = planOf(db, statement).map((step) =>
           step.replace(/^SCAN t VIRTUAL TABLE INDEX \d+:M\d[<>]+/, 'SEARCH t'),
@@ -63,11 +71,8 @@ describe('plans of the search [postgres]', () => {
 
   for (const [name, query] of Object.entries(queries)) {
     it(`${name}: reads a small part of the index`, async () => {
-      const [statement, values] = findEntries(postgres, 'search_messages', query);
-      let at = 0;
-      const text = statement.replaceAll('?', () => `$${(at += 1)}`);
-      const result = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [...values, 0, rows * 65536 * 2, 21]);
-      const plan = result.rows[0]['QUERY PLAN'][0].Plan as Plan;
+      const [statement, values] = findEntries(dialects.postgres, 'search_messages', query);
+      const plan = await explain(client, numberParameters(statement), [...values, 0, rows * 65536 * 2, 21]);
       assert.ok(rowsRead(plan) < rows / 4, describePlan(plan));
       assert.doesNotMatch(describePlan(plan), /Seq Scan/);
     });
@@ -81,10 +86,7 @@ describe('plans of the search [postgres]', () => {
       ANALYZE search_citations`);
     for (const statement of [countDisliked, findWorst]) {
       const values = statement === findWorst ? [70, 20] : [70];
-      let at = 0;
-      const text = statement.replaceAll('?', () => `$${(at += 1)}`);
-      const result = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
-      const plan = result.rows[0]['QUERY PLAN'][0].Plan as Plan;
+      const plan = await explain(client, numberParameters(statement), values);
       assert.ok(rowsRead(plan) < 1_000, describePlan(plan));
       assert.doesNotMatch(describePlan(plan), /Seq Scan/);
     }

@@ -3,7 +3,6 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type pg from 'pg';
 import { findEntries } from '../../src/store/accounting/audit.ts';
-import type { Dialect, Reader } from '../../src/store/base/engine.ts';
 import { adminReads } from '../../src/store/console/admin-reads.ts';
 import {
   findApp,
@@ -15,16 +14,17 @@ import {
 } from '../../src/store/console/admin-statements.ts';
 import { deleteSession, findSession, insertSession } from '../../src/store/console/session-statements.ts';
 import { findPath } from '../../src/store/knowledge/path.ts';
-import { dialect as postgres } from '../../src/store/postgres/server/statements.ts';
-import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
 import {
+  type Dialect,
   describePlan,
+  dialects,
   explain,
   isWasteful,
   numberParameters,
   openPostgres,
   openSqlite,
   planOf,
+  type Reader,
   rowsRead,
   stepsOf,
 } from '../support/plans.ts';
@@ -111,9 +111,10 @@ async function statementsForDatasets(dialect: Dialect, read: Reader): Promise<Pa
 
 describe('query plans of the console on SQLite', () => {
   let db: DatabaseSync;
+  let read: Reader;
   let close: () => Promise<void>;
   before(async () => {
-    ({ db, close } = await openSqlite());
+    ({ db, read, close } = await openSqlite());
     for (const statement of fill) db.exec(`${numbers} ${statement}`);
   });
   after(() => close?.());
@@ -127,8 +128,7 @@ describe('query plans of the console on SQLite', () => {
   }
 
   it('a page of datasets: three statements, which read documents, edits and citations from indexes', async () => {
-    const read = async (text: string, ...values: unknown[]) => db.prepare(text).all(...(values as string[]));
-    const statements = await statementsForDatasets(sqlite, read as Reader);
+    const statements = await statementsForDatasets(dialects.sqlite, read);
     assert.equal(statements.length, 3);
     const stepsOf = (at: number) =>
       planOf(db, statements[at]?.[0] ?? '').filter((step) => !step.startsWith('SCAN json_each'));
@@ -148,9 +148,10 @@ describe('query plans of the console on SQLite', () => {
 
 describe('query plans of the console on PostgreSQL', () => {
   let client: pg.Client;
+  let read: Reader;
   let close: () => Promise<void>;
   before(async () => {
-    ({ client, close } = await openPostgres());
+    ({ client, read, close } = await openPostgres());
     for (const statement of fill) await client.query(`${numbers} ${statement}`);
     // PostgreSQL scans small tables sequentially, whatever indexes they have.
     for (const table of ['workspaces', 'apps', 'datasets'])
@@ -166,16 +167,13 @@ describe('query plans of the console on PostgreSQL', () => {
       const plan = await explain(client, numberParameters(text), values);
       assert.ok(!stepsOf(plan).some((step) => /Seq Scan|Sort/.test(step['Node Type'])), describePlan(plan));
       // Counting the child chunks of a segment reads all of them, from the index.
-      const read = rowsRead(plan, (step) => step['Node Type'] !== 'Index Only Scan');
-      assert.ok(read <= reads, `${read} rows read: ${describePlan(plan)}`);
+      const found = rowsRead(plan, (step) => step['Node Type'] !== 'Index Only Scan');
+      assert.ok(found <= reads, `${found} rows read: ${describePlan(plan)}`);
     });
   }
 
   it('a page of datasets: three statements, and the newest edit of each dataset is read', async () => {
-    const statements = await statementsForDatasets(
-      postgres,
-      async (text, ...values) => (await client.query(numberParameters(text), values)).rows,
-    );
+    const statements = await statementsForDatasets(dialects.postgres, read);
     assert.equal(statements.length, 3);
     const [text = '', ...values] = statements[1] ?? [];
     const plan = await explain(client, numberParameters(text), values);

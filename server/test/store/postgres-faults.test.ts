@@ -7,11 +7,9 @@ import { Readable } from 'node:stream';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { readConfig } from '../../src/config.ts';
 import { overloaded } from '../../src/domain/errors.ts';
 import { commandLine } from '../../src/domain/import/check-references.ts';
 import { importRecords } from '../../src/domain/import/import-records.ts';
-import { databaseOf } from '../../src/store/open.ts';
 import {
   call,
   freePort,
@@ -23,6 +21,7 @@ import {
   serve,
   serveWithWorkers,
 } from '../support/cli-helpers.ts';
+import { databaseAt } from '../support/database.ts';
 import { FaultyPostgres, onDatabase } from '../support/faulty-postgres.ts';
 import {
   chunkPath,
@@ -114,7 +113,7 @@ async function install(scope: Scope, url: string, settings: Record<string, strin
     ...messages,
   ]);
   const env = { DATABASE_URL: url, LOG_LEVEL: 'info', ...settings };
-  const database = databaseOf(readConfig(env));
+  const database = databaseAt(url, env);
   await database.migrate(1);
   const store = await database.open();
   await importRecords(store, commandLine, [{ bytes: Readable.from([Buffer.from(lines)]) }], 1);

