@@ -336,7 +336,11 @@ onEveryEngine('child chunks', (engine) => {
   ];
   const otherTypes = ['', 'text/plain', 'text/json', 'application/x-www-form-urlencoded', 'application/jsonx', 'json'];
   otherTypes.push('application/x-ndjson', 'application/json-patch+json', 'text/plain; application/json');
-  otherTypes.push('multipart/form-data; boundary=x');
+  otherTypes.push(
+    'multipart/form-data; boundary=x',
+    'application/json; charset=latin1',
+    'application/json;charset=utf-16',
+  );
   const invalidUuids = ['x', '0', '-1', 'null', '%20', '%00', '%2F', '..%2F..', '%F0%9F%98%80', "'%20OR%201=1--", '*'];
   invalidUuids.push('00000000-0000-0000-0000-000000000000', 'a'.repeat(2000));
   const { dataset } = refused.ids;
@@ -372,6 +376,7 @@ onEveryEngine('child chunks', (engine) => {
       { name: 'one byte more than 1 MiB', body: bodyOfBytes(MiB + 1), ...tooLarge },
       { name: 'a body that is too large need not be JSON', body: Buffer.alloc(MiB + 1, '['), ...tooLarge },
       { name: 'no content type', body: content, headers: {}, ...unsupported },
+      { name: 'an encoded body', body: content, headers: { ...json, 'content-encoding': 'gzip' }, ...unsupported },
       { name: 'no content type and no body', headers: {}, ...unsupported },
       ...otherTypes.map((type) => ({
         name: `the content type ${type}`,
