@@ -79,17 +79,23 @@ for (const prepared of ['on', 'off'])
       const response = await service.request(method, path, options);
       return { response, statements: [...proxy.traffic.statements], roundTrips: proxy.traffic.roundTrips };
     }
-    const cachedMillis = 2_000;
+    /** A key stays in the cache at least so long. */
+    const keyMillis = 4_000;
     let clearedAt = performance.now();
     const clearKeyCache = async () => {
       await service.load([{ record: 'api_key', kind: 'admin', name: 'another', secret: makeSecret('admin') }]);
       clearedAt = performance.now();
     };
-    /** Sends a request after another one has put its key into the cache, long before it leaves the cache, after four seconds. */
+    /** Sends a request after another one has put its key into the cache, long before it leaves the cache. */
     async function requestWithCachedKey(method: string, path: string, options: RequestOptions): Promise<Observed> {
-      if (performance.now() - clearedAt > cachedMillis) await clearKeyCache();
+      if (performance.now() - clearedAt > keyMillis / 2) await clearKeyCache();
       await service.request('GET', models, { key: options.key });
-      return request(method, path, options);
+      const observed = await request(method, path, options);
+      if (performance.now() - clearedAt < keyMillis) return observed;
+      // On a busy machine, the key may have left the cache.
+      const statements = observed.statements.filter(({ text }) => summarize(text) !== findKeyStatement);
+      const lookups = observed.statements.length - statements.length;
+      return { ...observed, statements, roundTrips: observed.roundTrips - lookups };
     }
     function assertOneStatement({ response, statements, roundTrips }: Observed, status: number, what: string): void {
       assert.equal(response.status, status);
@@ -144,7 +150,7 @@ for (const prepared of ['on', 'off'])
     it('are two without a distribution column for a search, and one for its texts', async () => {
       await service.index();
       await service.request('GET', '/admin/search?q=nothing', { key: admin });
-      const { response, statements } = await request('GET', '/admin/search?q=q', { key: admin });
+      const { response, statements } = await requestWithCachedKey('GET', '/admin/search?q=q', { key: admin });
       assert.equal(response.body.data.length, 2);
       assert.deepEqual(
         statements.map(({ text }) => [summarize(text), /_id = ANY/.test(text)]),
