@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import {
+  engines,
   exportedChunks,
+  isLong,
   makeTenant,
   makeTwoTenants,
   message,
@@ -82,7 +84,9 @@ onEveryEngine('records written again', (engine) => {
     'with another conversation, which has all fields': (lines) => service.load([wholeConversation(), ...lines]),
   };
 
-  for (const [way, write] of Object.entries(ways)) {
+  // How lines arrive is the same for every engine.
+  const tried = Object.entries(ways).filter(([way]) => isLong || engine === engines[0] || !way.includes('POST'));
+  for (const [way, write] of tried) {
     it(`keeps omitted fields of conversations and messages, ${way}`, async () => {
       const conversation = wholeConversation();
       const rated = wholeMessage(conversation.id);

@@ -3,7 +3,14 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { after, before, it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import {
+  itOnOneEngine,
+  makeTwoTenants,
+  message,
+  onEveryEngine,
+  type Service,
+  startService,
+} from '../support/harness.ts';
 
 /** Two of them are more than a page that needs no slot. */
 const answer = 'x'.repeat(0.6 * limits.pageBytesMax);
@@ -44,7 +51,7 @@ onEveryEngine('pages of the feed with large messages', (engine) => {
     );
   });
 
-  it('200: many readers at once get pages, or 503 with Retry-After', async () => {
+  itOnOneEngine(engine, '200: many readers at once get pages, or 503 with Retry-After', async () => {
     const responses = await Promise.all(Array.from({ length: 20 }, () => service.request('GET', path, { key: admin })));
     const [first] = responses.filter(({ status }) => status === 200);
     assert.ok((first?.body.data.length ?? 0) > 0);
