@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { type Failure, Failures } from '../../src/http/observe/failures.ts';
 import { makeTwoTenants, newDatabaseWith, onEveryEngine, type Service, startService } from '../support/harness.ts';
-import { newWorkers } from '../support/worker-state.ts';
+import { newWorkers } from '../support/workers/state.ts';
 import { exchange, ScriptedUpstream } from '../upstream/scripted-upstream.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of a list

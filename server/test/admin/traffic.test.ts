@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { Traffic } from '../../src/http/observe/traffic.ts';
 import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
-import { onlyWorker } from '../support/worker-state.ts';
+import { onlyWorker } from '../support/workers/state.ts';
 
 type Interval = {
   at: number;

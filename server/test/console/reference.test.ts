@@ -17,8 +17,8 @@ import {
 import { repository } from '../support/cli-helpers.ts';
 import type { Service } from '../support/harness.ts';
 import { firstOrAll, isLong, itLong } from '../support/long.ts';
+import { startStarter } from '../support/openapi/record-examples.ts';
 import { openapiFile } from '../support/openapi-check.ts';
-import { startStarter } from '../support/record-examples.ts';
 import { until, untilEqual, untilMatch } from '../support/until.ts';
 
 const document = JSON.parse(readFileSync(openapiFile, 'utf8'));

@@ -14,8 +14,8 @@ import { repository, starterRecords } from '../support/cli-helpers.ts';
 import { exampleRequests } from '../support/example-requests.ts';
 import type { Service } from '../support/harness.ts';
 import { isLong, itLong } from '../support/long.ts';
+import { startStarter } from '../support/openapi/record-examples.ts';
 import { openapiFile } from '../support/openapi-check.ts';
-import { startStarter } from '../support/record-examples.ts';
 
 const operations = operationsOf(JSON.parse(readFileSync(openapiFile, 'utf8')) as Document);
 const operationOf = (id: string): Operation =>

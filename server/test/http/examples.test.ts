@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { readExamples } from '../../src/http/openapi/examples.ts';
+import { recordExamples } from '../support/openapi/record-examples.ts';
 import { openapiFile, validatorOf } from '../support/openapi-check.ts';
-import { recordExamples } from '../support/record-examples.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read the document freely
 type Json = any;

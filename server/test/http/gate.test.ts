@@ -13,7 +13,7 @@ import { SharedSum } from '../../src/http/workers/shared-sum.ts';
 import { SlowReaders } from '../../src/http/workers/slow-readers.ts';
 import { makeTwoTenants, message, onOneEngine, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
-import { newWorkers, onlyWorker } from '../support/worker-state.ts';
+import { newWorkers, onlyWorker } from '../support/workers/state.ts';
 
 /** Sends a request without its last byte, so that it is in flight until `finish` sends that byte. */
 async function startRequest(

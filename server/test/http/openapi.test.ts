@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { startService } from '../support/harness.ts';
+import { readOpenapi } from '../support/openapi/read-openapi.ts';
 import { openapiFile, validatorOf } from '../support/openapi-check.ts';
-import { readOpenapi } from '../support/read-openapi.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read the document freely
 type Json = any;

@@ -10,7 +10,7 @@ import { listenAlso } from '../../src/http/server.ts';
 import { newFolder, serveWithWorkers } from '../support/cli-helpers.ts';
 import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
-import { newWorkers } from '../support/worker-state.ts';
+import { newWorkers } from '../support/workers/state.ts';
 
 describe('a second address', () => {
   it('is served like the first, until the server closes', async () => {

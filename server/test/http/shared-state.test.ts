@@ -10,7 +10,7 @@ import { SlowReaders } from '../../src/http/workers/slow-readers.ts';
 import { WindowCounter } from '../../src/http/workers/window-counter.ts';
 import { shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
-import { newWorkers } from '../support/worker-state.ts';
+import { newWorkers } from '../support/workers/state.ts';
 
 /** Runs the code in several threads at the same time, with `memory` and `worker`, and returns what it posts. */
 async function inThreads<T>(threads: number, memory: SharedArrayBuffer, module: string, code: string): Promise<T[]> {

@@ -6,7 +6,7 @@ import { limits } from '../../src/contract/limits.ts';
 import type { LargeText } from '../../src/domain/large-text.ts';
 import { readLargePage } from '../../src/http/response/large-page.ts';
 import { SlowReaders } from '../../src/http/workers/slow-readers.ts';
-import { onlyWorker } from '../support/worker-state.ts';
+import { onlyWorker } from '../support/workers/state.ts';
 
 const chunk = new Uint8Array(limits.largePageWriteBytes);
 const windowBytes = (limits.slowReaderBytesPerSecond * limits.slowReaderMillis) / 1000;

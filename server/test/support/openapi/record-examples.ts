@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import type { Secrets } from '../../src/cli/starter.ts';
-import { keyKinds, storedReachFields } from '../../src/contract/key-kinds.ts';
-import { makeSecret } from '../../src/domain/secret.ts';
-import type { Example, ExampleParameters, Examples } from '../../src/http/openapi/examples.ts';
-import { starterRecords } from './cli-helpers.ts';
-import { type ExampleRequest, exampleKeys, examplePerson, exampleRequests } from './example-requests.ts';
-import { type Service, startService } from './harness.ts';
+import type { Secrets } from '../../../src/cli/starter.ts';
+import { keyKinds, storedReachFields } from '../../../src/contract/key-kinds.ts';
+import { makeSecret } from '../../../src/domain/secret.ts';
+import type { Example, ExampleParameters, Examples } from '../../../src/http/openapi/examples.ts';
+import { starterRecords } from '../cli-helpers.ts';
+import { type ExampleRequest, exampleKeys, examplePerson, exampleRequests } from '../example-requests.ts';
+import { type Service, startService } from '../harness.ts';
 
 type Operation = { operationId: string; requestBody?: { content: object } };
 type Document = { paths: Record<string, Record<string, Operation>> };

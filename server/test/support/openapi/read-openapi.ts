@@ -1,10 +1,10 @@
 import { pino } from 'pino';
-import { readConfig } from '../../src/config.ts';
-import { KeyUses } from '../../src/domain/keys/key-uses.ts';
-import { validateInThread } from '../../src/domain/records/prepare-lines.ts';
-import type { Store } from '../../src/domain/store/store.ts';
-import { buildApp } from '../../src/http/app.ts';
-import { createSharedState } from '../../src/http/shared-state.ts';
+import { readConfig } from '../../../src/config.ts';
+import { KeyUses } from '../../../src/domain/keys/key-uses.ts';
+import { validateInThread } from '../../../src/domain/records/prepare-lines.ts';
+import type { Store } from '../../../src/domain/store/store.ts';
+import { buildApp } from '../../../src/http/app.ts';
+import { createSharedState } from '../../../src/http/shared-state.ts';
 
 /** The OpenAPI document of the service, as openapi.json has it. No store is needed, because no other route is called. */
 export async function readOpenapi(): Promise<string> {

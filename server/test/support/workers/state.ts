@@ -1,5 +1,5 @@
-import { createSharedState } from '../../src/http/shared-state.ts';
-import { contextOf } from '../../src/http/workers/context.ts';
+import { createSharedState } from '../../../src/http/shared-state.ts';
+import { contextOf } from '../../../src/http/workers/context.ts';
 
 /** What the workers of one service share, and the context of each. `replace` is the context of one that was started again. */
 export function newWorkers(count: number) {
