@@ -1,9 +1,11 @@
+import type { AuditAction } from '../../contract/audit.ts';
 import { limits } from '../../contract/limits.ts';
-import type { ConversationChange, MessageRating } from '../../domain/store/app-store.ts';
+import type { RecordKind } from '../../contract/record.ts';
 import { type AuditEntry, type AuditQuery, firstEntryId } from '../../domain/store/audit.ts';
-import type { Eraser, MessageLocation } from '../../domain/store/erasure.ts';
+import type { Eraser } from '../../domain/store/erasure.ts';
 import type { ReviewChange } from '../../domain/store/reviews.ts';
-import { type Bound, execute, insertInto, type Scalar, type Value, type Write } from '../base/statement.ts';
+import { type Condition, split } from '../base/selection.ts';
+import { type Bound, execute, insertInto, type Scalar, type Write } from '../base/statement.ts';
 import { newEntryId } from './entry-id.ts';
 
 /** The audit log: its entries, and its SQL, which both engines share. */
@@ -43,28 +45,17 @@ export function entryValues(entry: AuditEntry, scope = entry.id, document_id: st
 /** Parameters: id, scope. */
 export const findEntry = 'SELECT 1 FROM audit_entries WHERE id = ? AND scope = ?';
 
-type ChunkWrite = { now: number; key_id: string; child_chunk_id: string; tool?: string | undefined };
+/** The entry about a change of one record. Messages and reviews are named by their conversation and message. */
+export const entryOf = (
+  record: RecordKind,
+  action: AuditAction,
+  id: string,
+  { key_id, now: at }: { key_id: string | null; now: number },
+  tool?: string,
+): AuditEntry => ({ id: newEntryId(), at, key_id, action, record, count: 1, ids: [id], tool });
 
-export function chunkEntry(action: 'create' | 'update' | 'delete', write: ChunkWrite): AuditEntry {
-  const { now, key_id, child_chunk_id, tool } = write;
-  return { id: newEntryId(), at: now, key_id, action, record: 'child_chunk', count: 1, ids: [child_chunk_id], tool };
-}
-
-export function conversationEntry(change: ConversationChange): AuditEntry {
-  const { now: at, key_id, conversation_id } = change;
-  const action = 'deleted' in change ? 'delete' : 'update';
-  return { id: newEntryId(), at, key_id, action, record: 'conversation', count: 1, ids: [conversation_id] };
-}
-
-export function ratingEntry({ now: at, key_id, message_id }: MessageRating, conversation_id: string): AuditEntry {
-  const ids = [`${conversation_id}/${message_id}`];
-  return { id: newEntryId(), at, key_id, action: 'update', record: 'message', count: 1, ids };
-}
-
-export function reviewEntry({ location, author, now, tool }: ReviewChange, action: 'create' | 'update'): AuditEntry {
-  const ids = [`${location.conversation_id}/${location.message_id}`];
-  return { id: newEntryId(), at: now, key_id: author, action, record: 'review', count: 1, ids, tool };
-}
+export const reviewEntry = ({ location, author, now, tool }: ReviewChange, action: 'create' | 'update'): AuditEntry =>
+  entryOf('review', action, `${location.conversation_id}/${location.message_id}`, { key_id: author, now }, tool);
 
 /** The conversations are of one app. */
 export function erasureEntry(
@@ -76,19 +67,11 @@ export function erasureEntry(
   return { id, at, key_id, action, record: 'conversation', count: erased.ids.length, ids, app_id, messages };
 }
 
-export function messageErasureEntry({ now: at, key_id, action }: Eraser, location: MessageLocation): AuditEntry {
-  const { app_id, conversation_id, message_id } = location;
-  const ids = [`${conversation_id}/${message_id}`];
-  return { id: newEntryId(), at, key_id, action, record: 'message', count: 1, ids, app_id, messages: 1 };
-}
-
-type Conditions = readonly (readonly [condition: string, ...values: Value[]])[];
-
 /** A condition of an index, in its words. */
 const isNoAppend = "(action <> 'import' OR record NOT IN ('conversation', 'message'))";
 
 /** `action <> 'import'` and `document_id IS NOT NULL` are conditions of the indexes. */
-function indexedConditions(query: AuditQuery): Conditions {
+function indexedConditions(query: AuditQuery): Condition[] {
   const { before, from, to, key_id, action, dataset_id, document_id, appends } = query;
   return [
     ...(appends === undefined ? [] : [[isNoAppend] as const]),
@@ -102,7 +85,7 @@ function indexedConditions(query: AuditQuery): Conditions {
   ];
 }
 
-function otherConditions({ action, record, record_id }: AuditQuery): Conditions {
+function otherConditions({ action, record, record_id }: AuditQuery): Condition[] {
   // The empty id matches nothing.
   const pattern = record_id && `%${record_id.replaceAll(/[!%_]/g, '!$&')}%`;
   return [
@@ -131,10 +114,10 @@ export function findEntries(query: AuditQuery, end: string | undefined): Bound<S
   );
 }
 
-function selectEntries<R extends object>(selected: string, conditions: Conditions, limit: string): Bound<R> {
-  const where = conditions.length === 0 ? '' : `WHERE ${conditions.map(([condition]) => condition).join(' AND ')}`;
-  const text = `SELECT ${selected} FROM audit_entries ${where} ORDER BY id DESC LIMIT ${limit}`;
-  return [text, ...conditions.flatMap(([, ...values]) => values)];
+function selectEntries<R extends object>(selected: string, conditions: readonly Condition[], limit: string): Bound<R> {
+  const { texts, values } = split(conditions);
+  const where = texts.length === 0 ? '' : `WHERE ${texts.join(' AND ')}`;
+  return [`SELECT ${selected} FROM audit_entries ${where} ORDER BY id DESC LIMIT ${limit}`, ...values];
 }
 
 /** Deletes the oldest entries before an id. Parameters: id, count. */

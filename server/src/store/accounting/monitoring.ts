@@ -53,18 +53,15 @@ export function* addKeyRequests(requests: readonly KeyRequests[]): Write<undefin
     insertKeyRequests,
     sorted.map((one) => [one.key_id, one.hour, one.requests, one.client_errors, one.server_errors]),
   );
-  return undefined;
 }
 
 export function* trimKeyRequests(hour: number): Write<undefined> {
   yield* execute(deleteKeyRequests, hour);
-  return undefined;
 }
 
 export function* noteJob({ kind, at, failure, bytes, millis }: WriteInput<'noteJob'>): Write<undefined> {
   if (failure === undefined) yield* execute(insertSuccess, kind, at, bytes ?? null, millis ?? null);
   else yield* execute(insertFailure, kind, at, failure);
-  return undefined;
 }
 
 export const monitoring = (engine: Engine): Monitoring => ({

@@ -45,7 +45,6 @@ export function* noteReads(reads: WriteInput<'noteReads'>, { dialect }: WriteCon
       return [id, at, key_id, operation, app_id, conversation_id, user, words];
     });
   yield* writeRows(insertReads, rows);
-  return undefined;
 }
 
 const trim = 'DELETE FROM audit_reads WHERE id IN (SELECT id FROM audit_reads WHERE at < ? ORDER BY at LIMIT ?)';
@@ -58,14 +57,13 @@ const blank = 'UPDATE audit_reads SET "user" = NULL, words = NULL WHERE';
 export function* blankReads(selection: WriteInput<'blankReads'>): Write<undefined> {
   if ('conversation_id' in selection) {
     yield* execute(`${blank} conversation_id = ?`, selection.conversation_id);
-    return undefined;
+    return;
   }
   const { app_id, user } = selection;
   const [ofUser, ...values] = isUser('"user"', user);
   yield* execute(`${blank} ${ofUser} AND (app_id = ? OR app_id IS NULL)`, ...values, app_id);
   const pattern = `%${user.replaceAll(/[!%_]/g, '!$&')}%`;
   yield* execute(`UPDATE audit_reads SET words = NULL WHERE lower(words) LIKE lower(?) ESCAPE '!'`, pattern);
-  return undefined;
 }
 
 export const readConditions = (selection: Selection, author: string | undefined): Condition[] => [

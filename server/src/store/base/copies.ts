@@ -54,7 +54,6 @@ export function* markCopies({ leavesCopies }: Dialect, place: 'file' | 'log', si
 /** Writes nothing: the engine rebuilds its file after the transaction. */
 export function* rebuildFile(): Write<undefined> {
   yield* begin();
-  return undefined;
 }
 
 /** Now the log has copies of what the file had. What was erased meanwhile has changed the mark, so that it stays. */
@@ -62,7 +61,6 @@ export function* noteRebuilt({ mark }: WriteInput<'noteRebuilt'>, { dialect }: W
   yield* begin();
   yield* execute(removeValue, names.file, mark);
   yield* markCopies(dialect, 'log', parse(mark)?.since ?? null);
-  return undefined;
 }
 
 /** Writes nothing: the engine tries to empty its log after the transaction. */
@@ -76,15 +74,14 @@ export function* noteLog({ mark, salt, now }: WriteInput<'noteLog'>): Write<unde
   yield* begin();
   if (salt !== undefined) {
     yield* execute(replaceValue, JSON.stringify({ ...parse(mark), salt }), names.log, mark);
-    return undefined;
+    return;
   }
-  if ((yield* execute(removeValue, names.log, mark)) === 0) return undefined;
+  if ((yield* execute(removeValue, names.log, mark)) === 0) return;
   const file = parse((yield* first(findValue, names.file))?.value);
   yield* execute(noteCleaned, now, file?.since ?? Number.MAX_SAFE_INTEGER);
   // An index that was built again leaves copies in the log, too, although nothing was erased.
   const isErasure = typeof parse(mark)?.since === 'number';
   if (file === undefined && isErasure) yield* execute(setValue, names.removed, `${now}`);
-  return undefined;
 }
 
 export async function rebuildMarkedFile(engine: Engine): Promise<void> {

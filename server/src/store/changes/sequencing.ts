@@ -153,7 +153,6 @@ function* areFinished({ find, pause }: NonNullable<Dialect['unfinished']>): Writ
 
 export function* startEpoch({ epoch }: { epoch: string }): Write<undefined> {
   yield* execute(setEpoch, epoch);
-  return undefined;
 }
 
 export function noHead(): never {

@@ -39,5 +39,4 @@ export const sessionWrites = {
 
 function* run(...statement: Bound): Write<undefined> {
   yield* execute(...statement);
-  return undefined;
 }

@@ -2,8 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import { usageOf } from '../../domain/records/usage.ts';
 import type { Eraser, ErasureSelection, MessageLocation } from '../../domain/store/erasure.ts';
 import { newVersion } from '../../domain/version.ts';
-import { erasureEntry, messageErasureEntry } from '../accounting/audit.ts';
-import { newEntryId } from '../accounting/entry-id.ts';
+import { entryOf, erasureEntry } from '../accounting/audit.ts';
 import { UsageTally } from '../accounting/usage-tally.ts';
 import { uncountUsers } from '../accounting/user-writes.ts';
 import { markCopies, setValue } from '../base/copies.ts';
@@ -113,7 +112,7 @@ export function* eraseMessage(
   yield* writeRows(sql.writeTombstones, [[conversation_id, message_id, now]]);
   yield* markCopies(dialect, 'file', now);
   yield* changed({
-    audit: [messageErasureEntry(eraser, location)],
+    audit: [{ ...entryOf('message', eraser.action, `${conversation_id}/${message_id}`, eraser), app_id, messages: 1 }],
     outbox: [outboxEntryOfMessages(conversation_id, [message_id]), ...review],
     at: now,
     shard: conversation_id,
@@ -123,15 +122,11 @@ export function* eraseMessage(
   return 'deleted';
 }
 
-export function* keepTombstones({
-  tombstones,
-  areInBackups,
-}: WriteInput<'keepTombstones'>): Write<WriteResult<'keepTombstones'>> {
+export function* keepTombstones({ tombstones, areInBackups }: WriteInput<'keepTombstones'>): Write<undefined> {
   yield* writeRows(
     sql.keepTombstones,
     tombstones.map(({ conversation_id, message_id, at }) => [conversation_id, message_id, at, Number(areInBackups)]),
   );
-  return undefined;
 }
 
 export function* updateApp({ id, change, by, now }: WriteInput<'updateApp'>): Write<WriteResult<'updateApp'>> {
@@ -140,7 +135,7 @@ export function* updateApp({ id, change, by, now }: WriteInput<'updateApp'>): Wr
   const period = [Number(retention_days !== undefined), retention_days ?? null];
   if ((yield* execute(sql.updateApp, name, ...period, id)) === 0) return false;
   yield* changed({
-    audit: [{ id: newEntryId(), at: now, key_id: by, action: 'update', record: 'app', count: 1, ids: [id] }],
+    audit: [entryOf('app', 'update', id, { key_id: by, now })],
     outbox: [['app', '', id, [id]]],
     at: now,
   });
@@ -149,5 +144,4 @@ export function* updateApp({ id, change, by, now }: WriteInput<'updateApp'>): Wr
 
 export function* setRetentionDays(days: number): Write<undefined> {
   yield* execute(setValue, sql.retentionDays, `${days}`);
-  return undefined;
 }

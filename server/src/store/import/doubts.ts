@@ -18,7 +18,6 @@ export function* addDoubts(doubts: readonly Doubt[]): Write<undefined> {
   const rows = doubts.map(({ scope, kind, id, conversation_id, at }) => [scope, kind, id, conversation_id, at]);
   yield* writeRows(insertDoubts, rows);
   for (const id of conversationsOf(doubts)) yield* execute(setVersion, doubtMark + newVersion(), id);
-  return undefined;
 }
 
 export function* endDoubts(doubts: readonly Doubt[]): Write<undefined> {
@@ -27,7 +26,6 @@ export function* endDoubts(doubts: readonly Doubt[]): Write<undefined> {
   for (const id of conversationsOf(doubts)) {
     if ((yield* first(findOther, id)) === undefined) yield* execute(unmark, newVersion(), id, `${doubtMark}%`);
   }
-  return undefined;
 }
 
 /** Sorted, so that two writers never deadlock. */

@@ -101,7 +101,6 @@ export function importSources(engine: Engine): ImportSources {
 export function* changeImportSource(change: ImportSourceChange, { dialect }: WriteContext): Write<undefined> {
   yield* begin();
   for (const statement of changeStatements(change, dialect)) yield* execute(...statement);
-  return undefined;
 }
 
 function changeStatements(change: ImportSourceChange, dialect: Dialect): Bound[] {

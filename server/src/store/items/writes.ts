@@ -10,7 +10,7 @@ import type {
   MetadataChange,
 } from '../../domain/store/items.ts';
 import { newVersion } from '../../domain/version.ts';
-import { conversationEntry } from '../accounting/audit.ts';
+import { entryOf } from '../accounting/audit.ts';
 import { AuditTally } from '../accounting/audit-tally.ts';
 import type { Dialect, WriteContext, WriteResult } from '../base/engine.ts';
 import type { SpooledRecord } from '../base/spooled-record.ts';
@@ -168,7 +168,7 @@ export function* changeMetadata({ scope, author, metadata }: MetadataChange): Wr
   const others = Object.entries(JSON.parse(stored?.inputs ?? '{}')).filter(([, value]) => typeof value !== 'string');
   yield* execute(sql.setInputs, JSON.stringify({ ...Object.fromEntries(others), ...metadata }), conversation_id);
   yield* changed({
-    audit: [conversationEntry({ ...scope, ...author, name: null })],
+    audit: [entryOf('conversation', 'update', conversation_id, author)],
     outbox: [outboxEntryOfConversation(app_id, conversation_id)],
     at: author.now,
     shard: conversation_id,

@@ -1,12 +1,10 @@
 import { splitAuthor } from '../../domain/author.ts';
-import type { AuditEntry } from '../../domain/store/audit.ts';
 import type { NewStoredKey } from '../../domain/store/keys.ts';
-import { newEntryId } from '../accounting/entry-id.ts';
+import { entryOf } from '../accounting/audit.ts';
 import type { WriteInput } from '../base/engine.ts';
 import { begin, execute, type RowStatements, type Write, writeRows } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
 import { upsertOf } from '../tables/upserts.ts';
-import { setLastSeen } from './person-writes.ts';
 
 /** What is null stays as it is. Parameters: name, read_only, role, id. */
 const setAccess = `
@@ -17,38 +15,38 @@ const setEnd = 'UPDATE api_keys SET expires_at = CASE WHEN expires_at < ? THEN e
 export const setRevoked = 'UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?';
 
 /** An older time never replaces a newer one. Columns: time, id. */
-export const setLastUse: RowStatements = {
-  one: 'UPDATE api_keys SET last_used_at = MAX(COALESCE(last_used_at, 0), ?) WHERE id = ?',
+const setLatest = (table: 'api_keys' | 'persons', column: string): RowStatements => ({
+  one: `UPDATE ${table} SET ${column} = MAX(COALESCE(${column}, 0), ?) WHERE id = ?`,
   many: `
-    UPDATE api_keys SET last_used_at = u.at FROM unnest($1::bigint[], $2::text[]) AS u (at, id)
-    WHERE api_keys.id = u.id AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < u.at)`,
+    UPDATE ${table} SET ${column} = u.at FROM unnest($1::bigint[], $2::text[]) AS u (at, id)
+    WHERE ${table}.id = u.id AND (${table}.${column} IS NULL OR ${table}.${column} < u.at)`,
   isUndistributed: true,
-};
+});
+export const setLastUse = setLatest('api_keys', 'last_used_at');
+const setLastSeen = setLatest('persons', 'last_seen_at');
 
 export function* createKey({ key, createdBy }: WriteInput<'createKey'>): Write<undefined> {
   yield* begin();
   yield* insertKey(key, createdBy);
-  return undefined;
 }
 
 function* insertKey(key: NewStoredKey, by: string | null): Write<void> {
   const { one, values } = upsertOf('api_key');
   yield* execute(one, ...values({ ...key, revoked_at: null }));
-  yield* keyChanged('create', key.id, by, key.created_at);
+  yield* accessChanged('api_key', 'create', key.id, by, key.created_at);
 }
 
 export function* rotateKey({ key, id, ends_at, by }: WriteInput<'rotateKey'>): Write<undefined> {
   yield* begin();
   yield* execute(setEnd, ends_at, ends_at, id);
-  yield* keyChanged('update', id, by, key.created_at);
+  yield* accessChanged('api_key', 'update', id, by, key.created_at);
   yield* insertKey(key, by);
-  return undefined;
 }
 
 export function* revokeKey({ id, by, now }: WriteInput<'revokeKey'>): Write<boolean> {
   yield* begin();
   if ((yield* execute(setRevoked, now, id)) === 0) return false;
-  yield* keyChanged('revoke', id, by, now);
+  yield* accessChanged('api_key', 'revoke', id, by, now);
   return true;
 }
 
@@ -57,7 +55,7 @@ export function* updateKey({ id, change, by, now }: WriteInput<'updateKey'>): Wr
   const { name = null, read_only, role = null } = change;
   const flag = read_only === undefined ? null : read_only ? 1 : 0;
   if ((yield* execute(setAccess, name, flag, role, id)) === 0) return false;
-  yield* keyChanged('update', id, by, now);
+  yield* accessChanged('api_key', 'update', id, by, now);
   return true;
 }
 
@@ -73,10 +71,13 @@ export function* noteKeyUse(uses: WriteInput<'noteKeyUse'>): Write<undefined> {
     setLastSeen,
     authors.flatMap(({ person_id, at }) => (person_id === null ? [] : [[at, person_id]])),
   );
-  return undefined;
 }
 
-function keyChanged(action: 'create' | 'update' | 'revoke', id: string, by: string | null, at: number): Write<void> {
-  const entry: AuditEntry = { id: newEntryId(), at, key_id: by, action, record: 'api_key', count: 1, ids: [id] };
-  return changed({ audit: [entry], outbox: [], at });
-}
+/** The end of every write about keys and people, which are not in the change feed. */
+export const accessChanged = (
+  record: 'api_key' | 'person',
+  action: 'create' | 'update' | 'revoke',
+  id: string,
+  by: string | null,
+  now: number,
+): Write<void> => changed({ audit: [entryOf(record, action, id, { key_id: by, now })], outbox: [], at: now });

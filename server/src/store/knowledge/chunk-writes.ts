@@ -12,7 +12,7 @@ import type {
   NewChildChunk,
   Versioned,
 } from '../../domain/store/child-chunks.ts';
-import { chunkEntry } from '../accounting/audit.ts';
+import { entryOf } from '../accounting/audit.ts';
 import type { Reader } from '../base/engine.ts';
 import { begin, execute, first, lock, query, type Statement, type Write } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
@@ -160,7 +160,7 @@ function chunkChanged(
 ): Write<void> {
   const { dataset_id, document_id, child_chunk_id, now } = write;
   return changed({
-    audit: [chunkEntry(action, write)],
+    audit: [entryOf('child_chunk', action, child_chunk_id, write, write.tool)],
     outbox: [outboxEntryOfChunk(dataset_id, child_chunk_id)],
     at: now,
     shard: dataset_id,

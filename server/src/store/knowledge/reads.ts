@@ -17,6 +17,7 @@ import type {
   SegmentRows,
 } from '../../domain/store/knowledge-reads.ts';
 import type { Dialect, Reader, Scan } from '../base/engine.ts';
+import type { Condition } from '../base/selection.ts';
 import { isLarge, listedOf } from '../base/sized.ts';
 import { detailsOf } from '../tables/tables.ts';
 import { findPath, foundRow } from './path.ts';
@@ -83,8 +84,8 @@ export class SqlKnowledgeReads implements KnowledgeReads {
   async #listSegments(
     location: KnowledgeLocation,
     query: OffsetQuery,
-    scope: sql.Filter,
-    filter: sql.Filter,
+    scope: readonly Condition[],
+    filter: readonly Condition[],
   ): Promise<SegmentRows | MissingPart> {
     const { dataset_id, document_id = '' } = location;
     const inDocument = [['dataset_id = ?', dataset_id] as const, ['document_id = ?', document_id] as const, ...scope];
@@ -109,11 +110,12 @@ export class SqlKnowledgeReads implements KnowledgeReads {
   async #readPage<R extends { id: string }>(
     list: sql.Listed<R>,
     location: KnowledgeLocation | undefined,
-    scope: sql.Filter,
-    filter: sql.Filter,
+    scope: readonly Condition[],
+    filter: readonly Condition[],
     query: OffsetQuery,
   ): Promise<sql.PageRow<R>[]> {
-    const statementFor = (selected: sql.Filter) => sql.pageStatement(list, location, selected, query, this.#dialect);
+    const statementFor = (selected: readonly Condition[]) =>
+      sql.pageStatement(list, location, selected, query, this.#dialect);
     if (filter.length === 0) return this.#read(...statementFor(scope));
     const path = location && foundRow((await this.#read(...findPath(location)))[0]);
     // Nothing is scanned for a path that does not exist.

@@ -2,7 +2,8 @@ import type { ChildChunk } from '../../contract/child-chunk.ts';
 import { limits } from '../../contract/limits.ts';
 import type { KnowledgeLocation } from '../../domain/store/child-chunks.ts';
 import type { OffsetQuery } from '../../domain/store/knowledge-reads.ts';
-import type { Dialect, Value } from '../base/engine.ts';
+import type { Dialect } from '../base/engine.ts';
+import { type Condition, split } from '../base/selection.ts';
 import { type Sized, type SizedColumns, sizedColumns } from '../base/sized.ts';
 import type { Bound, Statement } from '../base/statement.ts';
 import { type PathRow, pathStatement } from './path.ts';
@@ -87,12 +88,6 @@ export const listed: Lists = {
   },
 };
 
-/** Conditions with their parameters. */
-export type Filter = readonly (readonly [condition: string, ...values: Value[]])[];
-
-const conditionsOf = (filter: Filter): string => filter.map(([condition]) => condition).join(' AND ');
-const valuesOf = (filter: Filter): Value[] => filter.flatMap(([, ...values]) => values);
-
 const columnsOf = ({ columns, texts }: ListTable, row: string): SizedColumns => ({
   columns: columns.map((name) => `${row}.${name}`),
   texts: Object.fromEntries(texts.map((name) => [name, `${row}.${name}`])),
@@ -107,13 +102,13 @@ const offsetOf = ({ page, limit }: OffsetQuery): number => Math.min((page - 1) *
 export function pageStatement<R extends ListedRow>(
   list: Listed<R>,
   location: KnowledgeLocation | undefined,
-  filter: Filter,
+  filter: readonly Condition[],
   query: OffsetQuery,
   { jsonField }: Dialect,
 ): Bound<PageRow<R>> {
   const { table, order } = list;
-  const where = conditionsOf(filter);
-  const values = valuesOf(filter);
+  const { texts, values } = split(filter);
+  const where = texts.join(' AND ');
   const inDataset = location === undefined ? '' : 'x.dataset_id = ? AND ';
   const path = location === undefined ? undefined : pathStatement(location);
   const docForm =
@@ -174,7 +169,7 @@ export const chunksAfter: Statement<Sized<ChildChunk>> = `
  * A condition: the column contains the text. A–Z match in any case, other characters exactly: that is what `lower` does in
  * SQLite, and in PostgreSQL for columns with the collation "C". No stored text contains NUL.
  */
-export function contains(column: string, keyword: string): readonly [string, ...Value[]] {
+export function contains(column: string, keyword: string): Condition {
   if (keyword.includes('\0')) return ['1 = 0'];
   return [`lower(${column}) LIKE ? ESCAPE '!'`, `%${lowerAscii(keyword).replaceAll(/[!%_]/g, '!$&')}%`];
 }
@@ -183,7 +178,7 @@ export function contains(column: string, keyword: string): readonly [string, ...
  * A condition: the JSON list of tags has each of these ids. A quote inside a JSON text is escaped, so only an id can match.
  * The ids are one parameter, since SQLite limits the depth of conditions.
  */
-export function hasTags(ids: readonly string[], { listTable, list }: Dialect): readonly [string, ...Value[]] {
+export function hasTags(ids: readonly string[], { listTable, list }: Dialect): Condition {
   const tags = ids.map((id) => lowerAscii(`{"id":${JSON.stringify(id)},`));
   return [`NOT EXISTS (SELECT 1 FROM ${listTable} WHERE replace(lower(tags), value, '') = lower(tags))`, list(tags)];
 }

@@ -1,6 +1,6 @@
 import type { ConversationChange, ConversationRow, MessageRating } from '../../domain/store/app-store.ts';
 import { newVersion } from '../../domain/version.ts';
-import { conversationEntry, ratingEntry } from '../accounting/audit.ts';
+import { entryOf } from '../accounting/audit.ts';
 import { unreviewed } from '../base/message-tables.ts';
 import { begin, execute, first, query, type Write } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
@@ -15,7 +15,7 @@ export function* changeConversation(change: ConversationChange): Write<Conversat
   const row = yield* first(...sql.changeConversation(change, newVersion()));
   if (row === undefined) return undefined;
   yield* changed({
-    audit: [conversationEntry(change)],
+    audit: [entryOf('conversation', 'deleted' in change ? 'delete' : 'update', conversation_id, change)],
     outbox: [outboxEntryOfConversation(app_id, conversation_id)],
     at: now,
     shard: conversation_id,
@@ -47,7 +47,7 @@ export function* rateMessage(rating: MessageRating): Write<Rated> {
   yield* execute(sql.rateMessage, rated.doc, contentOf(rating), now, ...listed, conversation_id, message_id);
   const review = rating.rating === 'dislike' ? yield* reopenReview(app_id, conversation_id, message_id) : [];
   yield* changed({
-    audit: [ratingEntry(rating, conversation_id)],
+    audit: [entryOf('message', 'update', `${conversation_id}/${message_id}`, rating)],
     outbox: [outboxEntryOfMessages(conversation_id, [message_id]), ...review],
     at: now,
     shard: conversation_id,

@@ -2,7 +2,7 @@ import { splitAuthor } from '../../../domain/author.ts';
 import { decideEdit } from '../../../domain/knowledge/update-child-chunk.ts';
 import { countWords } from '../../../domain/records/count-words.ts';
 import type { ChildChunkEdit, ChildChunkOutcome } from '../../../domain/store/child-chunks.ts';
-import { chunkEntry } from '../../accounting/audit.ts';
+import { entryOf } from '../../accounting/audit.ts';
 import type { WriteContext } from '../../base/engine.ts';
 import { announceEntry, query, type Write } from '../../base/statement.ts';
 import { outboxEntryOfChunk, outboxValues } from '../../changes/outbox.ts';
@@ -18,7 +18,7 @@ export function* updateAtOnce(edit: ChildChunkEdit, context: WriteContext): Writ
   const { content, now, version, key_id } = edit;
   const author = splitAuthor(key_id);
   const word_count = countWords(content);
-  const entry = chunkEntry('update', edit);
+  const entry = entryOf('child_chunk', 'update', edit.child_chunk_id, edit, edit.tool);
   if (yield* announceEntry(entry.id, dataset_id)) return yield* findEdited(edit);
   const [outbox_id, , , outbox] = outboxValues([outboxEntryOfChunk(dataset_id, child_chunk_id)], now);
   const values = [...path, content, word_count, now, version, key_id, tags, entry.id, JSON.stringify(entry.ids)];
