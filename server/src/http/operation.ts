@@ -2,11 +2,12 @@ import type { FastifyContextConfig, FastifyReply, onRequestHookHandler } from 'f
 import type { Static, TObject, TSchema } from 'typebox';
 import type { KeyKind } from '../contract/key-kinds.ts';
 import type { CallerOf } from '../domain/caller.ts';
+import type { Store } from '../domain/store/store.ts';
 import { responses } from './openapi/openapi.ts';
 import { requireContentType } from './request/body.ts';
 import type { validatorCompiler } from './request/query.ts';
 import { onDisconnect } from './response/message-page.ts';
-import type { App, Dependencies } from './route-types.ts';
+import type { App, Dependencies, Routes } from './route-types.ts';
 
 type Request<K extends KeyKind, P extends TObject, Q extends TObject, B extends TSchema> = {
   params: Static<P>;
@@ -17,6 +18,8 @@ type Request<K extends KeyKind, P extends TObject, Q extends TObject, B extends 
   now: number;
   /** The signal aborts when the client disconnects. */
   disconnected: () => AbortSignal;
+  store: Store;
+  dependencies: Dependencies;
 };
 
 export type Operation<K extends KeyKind, P extends TObject, Q extends TObject, B extends TSchema> = {
@@ -52,12 +55,13 @@ const bodyErrors = [400, 403, 408, 413, 415];
 /** Adds an operation for keys of these kinds, and for console sessions if one of them is `admin`. */
 export function addOperation<K extends KeyKind, P extends TObject, Q extends TObject, B extends TSchema>(
   app: App,
-  { bearer, clock }: Dependencies,
+  dependencies: Dependencies,
   kinds: readonly K[],
   operation: Operation<K, P, Q, B>,
 ): void {
   const { method = 'GET', url, config, validatorCompiler, status = 200, response, unchanged, run, ...rest } = operation;
   const { errors = [], onRequest = [], ...schema } = rest;
+  const { bearer, clock, store } = dependencies;
   const isAdmin = kinds.some((kind) => kind === 'admin');
   const isEmpty = typeof response === 'string';
   const hasBody = schema.body !== undefined || schema.optionalBody !== undefined;
@@ -89,7 +93,16 @@ export function addOperation<K extends KeyKind, P extends TObject, Q extends TOb
       reply.code(isEmpty ? 204 : status);
       const now = Math.floor(clock() / 1000);
       const disconnected = () => onDisconnect(reply.raw);
-      return run({ params, query, body, caller, now, disconnected } as never, reply);
+      return run({ params, query, body, caller, now, disconnected, store, dependencies } as never, reply);
     },
   });
 }
+
+/** Routes with such an operation. */
+export const operation =
+  <K extends KeyKind, P extends TObject, Q extends TObject, B extends TSchema>(
+    kinds: readonly K[],
+    described: Operation<K, P, Q, B>,
+  ): Routes =>
+  (app, dependencies) =>
+    addOperation(app, dependencies, kinds, described);

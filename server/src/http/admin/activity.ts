@@ -1,14 +1,12 @@
 import { ActivityListed, ActivityQuery, ReadListed, ReadQuery } from '../../contract/audit.ts';
 import { listActivity } from '../../domain/activity/list-activity.ts';
 import { listReads } from '../../domain/activity/list-reads.ts';
-import type { Routes } from '../route-types.ts';
-import { adminList } from './routes.ts';
+import { together } from '../route-types.ts';
+import { adminPage } from './routes.ts';
 
 /** The audit log. */
-export const adminActivityRoutes: Routes = (app, dependencies) => {
-  const { store } = dependencies;
-
-  adminList(app, dependencies, {
+export const adminActivityRoutes = together(
+  adminPage({
     url: '/admin/activity',
     operationId: 'listActivity',
     summary: 'List activity',
@@ -17,10 +15,9 @@ export const adminActivityRoutes: Routes = (app, dependencies) => {
       '`action=import` may have fewer rows than `limit`, even none, although more follow: see `has_more`.',
     querystring: ActivityQuery,
     row: ActivityListed,
-    run: ({ query }) => listActivity(store, query),
-  });
-
-  adminList(app, dependencies, {
+    run: ({ query, store }) => listActivity(store, query),
+  }),
+  adminPage({
     url: '/admin/reads',
     operationId: 'listReads',
     summary: 'List reads',
@@ -30,6 +27,6 @@ export const adminActivityRoutes: Routes = (app, dependencies) => {
     querystring: ReadQuery,
     row: ReadListed,
     errors: [403],
-    run: ({ query }) => listReads(store, query),
-  });
-};
+    run: ({ query, store }) => listReads(store, query),
+  }),
+);

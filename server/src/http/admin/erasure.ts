@@ -5,15 +5,13 @@ import { requireApp } from '../../domain/activity/require-app.ts';
 import { deleteMessage, purgeExisting, purgeSelection } from '../../domain/erasure/purge.ts';
 import { listRetention } from '../../domain/erasure/retention.ts';
 import { invalidParam, notFound } from '../../domain/errors.ts';
-import { addOperation } from '../operation.ts';
-import type { Routes } from '../route-types.ts';
-import { adminGet } from './routes.ts';
+import { operation } from '../operation.ts';
+import { together } from '../route-types.ts';
+import { adminObject } from './routes.ts';
 
 /** What erases records for good, and when that happens by itself. */
-export const adminErasureRoutes: Routes = (app, dependencies) => {
-  const { store, bearer } = dependencies;
-
-  addOperation(app, dependencies, ['admin'], {
+export const adminErasureRoutes = together(
+  operation(['admin'], {
     method: 'POST',
     url: '/admin/purge',
     operationId: 'purge',
@@ -26,13 +24,12 @@ export const adminErasureRoutes: Routes = (app, dependencies) => {
     response: Purged,
     errors: [404],
     config: { bodyDecides: true },
-    run: ({ body: { dry_run = false, ...given }, caller, now }, reply) => {
-      if (!dry_run) bearer.countWrite(caller, reply.raw);
+    run: ({ body: { dry_run = false, ...given }, caller, now, store, dependencies }, reply) => {
+      if (!dry_run) dependencies.bearer.countWrite(caller, reply.raw);
       return purgeExisting(store, purgeSelection(given), { key_id: caller.key_id, now }, dry_run);
     },
-  });
-
-  addOperation(app, dependencies, ['admin', 'writer'], {
+  }),
+  operation(['admin', 'writer'], {
     method: 'DELETE',
     url: '/admin/apps/:app_id/conversations/:conversation_id/messages/:message_id',
     operationId: 'deleteMessage',
@@ -47,7 +44,7 @@ export const adminErasureRoutes: Routes = (app, dependencies) => {
     }),
     response: 'The message was erased.',
     errors: [404],
-    run: async ({ caller, params, now }) => {
+    run: async ({ caller, params, now, store }) => {
       const app_id = canonicalId(params.app_id);
       if (caller.kind === 'writer' && caller.app.id !== app_id) throw notFound('app not found');
       await requireApp(store, app_id);
@@ -58,9 +55,8 @@ export const adminErasureRoutes: Routes = (app, dependencies) => {
       };
       await deleteMessage(store, location, { key_id: caller.key_id, now });
     },
-  });
-
-  adminGet(app, dependencies, {
+  }),
+  adminObject({
     url: '/admin/retention',
     operationId: 'getRetention',
     summary: 'Show the retention of apps',
@@ -68,10 +64,10 @@ export const adminErasureRoutes: Routes = (app, dependencies) => {
     querystring: RetentionQuery,
     response: Retention,
     errors: [404],
-    run: async ({ now, query: { app_id, period } }) => {
+    run: async ({ now, query: { app_id, period }, store }) => {
       if (period !== undefined && app_id === undefined) throw invalidParam('period requires app_id');
       const options = { app_id: app_id && (await requireApp(store, app_id)).id, period };
       return { data: (await listRetention(store, now, options)).map(({ name: _, ...row }) => row) };
     },
-  });
-};
+  }),
+);

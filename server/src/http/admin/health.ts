@@ -4,48 +4,46 @@ import { verdictsOf, worstOf } from '../../domain/health/verdicts.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
 import { copyProgress, followLag } from '../../domain/store/import-sources.ts';
 import type { FailureCount } from '../observe/failures.ts';
-import type { Dependencies, Routes } from '../route-types.ts';
-import { inTime } from '../v1/health.ts';
-import { adminGet } from './routes.ts';
+import type { Dependencies } from '../route-types.ts';
+import { allInTime } from '../v1/health.ts';
+import { adminObject } from './routes.ts';
+
+const version = productVersion();
 
 /** Whether the installation works, in words. */
-export const adminHealthRoutes: Routes = (app, dependencies) => {
-  const version = productVersion();
-  adminGet(app, dependencies, {
-    url: '/admin/health',
-    operationId: 'getHealth',
-    summary: 'Get the health in words',
-    description:
-      'One verdict for each part that is in use, the worst first: requests of the last hour and the upstream as this instance ' +
-      'sees them; the copy of a followed Dify installation, the search, backups, retention and the database.',
-    response: HealthReport,
-    run: async () => {
-      const now = Math.floor(dependencies.clock() / 1000);
-      const read = await readDatabase(dependencies);
-      const upSeconds = process.uptime();
-      const verdicts = verdictsOf({ ...readInstance(dependencies), ...read, now, version, upSeconds });
-      return {
-        state: worstOf(verdicts),
-        verdicts,
-        version,
-        started_at: Math.floor(now - upSeconds),
-        instances: read.size?.instances ?? null,
-        database_bytes: read.size?.bytes ?? null,
-      };
-    },
-  });
-};
+export const adminHealthRoutes = adminObject({
+  url: '/admin/health',
+  operationId: 'getHealth',
+  summary: 'Get the health in words',
+  description:
+    'One verdict for each part that is in use, the worst first: requests of the last hour and the upstream as this instance ' +
+    'sees them; the copy of a followed Dify installation, the search, backups, retention and the database.',
+  response: HealthReport,
+  run: async ({ now, dependencies }) => {
+    const read = await readDatabase(dependencies);
+    const upSeconds = process.uptime();
+    const verdicts = verdictsOf({ ...readInstance(dependencies), ...read, now, version, upSeconds });
+    return {
+      state: worstOf(verdicts),
+      verdicts,
+      version,
+      started_at: Math.floor(now - upSeconds),
+      instances: read.size?.instances ?? null,
+      database_bytes: read.size?.bytes ?? null,
+    };
+  },
+});
 
 async function readDatabase({ store, clock, search: whyOff, owned }: Dependencies) {
-  const [dify, copy, search, jobs, copies, size] = await Promise.all([
-    inTime(followLag(store, clock())),
-    owned && inTime(copyProgress(store)),
-    whyOff ?? inTime(indexLag(store)),
-    inTime(store.monitoring.listJobs()),
-    inTime(store.erasure.readCopies()),
-    inTime(store.monitoring.databaseSize()),
-  ]);
-  return { dify, copy, search, jobs, copies, size };
+  const read = await allInTime({
+    dify: followLag(store, clock()),
+    copy: owned && copyProgress(store),
+    search: whyOff === undefined ? indexLag(store) : undefined,
+    jobs: store.monitoring.listJobs(),
+    copies: store.erasure.readCopies(),
+    size: store.monitoring.databaseSize(),
+  });
+  return { ...read, search: whyOff ?? read.search };
 }
 
 function readInstance({ metrics, upstream }: Dependencies) {

@@ -5,31 +5,30 @@ import { notFound } from '../../domain/errors.ts';
 import { createKey, rotateKey, updateKey } from '../../domain/keys/create-key.ts';
 import { withRequests } from '../../domain/keys/key-uses.ts';
 import { Paging } from '../../domain/paging.ts';
-import { addOperation } from '../operation.ts';
+import { operation } from '../operation.ts';
 import { validatorCompiler } from '../request/query.ts';
-import { type Routes, together } from '../route-types.ts';
-import { adminList } from './routes.ts';
+import { together } from '../route-types.ts';
+import { adminPage } from './routes.ts';
 
 const keys = new Paging<ListedKey>(['number', 'string'], ({ created_at, id }) => [created_at, id]);
 const url = '/admin/keys';
+const params = Type.Object({ key_id: Type.String({ description: 'Key ID.' }) });
 
-const listAndCreate: Routes = (app, dependencies) => {
-  const { store } = dependencies;
-
-  adminList(app, dependencies, {
+/** API keys. */
+export const adminKeyRoutes = together(
+  adminPage({
     url,
     operationId: 'listKeys',
     summary: 'List keys',
     description: 'All keys, newest first, without their secrets, and with the number of their recent requests.',
     row: KeyWithRequests,
     errors: [403],
-    run: async ({ query, now }) => {
+    run: async ({ query, now, store }) => {
       const page = await keys.read(query, (range) => store.admin.listKeys(range));
       return { ...page, data: await withRequests(store, page.data, now * 1000) };
     },
-  });
-
-  addOperation(app, dependencies, ['admin'], {
+  }),
+  operation(['admin'], {
     method: 'POST',
     url,
     operationId: 'createKey',
@@ -39,16 +38,9 @@ const listAndCreate: Routes = (app, dependencies) => {
     validatorCompiler: (part) => validatorCompiler({ ...part, schema: NewKey }),
     status: 201,
     response: CreatedKey,
-    run: ({ body, caller, now }) => createKey(store, body, caller.key_id, now),
-  });
-};
-
-const params = Type.Object({ key_id: Type.String({ description: 'Key ID.' }) });
-
-const changeAndRotate: Routes = (app, dependencies) => {
-  const { store } = dependencies;
-
-  addOperation(app, dependencies, ['admin'], {
+    run: ({ body, caller, now, store }) => createKey(store, body, caller.key_id, now),
+  }),
+  operation(['admin'], {
     method: 'PATCH',
     url: `${url}/:key_id`,
     operationId: 'updateKey',
@@ -60,10 +52,9 @@ const changeAndRotate: Routes = (app, dependencies) => {
     body: KeyChange,
     response: ListedKey,
     errors: [404],
-    run: ({ params, body, caller, now }) => updateKey(store, params.key_id, body, caller.key_id, now),
-  });
-
-  addOperation(app, dependencies, ['admin'], {
+    run: ({ params, body, caller, now, store }) => updateKey(store, params.key_id, body, caller.key_id, now),
+  }),
+  operation(['admin'], {
     method: 'POST',
     url: `${url}/:key_id/rotate`,
     operationId: 'rotateKey',
@@ -75,14 +66,9 @@ const changeAndRotate: Routes = (app, dependencies) => {
     status: 201,
     response: CreatedKey,
     errors: [400, 404],
-    run: ({ params, caller, now }) => rotateKey(store, params.key_id, caller.key_id, now),
-  });
-};
-
-const revokeRoute: Routes = (app, dependencies) => {
-  const { store } = dependencies;
-
-  addOperation(app, dependencies, ['admin'], {
+    run: ({ params, caller, now, store }) => rotateKey(store, params.key_id, caller.key_id, now),
+  }),
+  operation(['admin'], {
     method: 'DELETE',
     url: `${url}/:key_id`,
     operationId: 'revokeKey',
@@ -92,14 +78,12 @@ const revokeRoute: Routes = (app, dependencies) => {
     params,
     response: ListedKey,
     errors: [404],
-    run: async ({ params, caller, now }) => {
+    run: async ({ params, caller, now, store }) => {
       const id = canonicalId(params.key_id);
       const exists = await store.run('revokeKey', { id, by: caller.key_id, now });
       const key = exists ? await store.admin.findKey(id) : undefined;
       if (key === undefined) throw notFound('key not found');
       return key;
     },
-  });
-};
-
-export const adminKeyRoutes = together(listAndCreate, changeAndRotate, revokeRoute);
+  }),
+);

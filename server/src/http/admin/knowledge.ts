@@ -17,8 +17,8 @@ import { listAllDatasets, listAllDocuments, listRevisions } from '../../domain/k
 import { addChildChunks, listSegments } from '../../domain/knowledge/list-segments.ts';
 import { requireDocument, requireKnowledge, requireSegment } from '../../domain/knowledge/path.ts';
 import { Paging } from '../../domain/paging.ts';
-import { type Routes, together } from '../route-types.ts';
-import { adminGet, adminList } from './routes.ts';
+import { together } from '../route-types.ts';
+import { adminObject, adminPage } from './routes.ts';
 
 type Positioned = { position: number; id: string };
 const byPosition = <R extends Positioned>() =>
@@ -32,35 +32,31 @@ const datasetUrl = '/admin/datasets/:dataset_id';
 const documentUrl = `${datasetUrl}/documents/:document_id`;
 const segmentUrl = `${documentUrl}/segments/:segment_id`;
 
-const ofDatasets: Routes = (app, dependencies) => {
-  const { store } = dependencies;
-  const { admin } = store;
-
-  adminList(app, dependencies, {
+/** Knowledge bases, down to the revisions of child chunks. */
+export const adminKnowledgeRoutes = together(
+  adminPage({
     url: '/admin/datasets',
     operationId: 'listDatasets',
     summary: 'List knowledge bases',
     description: 'Knowledge bases of all workspaces, by name, then by id.',
     querystring: KnowledgeListQuery,
     row: DatasetCited,
-    run: ({ query }) => listAllDatasets(dependencies, query),
-  });
-
-  adminGet(app, dependencies, {
+    run: ({ query, dependencies }) => listAllDatasets(dependencies, query),
+  }),
+  adminObject({
     url: datasetUrl,
     operationId: 'getDataset',
     summary: 'Get a knowledge base',
     params: Type.Object({ dataset_id }),
     response: DatasetListed,
     errors: [404],
-    run: async ({ params }) => {
-      const dataset = await admin.findDataset(canonicalId(params.dataset_id));
+    run: async ({ params, store }) => {
+      const dataset = await store.admin.findDataset(canonicalId(params.dataset_id));
       if (dataset === undefined) throw notFound('dataset not found');
       return dataset;
     },
-  });
-
-  adminList(app, dependencies, {
+  }),
+  adminPage({
     url: `${datasetUrl}/documents`,
     operationId: 'listDocuments',
     summary: 'List documents',
@@ -69,28 +65,21 @@ const ofDatasets: Routes = (app, dependencies) => {
     querystring: KnowledgeListQuery,
     row: DocumentCited,
     errors: [404],
-    run: ({ params, query }) => listAllDocuments(dependencies, params, query),
-  });
-
-  adminGet(app, dependencies, {
+    run: ({ params, query, dependencies }) => listAllDocuments(dependencies, params, query),
+  }),
+  adminObject({
     url: documentUrl,
     operationId: 'getDocument',
     summary: 'Get a document',
     params: Type.Object({ dataset_id, document_id }),
     response: DocumentShown,
     errors: [404],
-    run: async ({ params }) => {
+    run: async ({ params, store }) => {
       const document = await requireDocument(store, params);
-      return { ...document, ...(await admin.findNeighbours(canonicalId(params.dataset_id), document)) };
+      return { ...document, ...(await store.admin.findNeighbours(canonicalId(params.dataset_id), document)) };
     },
-  });
-};
-
-const ofDocuments: Routes = (app, dependencies) => {
-  const { store } = dependencies;
-  const { admin } = store;
-
-  adminList(app, dependencies, {
+  }),
+  adminPage({
     url: `${documentUrl}/segments`,
     operationId: 'listSegments',
     summary: 'List segments',
@@ -99,23 +88,21 @@ const ofDocuments: Routes = (app, dependencies) => {
     querystring: SegmentQuery,
     row: SegmentWithChunks,
     errors: [404],
-    run: async ({ params, query }) => {
+    run: async ({ params, query, store }) => {
       const page = await segments.read(query, (range) => listSegments(store, params, query, range));
       return query.include === undefined ? page : { ...page, data: await addChildChunks(store, params, page.data) };
     },
-  });
-
-  adminGet(app, dependencies, {
+  }),
+  adminObject({
     url: segmentUrl,
     operationId: 'getSegment',
     summary: 'Get a segment',
     params: Type.Object({ dataset_id, document_id, segment_id }),
     response: SegmentListed,
     errors: [404],
-    run: ({ params }) => requireSegment(store, params),
-  });
-
-  adminList(app, dependencies, {
+    run: ({ params, store }) => requireSegment(store, params),
+  }),
+  adminPage({
     url: `${segmentUrl}/child_chunks`,
     operationId: 'listChildChunks',
     summary: 'List child chunks',
@@ -123,14 +110,13 @@ const ofDocuments: Routes = (app, dependencies) => {
     params: Type.Object({ dataset_id, document_id, segment_id }),
     row: ChildChunk,
     errors: [404],
-    run: ({ params, query }) =>
+    run: ({ params, query, store }) =>
       childChunks.read(query, async (range) => {
         const path = await requireKnowledge(store, params);
-        return admin.listChildChunks(path.dataset_id, path.segment_id, range);
+        return store.admin.listChildChunks(path.dataset_id, path.segment_id, range);
       }),
-  });
-
-  adminList(app, dependencies, {
+  }),
+  adminPage({
     url: `${segmentUrl}/child_chunks/:child_chunk_id/revisions`,
     operationId: 'listRevisions',
     summary: 'List revisions of a child chunk',
@@ -138,9 +124,6 @@ const ofDocuments: Routes = (app, dependencies) => {
     params: ChildChunkPath,
     row: RevisionListed,
     errors: [404],
-    run: ({ params, query }) => listRevisions(store, params, query),
-  });
-};
-
-/** Knowledge bases, down to the revisions of child chunks. */
-export const adminKnowledgeRoutes = together(ofDatasets, ofDocuments);
+    run: ({ params, query, store }) => listRevisions(store, params, query),
+  }),
+);

@@ -1,28 +1,25 @@
 import { PersonChange, PersonListed } from '../../contract/people/people.ts';
 import { Type } from '../../contract/type.ts';
 import { changePerson, listPeople } from '../../domain/people/people.ts';
-import { addOperation } from '../operation.ts';
-import type { Routes } from '../route-types.ts';
-import { adminList } from './routes.ts';
+import { operation } from '../operation.ts';
+import { together } from '../route-types.ts';
+import { adminPage } from './routes.ts';
 
 const url = '/admin/people';
+const params = Type.Object({ person_id: Type.String({ description: 'Person ID.' }) });
 
 /** People who signed in by name. */
-export const adminPeopleRoutes: Routes = (app, dependencies) => {
-  const { store } = dependencies;
-  const params = Type.Object({ person_id: Type.String({ description: 'Person ID.' }) });
-
-  adminList(app, dependencies, {
+export const adminPeopleRoutes = together(
+  adminPage({
     url,
     operationId: 'listPeople',
     summary: 'List people',
     description: 'The people who signed in by name, sorted by name.',
     row: PersonListed,
     errors: [403],
-    run: ({ query, now }) => listPeople(store, query, now),
-  });
-
-  addOperation(app, dependencies, ['admin'], {
+    run: ({ query, now, store }) => listPeople(store, query, now),
+  }),
+  operation(['admin'], {
     method: 'PATCH',
     url: `${url}/:person_id`,
     operationId: 'updatePerson',
@@ -33,11 +30,10 @@ export const adminPeopleRoutes: Routes = (app, dependencies) => {
     body: PersonChange,
     response: PersonListed,
     errors: [404],
-    run: ({ params: { person_id }, body: { blocked }, caller, now }) =>
+    run: ({ params: { person_id }, body: { blocked }, caller, now, store }) =>
       changePerson(store, { person_id, blocked, by: caller.key_id, now }),
-  });
-
-  addOperation(app, dependencies, ['admin'], {
+  }),
+  operation(['admin'], {
     method: 'DELETE',
     url: `${url}/:person_id/sessions`,
     operationId: 'endPersonSessions',
@@ -46,6 +42,6 @@ export const adminPeopleRoutes: Routes = (app, dependencies) => {
     params,
     response: PersonListed,
     errors: [404],
-    run: ({ params: { person_id }, caller, now }) => changePerson(store, { person_id, by: caller.key_id, now }),
-  });
-};
+    run: ({ params: { person_id }, caller, now, store }) => changePerson(store, { person_id, by: caller.key_id, now }),
+  }),
+);

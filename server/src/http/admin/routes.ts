@@ -2,8 +2,8 @@ import type { TObject, TSchema } from 'typebox';
 import { ListQuery, listOf } from '../../contract/admin.ts';
 import { Type } from '../../contract/type.ts';
 import type { CursorPage } from '../../domain/paging.ts';
-import { addOperation, type Operation } from '../operation.ts';
-import type { App, Dependencies } from '../route-types.ts';
+import { type Operation, operation } from '../operation.ts';
+import type { App, Dependencies, Routes } from '../route-types.ts';
 
 type Get<P extends TObject, Q extends TObject> = Operation<'admin', P, Q, TSchema>;
 
@@ -17,36 +17,34 @@ type ListRoute<P extends TObject, Q extends TObject> = Omit<Get<P, Q>, 'response
 const noParameters = Type.Object({});
 
 /**
- * Adds an operation that returns one object. Its `run` throws `notFound` if there is none.
+ * An operation that returns one object. Its `run` throws `notFound` if there is none.
  *
  * @example
- * adminGet(app, dependencies, {
+ * adminObject({
  *   url: '/admin/apps/:app_id',
  *   operationId: 'getApp',
  *   summary: 'Get an app',
  *   params: Type.Object({ app_id }),
  *   response: AppListed,
  *   errors: [404],
- *   run: ({ params }) => requireApp(store, params.app_id),
+ *   run: ({ params, store }) => requireApp(store, params.app_id),
  * });
  */
+export const adminObject = <P extends TObject, Q extends TObject = typeof noParameters>(route: Get<P, Q>): Routes =>
+  operation(['admin'], { querystring: noParameters as TObject as Q, ...route });
+
+/** An operation that returns one page of a list. */
+export const adminPage = <P extends TObject, Q extends TObject = typeof ListQuery>({
+  row,
+  ...route
+}: ListRoute<P, Q>): Routes =>
+  operation(['admin'], { querystring: ListQuery as TObject as Q, ...route, response: listOf(row) });
+
+/** For routes that add their operations by themselves. */
 export function adminGet<P extends TObject, Q extends TObject = typeof noParameters>(
   app: App,
   dependencies: Dependencies,
   route: Get<P, Q>,
 ): void {
-  addOperation(app, dependencies, ['admin'], { querystring: noParameters as TObject as Q, ...route });
-}
-
-/** Adds an operation that returns one page of a list. */
-export function adminList<P extends TObject, Q extends TObject = typeof ListQuery>(
-  app: App,
-  dependencies: Dependencies,
-  { row, ...route }: ListRoute<P, Q>,
-): void {
-  addOperation(app, dependencies, ['admin'], {
-    querystring: ListQuery as TObject as Q,
-    ...route,
-    response: listOf(row),
-  });
+  adminObject(route)(app, dependencies);
 }

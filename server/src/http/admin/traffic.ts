@@ -2,27 +2,13 @@ import { Failures, Traffic } from '../../contract/console/traffic.ts';
 import { limits } from '../../contract/limits.ts';
 import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
 import { followLag } from '../../domain/store/import-sources.ts';
-import type { Routes } from '../route-types.ts';
-import { inTime } from '../v1/health.ts';
-import { adminGet } from './routes.ts';
+import { type Dependencies, together } from '../route-types.ts';
+import { allInTime } from '../v1/health.ts';
+import { adminObject } from './routes.ts';
 
 /** Requests of this instance in the last hour. */
-export const adminTrafficRoutes: Routes = (app, dependencies) => {
-  const { metrics, store, clock, upstream, owned } = dependencies;
-  const readUpstream = async () => {
-    const [lag, doubts] = await Promise.all([
-      inTime(followLag(store, Date.now())),
-      owned && inTime(store.doubts.count()),
-    ]);
-    return {
-      ...metrics.upstreamStatistics(),
-      doubts: doubts ?? null,
-      messages_lag_seconds: lag?.messages_lag_seconds ?? null,
-      others_lag_seconds: lag?.others_lag_seconds ?? null,
-    };
-  };
-
-  adminGet(app, dependencies, {
+export const adminTrafficRoutes = together(
+  adminObject({
     url: '/admin/traffic',
     operationId: 'getTraffic',
     summary: 'Traffic of the last hour',
@@ -30,13 +16,12 @@ export const adminTrafficRoutes: Routes = (app, dependencies) => {
       'Requests to this instance in the last hour, in intervals of ten seconds: those to `/v1/…` and `/admin/records`, and all ' +
       'that failed. Percentiles are accurate to about a tenth.',
     response: Traffic,
-    run: async () => ({
-      ...metrics.traffic.lastHour(),
-      ...(upstream && { upstream: await readUpstream() }),
+    run: async ({ dependencies }) => ({
+      ...dependencies.metrics.traffic.lastHour(),
+      ...(dependencies.upstream && { upstream: await readUpstream(dependencies) }),
     }),
-  });
-
-  adminGet(app, dependencies, {
+  }),
+  adminObject({
     url: '/admin/failures',
     operationId: 'listFailures',
     summary: 'Failed requests of the last hour',
@@ -45,7 +30,7 @@ export const adminTrafficRoutes: Routes = (app, dependencies) => {
       'rejected because of its key has no key, unless a valid key is of the wrong kind. `by_key` covers all ' +
       `instances and is stored every ${limits.lastUsedIntervalMillis / 1000} seconds.`,
     response: Failures,
-    run: async () => {
+    run: async ({ store, dependencies: { metrics, clock } }) => {
       const recent = metrics.failures.recent().slice(0, limits.failuresMax);
       const ids = [...new Set(recent.flatMap(({ key_id }) => key_id ?? []))];
       const [names, by_key] = await Promise.all([
@@ -61,5 +46,18 @@ export const adminTrafficRoutes: Routes = (app, dependencies) => {
         })),
       };
     },
+  }),
+);
+
+async function readUpstream({ metrics, store, owned }: Dependencies) {
+  const { lag, doubts } = await allInTime({
+    lag: followLag(store, Date.now()),
+    doubts: owned && store.doubts.count(),
   });
-};
+  return {
+    ...metrics.upstreamStatistics(),
+    doubts: doubts ?? null,
+    messages_lag_seconds: lag?.messages_lag_seconds ?? null,
+    others_lag_seconds: lag?.others_lag_seconds ?? null,
+  };
+}

@@ -8,9 +8,9 @@ import { createApp, updateApp } from '../../domain/import/apps.ts';
 import { byName, Paging } from '../../domain/paging.ts';
 import type { StoredProvider } from '../../domain/store/admin-reads.ts';
 import type { Store } from '../../domain/store/store.ts';
-import { addOperation } from '../operation.ts';
-import { type Routes, together } from '../route-types.ts';
-import { adminGet, adminList } from './routes.ts';
+import { operation } from '../operation.ts';
+import { together } from '../route-types.ts';
+import { adminObject, adminPage } from './routes.ts';
 
 const workspaces = byName<WorkspaceListed>();
 const apps = byName<AppListed>();
@@ -19,42 +19,34 @@ const providers = new Paging<StoredProvider>(['number'], ({ position }) => [posi
 const workspace_id = Type.String({ description: 'Workspace ID.' });
 const app_id = Type.String({ description: 'App ID.' });
 
-const ofWorkspaces: Routes = (app, dependencies) => {
-  const { store } = dependencies;
-
-  adminList(app, dependencies, {
+/** Workspaces with their apps and model providers. */
+export const adminWorkspaceRoutes = together(
+  adminPage({
     url: '/admin/workspaces',
     operationId: 'listWorkspaces',
     summary: 'List workspaces',
     description: 'Workspaces, by name, then by id.',
     row: WorkspaceListed,
-    run: ({ query }) => workspaces.read(query, (range) => store.admin.listWorkspaces(range)),
-  });
-
-  adminGet(app, dependencies, {
+    run: ({ query, store }) => workspaces.read(query, (range) => store.admin.listWorkspaces(range)),
+  }),
+  adminObject({
     url: '/admin/workspaces/:workspace_id',
     operationId: 'getWorkspace',
     summary: 'Get a workspace',
     params: Type.Object({ workspace_id }),
     response: WorkspaceListed,
     errors: [404],
-    run: ({ params }) => requireWorkspace(store, params.workspace_id),
-  });
-};
-
-const ofApps: Routes = (app, dependencies) => {
-  const { store } = dependencies;
-
-  adminList(app, dependencies, {
+    run: ({ params, store }) => requireWorkspace(store, params.workspace_id),
+  }),
+  adminPage({
     url: '/admin/apps',
     operationId: 'listApps',
     summary: 'List apps',
     description: 'Apps of all workspaces, by name, then by id.',
     row: AppListed,
-    run: ({ query }) => apps.read(query, (range) => store.admin.listApps(range)),
-  });
-
-  addOperation(app, dependencies, ['admin'], {
+    run: ({ query, store }) => apps.read(query, (range) => store.admin.listApps(range)),
+  }),
+  operation(['admin'], {
     method: 'POST',
     url: '/admin/apps',
     operationId: 'createApp',
@@ -63,22 +55,18 @@ const ofApps: Routes = (app, dependencies) => {
     body: NewApp,
     status: 201,
     response: AppListed,
-    run: ({ body, caller, now }) => createApp(store, body, caller, now),
-  });
-
-  adminGet(app, dependencies, {
+    run: ({ body, caller, now, store }) => createApp(store, body, caller, now),
+  }),
+  adminObject({
     url: '/admin/apps/:app_id',
     operationId: 'getApp',
     summary: 'Get an app',
     params: Type.Object({ app_id }),
     response: AppListed,
     errors: [404],
-    run: ({ params }) => requireApp(store, params.app_id),
-  });
-};
-
-const changeOfApps: Routes = (app, dependencies) => {
-  addOperation(app, dependencies, ['admin'], {
+    run: ({ params, store }) => requireApp(store, params.app_id),
+  }),
+  operation(['admin'], {
     method: 'PATCH',
     url: '/admin/apps/:app_id',
     operationId: 'updateApp',
@@ -90,17 +78,12 @@ const changeOfApps: Routes = (app, dependencies) => {
     body: AppChange,
     response: AppListed,
     errors: [404],
-    run: async ({ params, body, caller, now }) => {
+    run: async ({ params, body, caller, now, store, dependencies }) => {
       if (body.name !== undefined) await dependencies.owned?.requireOwnApp(canonicalId(params.app_id));
-      return updateApp(dependencies.store, params.app_id, body, caller.key_id, now);
+      return updateApp(store, params.app_id, body, caller.key_id, now);
     },
-  });
-};
-
-const ofProviders: Routes = (app, dependencies) => {
-  const { store } = dependencies;
-
-  adminList(app, dependencies, {
+  }),
+  adminPage({
     url: '/admin/workspaces/:workspace_id/model-providers',
     operationId: 'listModelProviders',
     summary: 'List model providers',
@@ -109,18 +92,15 @@ const ofProviders: Routes = (app, dependencies) => {
     params: Type.Object({ workspace_id }),
     row: ProviderListed,
     errors: [404],
-    run: async ({ params, query }) => {
+    run: async ({ params, query, store }) => {
       const page = await providers.read(query, async (range) => {
         const { id } = await requireWorkspace(store, params.workspace_id);
         return store.admin.listProviders(id, range);
       });
       return { ...page, data: page.data.map(({ position: _, ...provider }) => provider) };
     },
-  });
-};
-
-/** Workspaces with their apps and model providers. */
-export const adminWorkspaceRoutes = together(ofWorkspaces, ofApps, changeOfApps, ofProviders);
+  }),
+);
 
 async function requireWorkspace({ admin }: Store, id: string): Promise<WorkspaceListed> {
   const workspace = await admin.findWorkspace(canonicalId(id));

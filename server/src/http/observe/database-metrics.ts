@@ -2,7 +2,7 @@ import type { IndexLag } from '../../domain/search/search-indexer.ts';
 import type { ChangeCounts } from '../../domain/store/change-reads.ts';
 import type { CopiesState } from '../../domain/store/erasure.ts';
 import type { FollowLag } from '../../domain/store/import-sources.ts';
-import type { JobState, KeyErrorSum, NodeState } from '../../domain/store/monitoring.ts';
+import type { DatabaseSize, JobState, KeyErrorSum, NodeState } from '../../domain/store/monitoring.ts';
 
 /** What is read of the database for metrics. What is not used, or did not respond in time, is undefined. */
 export type DatabaseState = {
@@ -11,7 +11,7 @@ export type DatabaseState = {
   dify?: FollowLag | undefined;
   /** Objects in doubt. */
   doubts?: number | undefined;
-  bytes?: number | undefined;
+  size?: DatabaseSize | undefined;
   nodes?: readonly NodeState[] | undefined;
   copies?: CopiesState | undefined;
   backups?: readonly JobState[] | undefined;
@@ -91,7 +91,7 @@ export const databaseGauges: readonly Gauge[] = [
     'Time since the first erasure whose texts still have copies in files of the embedded database; 0 if there is none.',
     ({ copies }, now) => copies && secondsSince(copies.waiting_since, now),
   ),
-  gauge('backscroll_database_bytes', 'Size of the database.', ({ bytes }) => bytes),
+  gauge('backscroll_database_bytes', 'Size of the database.', ({ size }) => size?.bytes),
   nodeGauge('backscroll_node_up', '1 if a node of the Citus cluster responds.', ({ state }) => (state ? 1 : 0)),
   nodeGauge('backscroll_node_backends', 'Connections to a node.', ({ state }) => state?.backends),
   nodeGauge(

@@ -10,7 +10,7 @@ import {
   parametersOf,
   siteOf,
 } from '../../contract/app.ts';
-import type { Routes } from '../route-types.ts';
+import { together } from '../route-types.ts';
 import { keyGet } from './key-get.ts';
 
 type Operation = {
@@ -58,19 +58,19 @@ const operations: readonly Operation[] = [
 ];
 
 /** Information that front ends read about the app of their key, whatever its mode. */
-export const appInfoRoutes: Routes = (app, dependencies) => {
-  for (const { path, schema, shown, ...about } of operations) {
-    keyGet(app, dependencies, ['app'], {
+export const appInfoRoutes = together(
+  ...operations.map(({ path, schema, shown, ...about }) =>
+    keyGet(['app'], {
       url: `/v1/${path}`,
       tags: ['Apps'],
       ...about,
       querystring: AppQuery,
       response: schema,
-      read: async ({ caller }) => {
-        const details = await dependencies.store.apps.findDetails(caller.app.id);
+      read: async ({ caller, store }) => {
+        const details = await store.apps.findDetails(caller.app.id);
         if (details === undefined) throw new Error('the app of a key exists');
         return JSON.stringify(shown(details));
       },
-    });
-  }
-};
+    }),
+  ),
+);

@@ -21,15 +21,13 @@ import {
   rateMessage,
   renameConversation,
 } from '../../domain/messages/conversations.ts';
-import { requireChatApp } from '../../domain/messages/list-messages.ts';
 import type { ConversationPosition } from '../../domain/store/app-store.ts';
-import { requireCaller } from '../auth/bearer.ts';
-import { addOperation } from '../operation.ts';
+import { operation } from '../operation.ts';
 import { optionalBody } from '../request/body.ts';
-import { checkFirst } from '../request/check-first.ts';
 import { linkToNext } from '../request/link.ts';
 import { sendJson } from '../response/large-page.ts';
-import { type Routes, together } from '../route-types.ts';
+import { together } from '../route-types.ts';
+import { requireChat } from './messages.ts';
 
 const tags = ['Conversations'];
 const listPath = '/v1/conversations';
@@ -45,10 +43,22 @@ function positionIn(
   return { id: id as string, value: value as number };
 }
 
-const requireChat = checkFirst((request) => requireChatApp(requireCaller(request, 'app').app));
+const suggestedQuestions = operation(['app'], {
+  url: '/v1/messages/:message_id/suggested',
+  tags,
+  operationId: 'getSuggestedQuestions',
+  summary: 'Get Suggested Questions',
+  description: 'Always fails with `bad_request`, because the service runs no model. With an upstream, it is passed on.',
+  params: MessagePath,
+  errors: [400],
+  onRequest: [requireChat],
+  run: () => {
+    throw new ServiceError('bad_request', 'Suggested Questions Is Disabled.');
+  },
+});
 
-const listRoute: Routes = (app, dependencies) => {
-  addOperation(app, dependencies, ['app'], {
+export const conversationRoutes = together(
+  operation(['app'], {
     url: listPath,
     tags,
     operationId: 'getConversations',
@@ -61,25 +71,20 @@ const listRoute: Routes = (app, dependencies) => {
     response: ConversationPage,
     errors: [404],
     onRequest: [requireChat],
-    run: async ({ query, caller, disconnected }, reply) => {
+    run: async ({ query, caller, disconnected, store }, reply) => {
       const { user, limit = limits.listRowsDefault, sort_by: order = '-updated_at' } = query;
       const { created_after, created_before } = query;
       const after = positionIn(query, order);
       const listed = { user, after, order, limit, created_after, created_before };
-      const { page, next } = await listConversations(dependencies.store, caller.app.id, listed, disconnected);
+      const { page, next } = await listConversations(store, caller.app.id, listed, disconnected);
       if (next?.value !== undefined) {
         const cursor = encodeCursor([order, next.value, next.id]);
         reply.header('link', linkToNext(listPath, reply.request.url, 'cursor', cursor, ['last_id', 'first_id']));
       }
       return sendJson(reply, page);
     },
-  });
-};
-
-const editRoutes: Routes = (app, dependencies) => {
-  const { store } = dependencies;
-
-  addOperation(app, dependencies, ['app'], {
+  }),
+  operation(['app'], {
     method: 'POST',
     url: '/v1/conversations/:conversation_id/name',
     tags,
@@ -91,11 +96,10 @@ const editRoutes: Routes = (app, dependencies) => {
     response: Conversation,
     errors: [404],
     onRequest: [requireChat],
-    run: async ({ params, body, caller, now }, reply) =>
+    run: async ({ params, body, caller, now, store }, reply) =>
       sendJson(reply, await renameConversation(store, caller, params.conversation_id, body, now)),
-  });
-
-  addOperation(app, dependencies, ['app'], {
+  }),
+  operation(['app'], {
     method: 'DELETE',
     url: '/v1/conversations/:conversation_id',
     tags,
@@ -107,13 +111,12 @@ const editRoutes: Routes = (app, dependencies) => {
     response: 'The conversation was deleted.',
     errors: [404],
     onRequest: [requireChat],
-    run: async ({ params, caller, now }, { request }) => {
+    run: async ({ params, caller, now, store }, { request }) => {
       const { user } = (await optionalBody(request, Deletion)) ?? {};
       await deleteConversation(store, caller, params.conversation_id, user, now);
     },
-  });
-
-  addOperation(app, dependencies, ['app'], {
+  }),
+  operation(['app'], {
     method: 'POST',
     url: '/v1/messages/:message_id/feedbacks',
     tags,
@@ -124,30 +127,13 @@ const editRoutes: Routes = (app, dependencies) => {
     body: Rating,
     response: Result,
     errors: [404],
-    run: async ({ params, body, caller, now }) => {
+    run: async ({ params, body, caller, now, store }) => {
       await rateMessage(store, caller, params.message_id, body, now);
       return { result: 'success' };
     },
-  });
-};
-
-const suggestedRoute: Routes = (app, dependencies) => {
+  }),
   // An upstream may have them.
-  if (dependencies.upstream !== undefined) return;
-  addOperation(app, dependencies, ['app'], {
-    url: '/v1/messages/:message_id/suggested',
-    tags,
-    operationId: 'getSuggestedQuestions',
-    summary: 'Get Suggested Questions',
-    description:
-      'Always fails with `bad_request`, because the service runs no model. With an upstream, it is passed on.',
-    params: MessagePath,
-    errors: [400],
-    onRequest: [requireChat],
-    run: () => {
-      throw new ServiceError('bad_request', 'Suggested Questions Is Disabled.');
-    },
-  });
-};
-
-export const conversationRoutes = together(listRoute, editRoutes, suggestedRoute);
+  (app, dependencies) => {
+    if (dependencies.upstream === undefined) suggestedQuestions(app, dependencies);
+  },
+);

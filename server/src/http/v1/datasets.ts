@@ -15,7 +15,7 @@ import { Type } from '../../contract/type.ts';
 import * as knowledge from '../../domain/knowledge/list-knowledge.ts';
 import { withPage } from '../../domain/knowledge/offset-page.ts';
 import { validatorCompiler } from '../request/query.ts';
-import { type Routes, together } from '../route-types.ts';
+import { together } from '../route-types.ts';
 import { keyGet } from './key-get.ts';
 
 const { dataset_id, document_id } = SegmentPath.properties;
@@ -30,9 +30,9 @@ const AnyMetadata = Type.Object({ metadata: Type.Optional(Type.String()) });
 
 const tags = ['Knowledge'];
 
-const documentRoutes: Routes = (app, dependencies) => {
-  const { store } = dependencies;
-  keyGet(app, dependencies, ['knowledge'], {
+/** The knowledge bases that a knowledge key allows, down to their child chunks. */
+export const datasetRoutes = together(
+  keyGet(['knowledge'], {
     url: '/v1/datasets',
     tags,
     operationId: 'listKnowledgeBases',
@@ -40,10 +40,9 @@ const documentRoutes: Routes = (app, dependencies) => {
     description: 'Knowledge bases that the key allows, newest first, then by ID.',
     querystring: KnowledgeBaseQuery,
     response: offsetPage(KnowledgeBase),
-    read: (request) => knowledge.listDatasets(store, request, withPage(request.query)),
-  });
-
-  keyGet(app, dependencies, ['knowledge'], {
+    read: (request) => knowledge.listDatasets(request.store, request, withPage(request.query)),
+  }),
+  keyGet(['knowledge'], {
     url: datasetUrl,
     tags,
     operationId: 'getKnowledgeBase',
@@ -52,10 +51,9 @@ const documentRoutes: Routes = (app, dependencies) => {
     params: DatasetPath,
     response: KnowledgeBase,
     errors: [404],
-    read: async ({ params, caller }) => JSON.stringify(await knowledge.findDataset(store, caller, params)),
-  });
-
-  keyGet(app, dependencies, ['knowledge'], {
+    read: async ({ params, caller, store }) => JSON.stringify(await knowledge.findDataset(store, caller, params)),
+  }),
+  keyGet(['knowledge'], {
     url: `${datasetUrl}/documents`,
     tags,
     operationId: 'listKnowledgeDocuments',
@@ -65,10 +63,9 @@ const documentRoutes: Routes = (app, dependencies) => {
     querystring: DocumentQuery,
     response: offsetPage(KnowledgeDocument),
     errors: [404],
-    read: (request) => knowledge.listDocuments(store, request, request.params, withPage(request.query)),
-  });
-
-  keyGet(app, dependencies, ['knowledge'], {
+    read: (request) => knowledge.listDocuments(request.store, request, request.params, withPage(request.query)),
+  }),
+  keyGet(['knowledge'], {
     url: documentUrl,
     tags,
     operationId: 'getKnowledgeDocument',
@@ -80,14 +77,10 @@ const documentRoutes: Routes = (app, dependencies) => {
       validatorCompiler(part.httpPart === 'querystring' ? { ...part, schema: AnyMetadata } : part),
     response: DocumentResponse,
     errors: [404],
-    read: async ({ params, query, caller }) =>
+    read: async ({ params, query, caller, store }) =>
       JSON.stringify(await knowledge.findDocument(store, caller, params, query.metadata ?? metadataModes[0])),
-  });
-};
-
-const segmentRoutes: Routes = (app, dependencies) => {
-  const { store } = dependencies;
-  keyGet(app, dependencies, ['knowledge'], {
+  }),
+  keyGet(['knowledge'], {
     url: `${documentUrl}/segments`,
     tags,
     operationId: 'listKnowledgeSegments',
@@ -97,10 +90,9 @@ const segmentRoutes: Routes = (app, dependencies) => {
     querystring: SegmentQuery,
     response: SegmentPage,
     errors: [404],
-    read: (request) => knowledge.listSegments(store, request, request.params, withPage(request.query)),
-  });
-
-  keyGet(app, dependencies, ['knowledge'], {
+    read: (request) => knowledge.listSegments(request.store, request, request.params, withPage(request.query)),
+  }),
+  keyGet(['knowledge'], {
     url: segmentUrl,
     tags,
     operationId: 'getKnowledgeSegment',
@@ -109,10 +101,9 @@ const segmentRoutes: Routes = (app, dependencies) => {
     params: SegmentPath,
     response: SegmentResponse,
     errors: [404],
-    read: (request) => knowledge.findSegment(store, request, request.params),
-  });
-
-  keyGet(app, dependencies, ['knowledge'], {
+    read: (request) => knowledge.findSegment(request.store, request, request.params),
+  }),
+  keyGet(['knowledge'], {
     url: `${segmentUrl}/child_chunks`,
     tags,
     operationId: 'listKnowledgeChildChunks',
@@ -122,9 +113,6 @@ const segmentRoutes: Routes = (app, dependencies) => {
     querystring: ChildChunkQuery,
     response: ChildChunkPage,
     errors: [404],
-    read: (request) => knowledge.listChildChunks(store, request, request.params, withPage(request.query)),
-  });
-};
-
-/** The knowledge bases that a knowledge key allows, down to their child chunks. */
-export const datasetRoutes = together(documentRoutes, segmentRoutes);
+    read: (request) => knowledge.listChildChunks(request.store, request, request.params, withPage(request.query)),
+  }),
+);

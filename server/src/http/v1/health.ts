@@ -133,41 +133,29 @@ export const healthRoutes: Routes = (
     async (_request, reply) => {
       // While it waits for the database, it does not take the place of another request.
       inFlight.add(-1);
-      const lag = search === undefined ? inTime(indexLag(store)) : undefined;
-      const [changes, searchLag, dify, doubts, size, nodes, copies, backups, keyErrors] = await Promise.all([
-        inTime(store.changes.count()),
-        lag,
-        inTime(followLag(store, Date.now())),
-        owned && inTime(store.doubts.count()),
-        inTime(store.monitoring.databaseSize()),
-        inTime(store.monitoring.nodes()),
-        inTime(store.erasure.readCopies()),
-        inTime(store.monitoring.listJobs()),
-        inTime(recentKeyErrors(store, clock())),
-      ]).finally(() => inFlight.add(1));
-      const text = await metrics.text({
-        changes,
-        search: searchLag,
-        dify,
-        doubts,
-        bytes: size?.bytes,
-        nodes,
-        copies,
-        backups,
-        keyErrors,
-      });
-      return reply.header('content-type', metrics.contentType).send(text);
+      const state = await allInTime({
+        changes: store.changes.count(),
+        search: search === undefined ? indexLag(store) : undefined,
+        dify: followLag(store, Date.now()),
+        doubts: owned && store.doubts.count(),
+        size: store.monitoring.databaseSize(),
+        nodes: store.monitoring.nodes(),
+        copies: store.erasure.readCopies(),
+        backups: store.monitoring.listJobs(),
+        keyErrors: recentKeyErrors(store, clock()),
+      }).finally(() => inFlight.add(1));
+      return reply.header('content-type', metrics.contentType).send(await metrics.text(state));
     },
   );
 };
 
 async function readInformation(store: Store, isOwned: boolean) {
-  const [lag, copies, backups, copy] = await Promise.all([
-    inTime(followLag(store, Date.now())),
-    inTime(store.erasure.readCopies()),
-    inTime(store.monitoring.listJobs()),
-    isOwned ? inTime(copyProgress(store)) : undefined,
-  ]);
+  const { lag, copies, backups, copy } = await allInTime({
+    lag: followLag(store, Date.now()),
+    copies: store.erasure.readCopies(),
+    backups: store.monitoring.listJobs(),
+    copy: isOwned ? copyProgress(store) : undefined,
+  });
   const backup = backups?.find(({ kind }) => kind === 'store');
   return {
     ...(backup && { backup: { at: backup.at, failing_since: backup.failing_since } }),
@@ -177,6 +165,14 @@ async function readInformation(store: Store, isOwned: boolean) {
   };
 }
 
-/** Undefined if the database does not respond soon. Then the other metrics are needed most. */
-export const inTime = <T>(read: Promise<T>): Promise<T | undefined> =>
-  Promise.race([read.catch(() => undefined), sleep(limits.metricsMillisMax, undefined, { ref: false })]);
+type Reads = Readonly<Record<string, Promise<unknown> | undefined>>;
+type Results<R extends Reads> = { [N in keyof R]: Awaited<R[N]> | undefined };
+
+/** Undefined for what the database does not return soon. Then the other values are needed most. */
+export async function allInTime<R extends Reads>(reads: R): Promise<Results<R>> {
+  const late = sleep(limits.metricsMillisMax, undefined, { ref: false });
+  const results = Object.entries(reads).map(async ([name, read]) => {
+    return [name, read && (await Promise.race([read.catch(() => undefined), late]))];
+  });
+  return Object.fromEntries(await Promise.all(results));
+}

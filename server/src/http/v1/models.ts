@@ -2,20 +2,17 @@ import { ModelListing, modelTypes } from '../../contract/model.ts';
 import { choice } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { listModels } from '../../domain/messages/list-models.ts';
-import type { Routes } from '../route-types.ts';
 import { keyGet } from './key-get.ts';
 
-export const modelRoutes: Routes = (app, dependencies) => {
-  keyGet(app, dependencies, ['app', 'knowledge'], {
-    url: '/v1/workspaces/current/models/model-types/:model_type',
-    tags: ['Models'],
-    operationId: 'getAvailableModels',
-    summary: 'Get Available Models',
-    description: "Active providers of the key's workspace with their active models of one type.",
-    params: Type.Object({ model_type: choice(modelTypes, 'Model type.') }),
-    response: ModelListing,
-    errors: [400],
-    read: ({ params, caller, disconnected }) =>
-      listModels(dependencies.store, caller.workspace_id, params.model_type, disconnected),
-  });
-};
+export const modelRoutes = keyGet(['app', 'knowledge'], {
+  url: '/v1/workspaces/current/models/model-types/:model_type',
+  tags: ['Models'],
+  operationId: 'getAvailableModels',
+  summary: 'Get Available Models',
+  description: "Active providers of the key's workspace with their active models of one type.",
+  params: Type.Object({ model_type: choice(modelTypes, 'Model type.') }),
+  response: ModelListing,
+  errors: [400],
+  read: ({ params, caller, disconnected, store }) =>
+    listModels(store, caller.workspace_id, params.model_type, disconnected),
+});

@@ -7,7 +7,7 @@ import { importRecords } from '../../domain/import/import-records.ts';
 import { parseKinds } from '../../domain/records/parse-kinds.ts';
 import { selectionOf } from '../../domain/store/selection.ts';
 import { responses, textResponse } from '../openapi/openapi.ts';
-import { addOperation } from '../operation.ts';
+import { operation } from '../operation.ts';
 import { requireContentType, streamBody } from '../request/body.ts';
 import { sendLargePage } from '../response/large-page.ts';
 import { type Routes, together } from '../route-types.ts';
@@ -66,10 +66,9 @@ const importRoute: Routes = (app, { store, bearer, clock, metrics, validateLines
   });
 };
 
-const exportRoutes: Routes = (app, dependencies) => {
-  const { store } = dependencies;
-
-  addOperation(app, dependencies, ['admin'], {
+export const recordRoutes = together(
+  importRoute,
+  operation(['admin'], {
     url,
     ...about,
     operationId: 'exportRecords',
@@ -82,15 +81,14 @@ const exportRoutes: Routes = (app, dependencies) => {
     querystring: ExportQuery,
     response: textResponse(ndjson, 'NDJSON, one record per line.'),
     errors: [403, 404],
-    run: async ({ query, disconnected }, reply) => {
+    run: async ({ query, disconnected, store }, reply) => {
       const selection = { ...selectionOf(query), kinds: parseKinds(query.kinds, recordKinds) };
       const records = await exportRecords(store, selection, disconnected());
       reply.header('content-type', ndjson).header('cache-control', 'no-store');
       return sendLargePage(reply, records);
     },
-  });
-
-  addOperation(app, dependencies, ['admin'], {
+  }),
+  operation(['admin'], {
     url: '/admin/messages.csv',
     ...about,
     operationId: 'exportMessages',
@@ -102,13 +100,11 @@ const exportRoutes: Routes = (app, dependencies) => {
     querystring: MessageExportQuery,
     response: textResponse('text/csv', 'The rows.'),
     errors: [403, 404],
-    run: async ({ query, disconnected }, reply) => {
+    run: async ({ query, disconnected, store }, reply) => {
       const rows = await exportCsv(store, selectionOf(query), disconnected());
       reply.header('content-type', 'text/csv; charset=utf-8; header=present');
       reply.header('content-disposition', 'attachment; filename="messages.csv"');
       return sendLargePage(reply.header('cache-control', 'no-store'), rows);
     },
-  });
-};
-
-export const recordRoutes = together(importRoute, exportRoutes);
+  }),
+);
