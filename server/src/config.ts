@@ -12,12 +12,14 @@ import {
   isStore,
   isUpstreamUrl,
   onOff,
+  optionalText,
   originOf,
   parseInteger,
   postgresProblem,
   type Setting,
   secret,
   storeForms,
+  text,
   withoutPassword,
   withoutUser,
 } from './setting-kinds.ts';
@@ -27,12 +29,7 @@ import {
  * .env.example are generated from this table: `npm run settings` writes the two files, and a test compares them.
  */
 export const settings = {
-  host: {
-    fallback: '127.0.0.1',
-    allowed: 'an address or host name',
-    help: 'address to listen on',
-    parse: (text) => (/^[\w.:%-]+$/.test(text) ? text : undefined),
-  } satisfies Setting<string>,
+  host: text('127.0.0.1', 'an address or host name', 'address to listen on', /^[\w.:%-]+$/),
   port: integer(5001, 0, 65_535, 'port to listen on; 0 for any free port'),
   database_url: {
     fallback: 'sqlite:data/backscroll.db',
@@ -139,12 +136,7 @@ export const settings = {
     parse: (text) => (isUpstreamUrl(text) ? text : undefined),
     withoutSecret: withoutUser,
   } satisfies Setting<string | undefined>),
-  aws_region: fromFile({
-    fallback: 'us-east-1',
-    allowed: 'the name of a region',
-    help: 'for `s3://`: the region of the bucket',
-    parse: (text) => (/^[\w-]+$/.test(text) ? text : undefined),
-  } satisfies Setting<string>),
+  aws_region: fromFile(text('us-east-1', 'the name of a region', 'for `s3://`: the region of the bucket', /^[\w-]+$/)),
   aws_access_key_id: fromFile(secret('for `s3://`: the id of the key')),
   aws_secret_access_key: fromFile(secret('for `s3://`: the key')),
   aws_session_token: fromFile(secret('for `s3://`: the token of a temporary key')),
@@ -176,12 +168,11 @@ export const settings = {
     parse: originOf,
     withoutSecret: withoutUser,
   } satisfies Setting<string | undefined>,
-  trace_url: {
-    fallback: undefined,
-    allowed: 'http://… or https://…, with {trace_id} after the host',
-    help: 'the address of a trace, for the link of a message with a `trace_id`, for example `https://traces.example.org/{trace_id}`',
-    parse: (text) => (/^https?:\/\/[^\s/?#@]+\/\S*\{trace_id\}\S*$/i.test(text) ? text : undefined),
-  } satisfies Setting<string | undefined>,
+  trace_url: optionalText(
+    'http://… or https://…, with {trace_id} after the host',
+    'the address of a trace, for the link of a message with a `trace_id`, for example `https://traces.example.org/{trace_id}`',
+    /^https?:\/\/[^\s/?#@]+\/\S*\{trace_id\}\S*$/i,
+  ),
   ...oidcSettings,
   metrics_token: secret('a bearer token that allows only `/metrics`; an admin key allows it too'),
 };

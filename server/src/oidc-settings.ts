@@ -1,17 +1,6 @@
 import { type Role, roles } from './contract/people/roles.ts';
-import type { RoleRules } from './domain/people/role.ts';
-import { choice, fromFile, type Setting, secret } from './setting-kinds.ts';
-
-const text = (fallback: string | undefined, allowed: string, help: string, pattern: RegExp) => ({
-  fallback,
-  allowed,
-  help,
-  parse: (text: string) => (pattern.test(text) ? text : undefined),
-});
-const optional = (allowed: string, help: string, pattern: RegExp) => ({
-  ...text(undefined, allowed, help, pattern),
-  fallback: undefined,
-});
+import type { OidcOptions } from './domain/people/sign-in.ts';
+import { choice, fromFile, optionalText, type Setting, secret, text } from './setting-kinds.ts';
 
 /** Sign-in by name. */
 export const oidcSettings = {
@@ -24,10 +13,10 @@ export const oidcSettings = {
     parse: (text) => (isSafeAddress(text) && !/[?#]|\/\.well-known\//.test(text) ? text : undefined),
     withoutSecret: (text) => text.replace(/\/\/[^/]*@/, '//…@').replace(/[?#].*/s, '?…'),
   } satisfies Setting<string | undefined>,
-  oidc_client_id: optional('visible ASCII without spaces', 'the client at that provider', /^[\x21-\x7e]+$/),
+  oidc_client_id: optionalText('visible ASCII without spaces', 'the client at that provider', /^[\x21-\x7e]+$/),
   oidc_client_secret: fromFile(secret('the secret of that client')),
   oidc_scopes: text('openid profile email', 'scopes with `openid`', 'requested scopes', /^(\S+ )*openid( \S+)*$/),
-  oidc_role_claim: optional(
+  oidc_role_claim: optionalText(
     'the name of a claim',
     'the claim with roles or groups, also nested such as `realm_access.roles`',
     /^\S+$/,
@@ -44,7 +33,7 @@ export const oidcSettings = {
     help: 'role of people without such a value; without it, they may not enter',
     parse: (text) => roles.find((role) => role === text),
   } satisfies Setting<Role | undefined>,
-  oidc_name: optional(
+  oidc_name: optionalText(
     'a text of at most 60 characters',
     "the provider's name on the sign-in page (default: its host)",
     /^.{1,60}$/,
@@ -61,19 +50,8 @@ type Values = {
   [K in keyof typeof oidcSettings]: ReturnType<(typeof oidcSettings)[K]['parse']> | undefined;
 } & { public_url: string | undefined };
 
-type OidcSettings = {
-  issuer: string;
-  client_id: string;
-  client_secret: string | undefined;
-  scopes: string;
-  name: string;
-  session_seconds: number;
-  public_url: string;
-  rules: RoleRules;
-};
-
 /** Sign-in by name, if it is on. */
-export function oidcOf(values: Values): OidcSettings | undefined {
+export function oidcOf(values: Values): OidcOptions | undefined {
   const { oidc_issuer: issuer, oidc_client_id: client_id, public_url } = values;
   if (values.sign_in === 'key' || issuer === undefined || client_id === undefined || public_url === undefined) return;
   return {

@@ -46,11 +46,20 @@ export const onOff = (fallback: 'on' | 'off', help: string): Setting<boolean> =>
   parse: (text) => (text === 'on' ? true : text === 'off' ? false : undefined),
 });
 
-export const secret = (help: string): Setting<string | undefined> & { fallback: undefined } => ({
+/** A text that has the pattern. */
+export const text = (fallback: string, allowed: string, help: string, pattern: RegExp): Setting<string> => ({
+  ...optionalText(allowed, help, pattern),
+  fallback,
+});
+export const optionalText = (allowed: string, help: string, pattern: RegExp) => ({
   fallback: undefined,
-  allowed: 'visible ASCII without spaces',
+  allowed,
   help,
-  parse: (text) => (/^[\x21-\x7e]+$/.test(text) ? text : undefined),
+  parse: (text: string) => (pattern.test(text) ? text : undefined),
+});
+
+export const secret = (help: string) => ({
+  ...optionalText('visible ASCII without spaces', help, /^[\x21-\x7e]+$/),
   withoutSecret: () => '…',
 });
 

@@ -2,20 +2,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { PageOrder } from '../contract/message.ts';
+import type { ReadAudit } from '../contract/people/reads.ts';
 import type { ReadLog } from '../domain/activity/read-log.ts';
 import type { ChangeWatch } from '../domain/changes/change-watch.ts';
+import type { KeyUses } from '../domain/keys/key-uses.ts';
 import type { PageReads } from '../domain/messages/list-messages.ts';
 import type { PageCache } from '../domain/messages/page-cache.ts';
+import type { Owner } from '../domain/owner.ts';
 import type { LineValidator } from '../domain/records/prepare-lines.ts';
 import type { Store } from '../domain/store/store.ts';
 import type { Bearer } from './auth/bearer.ts';
 import type { Oidc, SignInOptions } from './auth/oidc.ts';
 import type { Metrics } from './observe/metrics.ts';
-import type { Observer } from './observe/observe.ts';
+import type { Lines, Observer } from './observe/observe.ts';
 import type { ErrorSender } from './request/errors.ts';
 import type { OwnedData } from './upstream/owned-data.ts';
 import type { Upstream } from './upstream/upstream.ts';
-import type { WorkerContext } from './workers/context.ts';
+import type { SharedState, WorkerContext } from './workers/context.ts';
 import type { SharedSum } from './workers/shared-sum.ts';
 import type { SlowReaders } from './workers/slow-readers.ts';
 
@@ -27,35 +30,56 @@ export type App = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-/** The dependencies of the server and its routes. They are passed in, never imported. */
-export type Dependencies = {
+export type AppOptions = SignInOptions & {
   store: Store;
+  logger: FastifyBaseLogger;
+  /** The destination of the logger. */
+  lines: Lines;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  /** Milliseconds that only go forward, by which the gate notices overload. */
+  now?: () => number;
+  shared: SharedState;
+  /** The number of this worker: 0, 1, … */
+  worker: number;
+  /** Collects when keys were last used. */
+  uses: KeyUses;
+  /** Validates the lines of an import. */
+  validateLines: LineValidator;
+  /** MiB of pages that all workers cache. */
+  page_cache: number;
+  page_order: PageOrder;
+  rate_limit: number;
+  in_flight_max: number;
+  write_limit: number;
+  metrics_token: string | undefined;
+  /** The address by which people reach this installation, without a slash at its end. */
+  public_url: string | undefined;
+  /** The address of a trace, with `{trace_id}`. */
+  trace_url: string | undefined;
+  upstream_url: string | undefined;
+  dify_dataset_key: string | undefined;
+  /** The system behind the upstream, if it owns the data. */
+  owner?: Owner | undefined;
+  audit_reads: ReadAudit;
+  changes: boolean;
+  search: boolean;
+};
+
+/** The dependencies of the server and its routes. They are passed in, never imported. */
+export type Dependencies = Omit<AppOptions, 'now' | 'oidc' | 'search' | 'worker'> & {
   pages: PageCache;
   pageReads: PageReads;
   bearer: Bearer;
   metrics: Metrics;
   observer: Observer;
-  logger: FastifyBaseLogger;
   errors: ErrorSender;
-  /** Milliseconds since the epoch. */
-  clock: () => number;
-  /** Validates the lines of an import. */
-  validateLines: LineValidator;
-  page_order: PageOrder;
-  metrics_token: string | undefined;
-  /** The address by which people reach this installation, without a slash at its end. */
-  public_url: string | undefined;
   /** Who read what. */
   reads: ReadLog;
   /** Not if reads of pages are noted: that is done by the framework, and costs the fast lane nothing. */
   hasFastLane: boolean;
-  /** What opens the console. */
-  sign_in: SignInOptions['sign_in'];
   /** Sign-in by name, if it is on. */
   oidc: Oidc | undefined;
-  /** The address of a trace, with `{trace_id}`. */
-  trace_url: string | undefined;
-  in_flight_max: number;
   /** Requests in flight, of all workers. */
   inFlight: SharedSum;
   slowReaders: SlowReaders;

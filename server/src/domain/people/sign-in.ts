@@ -5,6 +5,20 @@ import type { IdentifiedPerson } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { type RoleRules, roleOf } from './role.ts';
 
+/** Sign-in by name with OpenID Connect. */
+export type OidcOptions = {
+  issuer: string;
+  client_id: string;
+  client_secret: string | undefined;
+  scopes: string;
+  /** Of the provider, for the sign-in page. */
+  name: string;
+  session_seconds: number;
+  /** The address by which people reach this installation, without a slash at its end. */
+  public_url: string;
+  rules: RoleRules;
+};
+
 export type SignedIn = { outcome: 'signed in'; secret: string } | { outcome: 'no_role' | 'blocked' | 'failed' };
 
 /** What to check, by the code of an error of the libraries. */

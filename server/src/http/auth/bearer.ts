@@ -41,21 +41,13 @@ type FoundCaller = Caller | undefined | Promise<Caller | undefined>;
 
 /** Authenticates requests by API key or console session. The response is the same for all unknown, expired and revoked keys. */
 export class Bearer {
-  readonly #store: Store;
-  readonly #clock: () => number;
-  readonly #limits: RateLimits;
-  readonly #uses: KeyUses;
+  readonly #options: BearerOptions;
   readonly failedKeys: FailedKeys;
-  readonly #signIn: SignInOptions;
   readonly #callers = new WeakMap<IncomingMessage, { caller: FoundCaller }>();
 
-  constructor({ store, clock, limits, uses, failedKeys, ...signIn }: BearerOptions) {
-    this.#signIn = signIn;
-    this.#store = store;
-    this.#clock = clock;
-    this.#limits = limits;
-    this.#uses = uses;
-    this.failedKeys = failedKeys;
+  constructor(options: BearerOptions) {
+    this.#options = options;
+    this.failedKeys = options.failedKeys;
   }
 
   /** A hook that requires a key of one of these kinds, or the token. It runs before all other checks of a request. */
@@ -111,9 +103,9 @@ export class Bearer {
 
   /** Settings that have changed end sessions, too. */
   async #findSession(digest: string): Promise<StoredSession | undefined> {
-    const session = await this.#store.sessions.find(digest, this.#seconds());
+    const { store, sign_in, oidc } = this.#options;
+    const session = await store.sessions.find(digest, this.#seconds());
     if (session === undefined) return undefined;
-    const { sign_in, oidc } = this.#signIn;
     const isAllowed = session.person_id === null ? sign_in !== 'oidc' : isSameIssuer(session.issuer, oidc?.issuer);
     return isAllowed ? session : undefined;
   }
@@ -131,7 +123,7 @@ export class Bearer {
   /** Counts a write that only the body of a request names. Throws if the key is read-only, or the limit is exceeded. */
   countWrite(caller: Caller, response: ServerResponse): void {
     requireWriting(caller);
-    this.#limits.countWrite(caller.key_id, this.#clock(), response);
+    this.#options.limits.countWrite(caller.key_id, this.#options.clock(), response);
   }
 
   /** The caller of a long request as it is now: what its key allows may have changed. Undefined if it is no longer valid. */
@@ -143,7 +135,7 @@ export class Bearer {
 
   async #findCaller({ headers }: FastifyRequest): Promise<Caller | undefined> {
     const digest = bearerDigest(headers.authorization);
-    if (digest !== undefined) return this.authenticate(digest, this.#store.dataVersion());
+    if (digest !== undefined) return this.authenticate(digest, this.#options.store.dataVersion());
     const digestOfSession = sessionDigest(headers);
     const session = digestOfSession && (await this.#findSession(digestOfSession));
     return session ? sessionCaller(session) : undefined;
@@ -155,24 +147,24 @@ export class Bearer {
     secret: string,
   ): Promise<{ caller: CallerOf<'admin'>; digest: string }> {
     const digest = digestOf(secret);
-    const caller = await this.authenticate(digest, this.#store.dataVersion());
+    const caller = await this.authenticate(digest, this.#options.store.dataVersion());
     if (caller === undefined) return this.failedKeys.reject(request.ip, 'unknown');
     if (caller.kind !== 'admin') return this.failedKeys.reject(request.ip, 'wrong_kind', { caller, kinds: ['admin'] });
     request.caller = caller;
-    this.#uses.add(caller.key_id, this.#seconds());
+    this.#options.uses.add(caller.key_id, this.#seconds());
     return { caller, digest };
   }
 
   /** Not a promise if the key is cached. */
   authenticate(digest: string, dataVersion: number | undefined): FoundCaller {
-    return authenticate(this.#store, digest, this.#seconds(), dataVersion);
+    return authenticate(this.#options.store, digest, this.#seconds(), dataVersion);
   }
 
   /** The caller of a request, which several handlers may ask for. Not a promise if the key is cached. */
   callerOf(request: IncomingMessage, digest: string): FoundCaller {
     const known = this.#callers.get(request);
     if (known !== undefined) return known.caller;
-    const caller = this.authenticate(digest, this.#store.dataVersion());
+    const caller = this.authenticate(digest, this.#options.store.dataVersion());
     this.rememberCaller(request, caller);
     return caller;
   }
@@ -184,12 +176,12 @@ export class Bearer {
 
   /** Counts a request of this caller and sets the rate limit headers of its response. Throws if the limit is exceeded. */
   countRequest({ key_id }: Caller, method: string, response: ServerResponse): void {
-    this.#uses.add(key_id, this.#seconds());
-    this.#limits.count(key_id, isWrite(method), this.#clock(), response);
+    this.#options.uses.add(key_id, this.#seconds());
+    this.#options.limits.count(key_id, isWrite(method), this.#options.clock(), response);
   }
 
   #seconds(): number {
-    return Math.floor(this.#clock() / 1000);
+    return Math.floor(this.#options.clock() / 1000);
   }
 }
 

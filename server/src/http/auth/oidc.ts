@@ -2,24 +2,10 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { createRemoteJWKSet } from 'jose';
 import type { Configuration } from 'openid-client';
 import { asError } from '../../domain/errors.ts';
-import { claimOf, type RoleRules } from '../../domain/people/role.ts';
-import { type SignedIn, signIn, signInProblems } from '../../domain/people/sign-in.ts';
+import { claimOf } from '../../domain/people/role.ts';
+import { type OidcOptions, type SignedIn, signIn, signInProblems } from '../../domain/people/sign-in.ts';
 import type { Logout } from '../../domain/store/keys.ts';
 import type { Store } from '../../domain/store/store.ts';
-
-/** Sign-in by name with OpenID Connect. */
-export type OidcOptions = {
-  issuer: string;
-  client_id: string;
-  client_secret: string | undefined;
-  scopes: string;
-  /** Of the provider, for the sign-in page. */
-  name: string;
-  session_seconds: number;
-  /** The address by which people reach this installation, without a slash at its end. */
-  public_url: string;
-  rules: RoleRules;
-};
 
 /** What opens the console, and sign-in by name, if it is on. */
 export type SignInOptions = { sign_in: 'any' | 'oidc' | 'key'; oidc?: OidcOptions | undefined };
