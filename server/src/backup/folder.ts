@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { asError } from '../domain/errors.ts';
@@ -28,13 +28,7 @@ export class FolderDestination implements Destination {
     const partial = path + unfinished;
     await this.#createFolder(dirname(path));
     try {
-      const file = await open(partial, 'w', 0o600);
-      try {
-        for await (const bytes of content) await file.write(bytes);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
+      await writeFile(partial, content, { mode: 0o600, flush: true });
       await rename(partial, path);
     } catch (error) {
       await rm(partial, { force: true }).catch(() => undefined);

@@ -39,6 +39,14 @@ function parseStrictly<const O extends ParseArgsOptionsConfig>(args: string[], o
   }
 }
 
+/** The action of a command that has several. */
+export function actionOf<A extends string>(command: string, given: string | undefined, actions: readonly A[]): A {
+  const action = actions.find((one) => one === given);
+  if (action !== undefined) return action;
+  const names = `${actions.slice(0, -1).join(', ')} or ${actions.at(-1)}`;
+  throw new Usage(given === undefined ? `${command} needs ${names}` : `unknown command '${command} ${given}'`);
+}
+
 /** For commands that do not create a database. */
 export function requireDatabase(database: Database): void {
   if (!database.exists()) throw new Error(`there is no database at ${database.location} (see DATABASE_URL)`);
@@ -136,6 +144,17 @@ export function timeOption(option: string, text: string): number {
 
 export const timeOf = (seconds: number | null): string =>
   seconds === null ? '-' : new Date(seconds * 1000).toISOString().replace('.000', '');
+
+/** Prints rows as JSON, one in a line, or as a table. */
+export function printRows<R>(
+  rows: readonly R[],
+  isJson: boolean,
+  header: string[],
+  cellsOf: (row: R) => string[],
+): void {
+  if (isJson) for (const row of rows) print(JSON.stringify(row));
+  else printTable([header, ...rows.map(cellsOf)]);
+}
 
 export function printTable(rows: string[][]): void {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];

@@ -10,15 +10,16 @@ import {
 } from '../contract/key-kinds.ts';
 import { limits } from '../contract/limits.ts';
 import { type Role, roles } from '../contract/people/roles.ts';
-import { canonicalId } from '../contract/primitives.ts';
+import { canonicalId, keysOf } from '../contract/primitives.ts';
 import { createKey, updateKey } from '../domain/keys/create-key.ts';
 import {
+  actionOf,
   type Command,
   epochSeconds,
   flag,
   parse,
   print,
-  printTable,
+  printRows,
   secondsOf,
   text,
   texts,
@@ -50,23 +51,10 @@ The secret is shown once, when the key is created; only its digest is stored.
 The time of last use is stored every ${limits.lastUsedIntervalMillis / 1000} seconds.
 A revocation takes effect immediately in a running service, on PostgreSQL within 5 seconds.`,
 
-  run: async ([action, ...argv], config) => {
-    switch (action) {
-      case 'create':
-        return create(argv, config);
-      case 'update':
-        return update(argv, config);
-      case 'list':
-        return list(argv, config);
-      case 'revoke':
-        return revoke(argv, config);
-      default:
-        throw new Usage(
-          action === undefined ? 'keys needs create, update, list or revoke' : `unknown command 'keys ${action}'`,
-        );
-    }
-  },
+  run: ([action, ...argv], config) => actions[actionOf('keys', action, keysOf(actions))](argv, config),
 };
+
+const actions = { create, update, list, revoke };
 
 /** `--kind knowledge --workspace ID [--dataset ID...]` and, on the next line, what such a key allows. */
 function describeKind(kind: KeyKind): string {
@@ -146,12 +134,8 @@ async function update(argv: string[], config: Config): Promise<number> {
 async function list(argv: string[], config: Config): Promise<number> {
   const { values } = parse(argv, { json: flag }, { max: 0 });
   const keys = await withStore(config, 'existing', (store) => store.listKeys());
-  if (values.json) for (const key of keys) print(JSON.stringify(key));
-  else
-    printTable([
-      ['id', 'kind', 'name', 'reach', 'access', 'created', 'expires', 'revoked', 'last used'],
-      ...keys.map(keyRow),
-    ]);
+  const header = ['id', 'kind', 'name', 'reach', 'access', 'created', 'expires', 'revoked', 'last used'];
+  printRows(keys, values.json === true, header, keyRow);
   return 0;
 }
 

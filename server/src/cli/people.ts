@@ -1,14 +1,16 @@
 import type { Config } from '../config.ts';
 import type { PersonListed } from '../contract/people/people.ts';
+import { keysOf } from '../contract/primitives.ts';
+import { readAll } from '../domain/paging.ts';
 import { changePerson, listPeople } from '../domain/people/people.ts';
-import type { Store } from '../domain/store/store.ts';
 import {
+  actionOf,
   type Command,
   epochSeconds,
   flag,
   parse,
   print,
-  printTable,
+  printRows,
   timeOf,
   Usage,
   visible,
@@ -18,8 +20,6 @@ import {
 /** Each ends the sessions of a person, or what it says. */
 const changes = { end: undefined, block: true, unblock: false } as const;
 const done = { end: 'signed out', block: 'blocked', unblock: 'unblocked' } as const;
-const isChange = (action: string | undefined): action is keyof typeof changes =>
-  action !== undefined && Object.hasOwn(changes, action);
 
 export const peopleCommand: Command = {
   help: `Usage: backscroll people list [--json]
@@ -36,13 +36,9 @@ The people who signed in to the console by name (see OIDC_ISSUER).
 
 All take effect at once in a running service.`,
 
-  run: async ([action, ...argv], config) => {
+  run: async ([given, ...argv], config) => {
+    const action = actionOf('people', given, ['list', ...keysOf(changes)]);
     if (action === 'list') return list(argv, config);
-    if (!isChange(action)) {
-      throw new Usage(
-        action === undefined ? 'people needs list, end, block or unblock' : `unknown command 'people ${action}'`,
-      );
-    }
     const [person_id] = parse(argv, {}, { max: 1 }).positionals;
     if (person_id === undefined) throw new Usage(`people ${action} needs the ID of a person, as shown by people list`);
     const blocked = changes[action];
@@ -55,20 +51,11 @@ All take effect at once in a running service.`,
 
 async function list(argv: string[], config: Config): Promise<number> {
   const { values } = parse(argv, { json: flag }, { max: 0 });
-  const people = await withStore(config, 'existing', readAll);
-  if (values.json) for (const person of people) print(JSON.stringify(person));
-  else printTable([['id', 'name', 'email', 'role', 'source', 'sessions', 'last seen'], ...people.map(row)]);
+  const people = await withStore(config, 'existing', (store) =>
+    readAll((page) => listPeople(store, page, epochSeconds())),
+  );
+  printRows(people, values.json === true, ['id', 'name', 'email', 'role', 'source', 'sessions', 'last seen'], row);
   return 0;
-}
-
-async function readAll(store: Store): Promise<PersonListed[]> {
-  const people: PersonListed[] = [];
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = await listPeople(store, { limit: 100, ...(cursor && { cursor }) }, epochSeconds());
-    people.push(...page.data);
-    cursor = page.next_cursor;
-  }
-  return people;
 }
 
 const row = ({ id, name, email, role, role_source, blocked, sessions, last_seen_at }: PersonListed): string[] => [

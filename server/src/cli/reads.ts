@@ -1,27 +1,15 @@
 import type { ReadListed } from '../contract/audit.ts';
-import { limits } from '../contract/limits.ts';
 import { listReads } from '../domain/activity/list-reads.ts';
+import { readAll } from '../domain/paging.ts';
 import type { Store } from '../domain/store/store.ts';
-import { print, printTable, timeOf, visible } from './command.ts';
+import { printRows, timeOf, visible } from './command.ts';
 
 type Query = Omit<Parameters<typeof listReads>[1], 'limit' | 'cursor'>;
 
 /** `backscroll audit --reads`: who read what, newest first. */
 export async function printReads(store: Store, query: Query, limit: number, isJson: boolean): Promise<void> {
-  const reads = await readSome(store, query, limit);
-  if (isJson) for (const read of reads) print(JSON.stringify(read));
-  else printTable([['time', 'by', 'operation', 'what'], ...reads.map(row)]);
-}
-
-async function readSome(store: Store, query: Query, limit: number): Promise<ReadListed[]> {
-  const reads: ReadListed[] = [];
-  for (let cursor: string | null | undefined; cursor !== null && reads.length < limit; ) {
-    const count = Math.min(limit - reads.length, limits.listRowsMax);
-    const page = await listReads(store, { ...query, limit: count, ...(cursor && { cursor }) });
-    reads.push(...page.data);
-    cursor = page.next_cursor;
-  }
-  return reads;
+  const reads = await readAll((page) => listReads(store, { ...query, ...page }), limit);
+  printRows(reads, isJson, ['time', 'by', 'operation', 'what'], row);
 }
 
 function row(read: ReadListed): string[] {

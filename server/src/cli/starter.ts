@@ -34,12 +34,8 @@ export async function loadStarter(store: Store): Promise<Secrets> {
   }));
   const lines = keys.map((key) => `${JSON.stringify(key)}\n`).join('');
   const records = await readStarterRecords(epochSeconds());
-  await importRecords(store, commandLine, [{ bytes: once(Buffer.from(records + lines)) }], epochSeconds());
+  await importRecords(store, commandLine, [{ bytes: [Buffer.from(records + lines)] }], epochSeconds());
   return secrets;
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }
 
 /** Commands to try first, with the address and the keys of this instance. */

@@ -144,19 +144,19 @@ export const NewApp = Type.Object(
 );
 export type NewApp = Static<typeof NewApp>;
 
+export const retentionDays = nullable(
+  Type.Integer({
+    minimum: limits.retentionDaysMin,
+    maximum: limits.retentionDaysMax,
+    description: 'Days from the last message of a conversation until it is erased; null for `RETENTION_DAYS`.',
+  }),
+);
+
 /** The body of a request that changes an app. */
 export const AppChange = Type.Object(
   {
     name: Type.Optional(NewApp.properties.name),
-    retention_days: Type.Optional(
-      nullable(
-        Type.Integer({
-          minimum: limits.retentionDaysMin,
-          maximum: limits.retentionDaysMax,
-          description: 'Days from the last message of a conversation until it is erased; null for `RETENTION_DAYS`.',
-        }),
-      ),
-    ),
+    retention_days: Type.Optional(retentionDays),
   },
   { additionalProperties: false, minProperties: 1 },
 );

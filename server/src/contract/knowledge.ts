@@ -1,4 +1,4 @@
-import type { Static, TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import { ChildChunk } from './child-chunk.ts';
 import { epochSeconds, flag, id, integer, list, nullable, openObject, shape, text, uuid } from './primitives.ts';
 import { Type } from './type.ts';
@@ -227,5 +227,3 @@ export function constantsOf(schema: { properties: object }): Record<string, unkn
   const constants = Object.entries<{ default?: unknown }>(schema.properties as never);
   return Object.fromEntries(constants.flatMap(([name, field]) => ('default' in field ? [[name, field.default]] : [])));
 }
-
-export type KnowledgeBase = Static<typeof KnowledgeBase>;

@@ -1,4 +1,3 @@
-import type { Static } from 'typebox';
 import { anyJson, choice, flag, id, list, localized, openObject, shape, text } from './primitives.ts';
 
 export const modelTypes = ['text-embedding', 'rerank', 'llm', 'tts', 'speech2text', 'moderation'] as const;
@@ -32,8 +31,6 @@ export const ModelProvider = shape(
   },
   { title: 'ModelProvider' },
 );
-
-export type ModelProvider = Static<typeof ModelProvider>;
 
 export const ModelListing = shape(
   { data: list(ModelProvider, 'Providers with models of the requested type.') },

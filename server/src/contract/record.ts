@@ -1,4 +1,5 @@
 import type { TObject, TProperties, TSchema } from 'typebox';
+import { retentionDays } from './app.ts';
 import { ChildChunk } from './child-chunk.ts';
 import { keyKinds, kindsWith, readOnlyKinds } from './key-kinds.ts';
 import { Tag } from './knowledge.ts';
@@ -101,13 +102,7 @@ export const records = {
     workspace_id: id('Workspace of the app.'),
     name: text('Name.'),
     mode: text('App mode, for example `chat`.'),
-    retention_days: nullable(
-      Type.Integer({
-        minimum: limits.retentionDaysMin,
-        maximum: limits.retentionDaysMax,
-        description: 'Days from the last message of a conversation until it is erased; null for `RETENTION_DAYS`.',
-      }),
-    ),
+    retention_days: retentionDays,
     description: nullable(text('Description.')),
     parameters: nullable(openObject('Values that replace the defaults of `GET /v1/parameters`, by name.')),
     site: nullable(openObject('Values that replace the defaults of `GET /v1/site`.')),

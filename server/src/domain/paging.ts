@@ -44,3 +44,18 @@ export class Paging<R> {
 /** Pages of a list by name, then by id. */
 export const byName = <R extends { name: string; id: string }>(): Paging<R> =>
   new Paging<R>(['string', 'string'], ({ name, id }) => [sortText(name), id]);
+
+/** The rows of all pages, or the first ones. */
+export async function readAll<R>(
+  readPage: (page: { limit: number; cursor?: string }) => Promise<CursorPage<R>>,
+  max = Number.POSITIVE_INFINITY,
+): Promise<R[]> {
+  const rows: R[] = [];
+  for (let cursor: string | null | undefined; cursor !== null && rows.length < max; ) {
+    const limit = Math.min(max - rows.length, limits.listRowsMax);
+    const page = await readPage({ limit, ...(cursor && { cursor }) });
+    rows.push(...page.data);
+    cursor = page.next_cursor;
+  }
+  return rows;
+}

@@ -25,7 +25,7 @@ export async function createApp(
   const app = { id: randomUUID(), workspace_id: workspace.id, name, mode, retention_days: null };
   const records = [...(stored === undefined ? [{ record: 'workspace', ...workspace }] : []), { record: 'app', ...app }];
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
-  await importRecords(store, creator, [{ bytes: once(Buffer.from(lines)) }], now);
+  await importRecords(store, creator, [{ bytes: [Buffer.from(lines)] }], now);
   return { ...app, workspace_name: workspace.name };
 }
 
@@ -58,8 +58,4 @@ async function findWorkspace({ admin }: Store, id: string | undefined): Promise<
   const { rows, has_more } = await admin.listWorkspaces({ after: undefined, count: 1 });
   if (has_more) throw invalidParam('workspace_id is required: there are several workspaces');
   return rows[0];
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }

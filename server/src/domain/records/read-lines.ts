@@ -1,7 +1,10 @@
 import { limits } from '../../contract/limits.ts';
 
 /** One input of an import. `name` is part of error messages, if there are several. */
-export type RecordSource = { name?: string | undefined; bytes: AsyncIterable<Uint8Array> };
+export type RecordSource = {
+  name?: string | undefined;
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+};
 
 /** Complete lines of an input. `number` is the line number of the first. */
 export type Lines = { number: number; source: string | undefined; bytes: Uint8Array };

@@ -9,7 +9,7 @@ import { listAllConversations } from '../../domain/activity/list-conversations.t
 import { requireApp } from '../../domain/activity/require-app.ts';
 import { notFound } from '../../domain/errors.ts';
 import { listMessages, pageRequest, requireChatApp } from '../../domain/messages/list-messages.ts';
-import type { CursorPage } from '../../domain/paging.ts';
+import { type CursorPage, readAll } from '../../domain/paging.ts';
 import { searchMessages } from '../../domain/search/search-pages.ts';
 import { pageQuery } from '../response/message-page.ts';
 import { tooLargeForTool } from './json-body.ts';
@@ -78,24 +78,13 @@ const listConversations = defineTool({
       call.disconnected(),
     );
     const ids = [...new Set(hits.data.map(({ conversation_id }) => conversation_id))];
-    return { ...hits, data: await summariesOf(call, ids) };
+    // A page of them ends early if they are large.
+    const listed = ids.length === 0 ? [] : await readAll((page) => listAllConversations(store, { ...page, id: ids }));
+    return { ...hits, data: listed };
   },
 });
 
 const withApp = (id: string | undefined) => (id === undefined ? {} : { app_id: id });
-
-/** These conversations. A page of them ends early if they are large. */
-async function summariesOf({ dependencies }: ToolCall, ids: readonly string[]): Promise<ConversationSummary[]> {
-  const all: ConversationSummary[] = [];
-  if (ids.length === 0) return all;
-  for (let cursor: string | undefined; ; ) {
-    const query = { id: [...ids], ...(cursor && { cursor }) };
-    const { data, next_cursor } = await listAllConversations(dependencies.store, query);
-    all.push(...data);
-    if (next_cursor === null) return all;
-    cursor = next_cursor;
-  }
-}
 
 const getMessages = defineTool({
   name: 'get_messages',

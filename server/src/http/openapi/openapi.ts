@@ -1,6 +1,6 @@
 import Fastify, { type RouteOptions } from 'fastify';
 import type { TOptional, TString } from 'typebox';
-import { ErrorBody } from '../../contract/error.ts';
+import { ErrorBody, errorTable } from '../../contract/error.ts';
 import { keyKindTable } from '../../contract/key-kinds.ts';
 import { requiredRole } from '../../contract/people/roles.ts';
 import { productVersion } from '../../contract/product.ts';
@@ -9,7 +9,6 @@ import { Type } from '../../contract/type.ts';
 import { sessionCookie } from '../auth/session-cookie.ts';
 import { cachedResult, packFile } from '../pages/page-files.ts';
 import { sendFile } from '../pages/pages.ts';
-import { errorTable } from '../request/errors.ts';
 import type { Routes } from '../route-types.ts';
 import { addExamples, readExamples, readRecordExamples } from './examples.ts';
 import { commonHeaders, referToHeaders } from './headers.ts';
