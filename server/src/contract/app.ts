@@ -1,19 +1,16 @@
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
-import { list, nullable, openObject, optional, shape, text } from './primitives.ts';
+import { input, list, named, nullable, openObject, optional, text } from './primitives.ts';
 import { noNul } from './rules.ts';
 import { Type } from './type.ts';
 
-export const AppInfo = shape(
-  {
-    name: text('Name of the app.'),
-    description: nullable(text('Description of the app.')),
-    tags: list(Type.String(), 'Always empty.'),
-    mode: text('App mode, for example `chat`.'),
-    author_name: nullable(text('Always null.')),
-  },
-  { title: 'AppInfo', description: 'The app of the key.' },
-);
+export const AppInfo = named('AppInfo', 'The app of the key.', {
+  name: text('Name of the app.'),
+  description: nullable(text('Description of the app.')),
+  tags: list(Type.String(), 'Always empty.'),
+  mode: text('App mode, for example `chat`.'),
+  author_name: nullable(text('Always null.')),
+});
 
 const disabled = () => ({ enabled: false });
 
@@ -51,10 +48,11 @@ const shown = (value: unknown) => Type.Unsafe<unknown>({ description: `Default: 
 const schemasOf = (defaults: object) =>
   Object.fromEntries(Object.entries(defaults).map(([name, value]) => [name, shown(value)]));
 
-export const AppParameters = shape(schemasOf(parameterDefaults), {
-  title: 'AppParameters',
-  description: 'Settings of the app for front ends.',
-});
+export const AppParameters = named(
+  'AppParameters',
+  'Settings of the app for front ends.',
+  schemasOf(parameterDefaults),
+);
 
 type OpenObject = Record<string, unknown>;
 
@@ -66,10 +64,7 @@ export function knownParameters(parameters: OpenObject | null): OpenObject | nul
 
 export const parametersOf = (parameters: OpenObject | null): OpenObject => ({ ...parameterDefaults, ...parameters });
 
-export const AppMeta = shape(
-  { tool_icons: openObject('Always empty.') },
-  { title: 'AppMeta', description: 'Icons of tools.' },
-);
+export const AppMeta = named('AppMeta', 'Icons of tools.', { tool_icons: openObject('Always empty.') });
 
 const siteDefaults = {
   chat_color_theme: null,
@@ -89,15 +84,12 @@ const moreSiteDefaults = {
   icon_url: null,
 };
 
-export const AppSite = Type.Object(
-  {
-    title: Type.Unsafe<unknown>({ description: 'Default: the name of the app.' }),
-    ...schemasOf(siteDefaults),
-    description: Type.Unsafe<unknown>({ description: 'Default: the description of the app.' }),
-    ...schemasOf(moreSiteDefaults),
-  },
-  { title: 'AppSite', description: 'Display settings of front ends. The app record can add more.' },
-);
+export const AppSite = input('AppSite', 'Display settings of front ends. The app record can add more.', {
+  title: Type.Unsafe<unknown>({ description: 'Default: the name of the app.' }),
+  ...schemasOf(siteDefaults),
+  description: Type.Unsafe<unknown>({ description: 'Default: the description of the app.' }),
+  ...schemasOf(moreSiteDefaults),
+});
 
 /** The fields of an app that front ends read. */
 export type AppDetails = {
@@ -124,7 +116,7 @@ export const siteOf = ({ name, description, site }: AppDetails): OpenObject => (
   ...site,
 });
 
-export const Result = shape({ result: text('Always `success`.') }, { title: 'Result', description: 'Done.' });
+export const Result = named('Result', 'Done.', { result: text('Always `success`.') });
 export const AppQuery = Type.Object({
   user: optional.text('End-user identifier. It has no effect.'),
 });
@@ -163,10 +155,7 @@ export const AppChange = Type.Object(
 export type AppChange = Static<typeof AppChange>;
 
 /** A new message. Only the fields that decide the form of the response; an upstream gets the request as it is. */
-export const ChatMessageRequest = Type.Object(
-  {
-    response_mode: Type.Optional(text('`streaming` or `blocking`.')),
-    conversation_id: Type.Optional(nullable(text('Id of the conversation to continue.'))),
-  },
-  { title: 'ChatMessageRequest', description: 'A message to send.' },
-);
+export const ChatMessageRequest = input('ChatMessageRequest', 'A message to send.', {
+  response_mode: Type.Optional(text('`streaming` or `blocking`.')),
+  conversation_id: Type.Optional(nullable(text('Id of the conversation to continue.'))),
+});

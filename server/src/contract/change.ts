@@ -6,11 +6,11 @@ import {
   flag,
   id,
   list,
+  named,
   nonEmpty,
   nullable,
   openObject,
   optional,
-  shape,
   text,
   texts,
 } from './primitives.ts';
@@ -32,28 +32,22 @@ export const changeKinds = [
 ] as const satisfies readonly RecordKind[];
 export type ChangeKind = (typeof changeKinds)[number];
 
-export const Change = shape(
-  {
-    cursor: text('Position of this entry. Send it as `after` to continue from here.'),
-    kind: choice(changeKinds, 'Kind of record.'),
-    id: id('ID of the record. A model provider is identified by its name.'),
-    at: epochSeconds('Time of the change. Entries of the initial snapshot have the time of the request.'),
-    gone: flag('Whether the record was deleted or erased. If a conversation is gone, so are its messages and reviews.'),
-    path: texts('IDs of what the record belongs to: `workspace_id`, and below it what its kind has.'),
-    record: nullable(openObject('The record, as in an export. Null if it is gone or `include` is `none`.')),
-  },
-  { title: 'Change', description: 'A record of the initial snapshot, or one that was created, changed or deleted.' },
-);
+export const Change = named('Change', 'A record of the initial snapshot, or a created, changed or deleted one.', {
+  cursor: text('Position of this entry. Send it as `after` to continue from here.'),
+  kind: choice(changeKinds, 'Kind of record.'),
+  id: id('ID of the record. A model provider is identified by its name.'),
+  at: epochSeconds('Time of the change. Entries of the initial snapshot have the time of the request.'),
+  gone: flag('Whether the record was deleted or erased. If a conversation is gone, so are its messages and reviews.'),
+  path: texts('IDs of what the record belongs to: `workspace_id`, and below it what its kind has.'),
+  record: nullable(openObject('The record, as in an export. Null if it is gone or `include` is `none`.')),
+});
 export type Change = Static<typeof Change>;
 
-export const ChangePage = shape(
-  {
-    data: list(Change, 'Changed records.'),
-    has_more: flag('Whether more entries may follow at once.'),
-    cursor: text('Send it as `after` with the next request. Store it together with the effect of these entries.'),
-  },
-  { title: 'ChangePage', description: 'A page of the change feed.' },
-);
+export const ChangePage = named('ChangePage', 'A page of the change feed.', {
+  data: list(Change, 'Changed records.'),
+  has_more: flag('Whether more entries may follow at once.'),
+  cursor: text('Send it as `after` with the next request. Store it together with the effect of these entries.'),
+});
 export type ChangePage = Static<typeof ChangePage>;
 
 export const ChangesQuery = Type.Object({

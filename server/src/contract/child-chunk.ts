@@ -1,26 +1,23 @@
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
-import { epochSeconds, integer, shape, text } from './primitives.ts';
+import { described, epochSeconds, integer, named, text } from './primitives.ts';
 import { noNul, notBlank } from './rules.ts';
 import { Type } from './type.ts';
 
-export const ChildChunk = shape(
-  {
-    id: text('Child chunk ID.'),
-    segment_id: text('Parent chunk ID.'),
-    content: text('Child chunk text.'),
-    position: integer('Position.'),
-    word_count: integer('Word count.'),
-    type: text('Type of child chunk: `automatic` after splitting, `customized` after an edit.'),
-    created_at: epochSeconds('Creation time.'),
-    updated_at: epochSeconds('Time of the last change.'),
-  },
-  { title: 'ChildChunk' },
-);
+export const ChildChunk = named('ChildChunk', 'A child chunk.', {
+  id: text('Child chunk ID.'),
+  segment_id: text('Parent chunk ID.'),
+  content: text('Child chunk text.'),
+  position: integer('Position.'),
+  word_count: integer('Word count.'),
+  type: text('Type of child chunk: `automatic` after splitting, `customized` after an edit.'),
+  created_at: epochSeconds('Creation time.'),
+  updated_at: epochSeconds('Time of the last change.'),
+});
 
 export type ChildChunk = Static<typeof ChildChunk>;
 
-export const ChildChunkResponse = shape({ data: ChildChunk }, { description: 'The child chunk.' });
+export const ChildChunkResponse = described('The child chunk.', { data: ChildChunk });
 
 export const ChildChunkPath = Type.Object({
   dataset_id: Type.String({ description: 'Knowledge base ID.' }),

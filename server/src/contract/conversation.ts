@@ -5,13 +5,14 @@ import {
   epochSeconds,
   flag,
   id,
+  input,
   integer,
   list,
+  named,
   nullable,
   openObject,
   optional,
   pageParameters,
-  shape,
   text,
   uuid,
 } from './primitives.ts';
@@ -21,27 +22,21 @@ import { Type } from './type.ts';
 export const conversationOrders = ['created_at', '-created_at', 'updated_at', '-updated_at'] as const;
 export type ConversationOrder = (typeof conversationOrders)[number];
 
-export const Conversation = shape(
-  {
-    id: uuid('Conversation ID.'),
-    name: text('Name. Without a name of its own, the beginning of its first query.'),
-    inputs: openObject('Input variables. Without its own, those of its first message.'),
-    status: choice(['normal'], 'Always `normal`.'),
-    introduction: nullable(text('Introduction.')),
-    created_at: epochSeconds('Creation time.'),
-    updated_at: epochSeconds('The latest of its creation, its newest message and its last rename.'),
-  },
-  { title: 'ListedConversation', description: 'A conversation of the app.' },
-);
+export const Conversation = named('ListedConversation', 'A conversation of the app.', {
+  id: uuid('Conversation ID.'),
+  name: text('Name. Without a name of its own, the beginning of its first query.'),
+  inputs: openObject('Input variables. Without its own, those of its first message.'),
+  status: choice(['normal'], 'Always `normal`.'),
+  introduction: nullable(text('Introduction.')),
+  created_at: epochSeconds('Creation time.'),
+  updated_at: epochSeconds('The latest of its creation, its newest message and its last rename.'),
+});
 
-export const ConversationPage = shape(
-  {
-    limit: integer('Number of items per page.'),
-    has_more: flag('Whether more conversations follow.'),
-    data: list(Conversation, 'The conversations.'),
-  },
-  { title: 'ConversationPage', description: 'A page of conversations.' },
-);
+export const ConversationPage = named('ConversationPage', 'A page of conversations.', {
+  limit: integer('Number of items per page.'),
+  has_more: flag('Whether more conversations follow.'),
+  data: list(Conversation, 'The conversations.'),
+});
 
 const user = Type.String({ description: 'End-user identifier. If present, only conversations of this user exist.' });
 
@@ -64,72 +59,57 @@ export const ConversationPath = Type.Object({
 
 const bodyUser = Type.Optional(nullable(user));
 
-export const Rename = Type.Object(
-  {
-    name: Type.Optional(
-      nullable(
-        text(`New name, at most ${limits.conversationNameUnitsMax} characters. Required without auto_generate.`),
-      ),
-    ),
-    auto_generate: Type.Optional(
-      Type.Boolean({ default: false, description: 'Whether to derive the name from the first query again.' }),
-    ),
-    user: bodyUser,
-  },
-  { title: 'Rename', description: 'A new name.' },
-);
+export const Rename = input('Rename', 'A new name.', {
+  name: Type.Optional(
+    nullable(text(`New name, at most ${limits.conversationNameUnitsMax} characters. Required without auto_generate.`)),
+  ),
+  auto_generate: Type.Optional(
+    Type.Boolean({ default: false, description: 'Whether to derive the name from the first query again.' }),
+  ),
+  user: bodyUser,
+});
 export type Rename = Static<typeof Rename>;
 
 /** The body of a DELETE, which may be absent. */
-export const Deletion = Type.Object(
-  { user: bodyUser },
-  { title: 'Deletion', description: 'The user of the conversation.' },
-);
+export const Deletion = input('Deletion', 'The user of the conversation.', { user: bodyUser });
 
 export const MessagePath = Type.Object({ message_id: Type.String({ description: 'Message ID.' }) });
 
-export const Rating = Type.Object(
-  {
-    // dify-client 3 leaves it out to remove the feedback.
-    rating: Type.Optional(
-      Type.Unsafe<'like' | 'dislike' | null>({
-        ...nullable(choice(['like', 'dislike'], '`like`, `dislike`, or null to remove the feedback.')),
-        default: null,
-      }),
-    ),
-    content: Type.Optional(nullable(text(`Text, at most ${limits.feedbackUnitsMax} characters.`))),
-    user: Type.String({
-      minLength: 1,
-      description: 'End-user identifier. The conversation must be of this user, or of none.',
+export const Rating = input('Rating', 'Feedback of a user.', {
+  // dify-client 3 leaves it out to remove the feedback.
+  rating: Type.Optional(
+    Type.Unsafe<'like' | 'dislike' | null>({
+      ...nullable(choice(['like', 'dislike'], '`like`, `dislike`, or null to remove the feedback.')),
+      default: null,
     }),
-  },
-  { title: 'Rating', description: 'Feedback of a user.' },
-);
+  ),
+  content: Type.Optional(nullable(text(`Text, at most ${limits.feedbackUnitsMax} characters.`))),
+  user: Type.String({
+    minLength: 1,
+    description: 'End-user identifier. The conversation must be of this user, or of none.',
+  }),
+});
 export type Rating = Static<typeof Rating>;
 
 const time = (description: string) => Type.String({ format: 'date-time', description });
 
-const AppFeedback = shape(
-  {
-    id: uuid('ID of the feedback, always the same for a message.'),
-    app_id: id('App ID.'),
-    conversation_id: uuid('Conversation ID.'),
-    message_id: uuid('Message ID.'),
-    rating: choice(['like', 'dislike'], '`like` (positive) or `dislike` (negative).'),
-    content: nullable(text('Text of the feedback.')),
-    from_source: choice(['user'], 'Always `user`.'),
-    from_end_user_id: nullable(text('End user of the conversation.')),
-    from_account_id: Type.Unsafe<null>({ type: 'null', description: 'Always null.' }),
-    created_at: time('Time of the feedback, in UTC.'),
-    updated_at: time('The same time.'),
-  },
-  { title: 'AppFeedback', description: 'Feedback of a message.' },
-);
+const AppFeedback = named('AppFeedback', 'Feedback of a message.', {
+  id: uuid('ID of the feedback, always the same for a message.'),
+  app_id: id('App ID.'),
+  conversation_id: uuid('Conversation ID.'),
+  message_id: uuid('Message ID.'),
+  rating: choice(['like', 'dislike'], '`like` (positive) or `dislike` (negative).'),
+  content: nullable(text('Text of the feedback.')),
+  from_source: choice(['user'], 'Always `user`.'),
+  from_end_user_id: nullable(text('End user of the conversation.')),
+  from_account_id: Type.Unsafe<null>({ type: 'null', description: 'Always null.' }),
+  created_at: time('Time of the feedback, in UTC.'),
+  updated_at: time('The same time.'),
+});
 
-export const AppFeedbacks = shape(
-  { data: list(AppFeedback, 'Newest first; those of one second by message ID.') },
-  { title: 'AppFeedbacks', description: 'A page of the feedback of an app.' },
-);
+export const AppFeedbacks = named('AppFeedbacks', 'A page of the feedback of an app.', {
+  data: list(AppFeedback, 'Newest first; those of one second by message ID.'),
+});
 export type AppFeedback = Static<typeof AppFeedback>;
 
 export const FeedbackListQuery = Type.Object(pageParameters(limits.feedbackRowsMax, 'entries'));
@@ -149,29 +129,23 @@ export const MessageSearchQuery = Type.Object({
   cursor: optional.cursor('Start of the page: `cursor` of the previous page.'),
 });
 
-const SnippetPart = shape(
-  { text: text('Part of the text.'), hit: flag('Whether it matches the query.') },
-  { title: 'SnippetPart' },
-);
+const SnippetPart = named('SnippetPart', 'A part of a snippet.', {
+  text: text('Part of the text.'),
+  hit: flag('Whether it matches the query.'),
+});
 
-export const FoundMessage = shape(
-  {
-    message_id: uuid('Message ID.'),
-    conversation_id: uuid('Conversation ID.'),
-    created_at: epochSeconds('Creation time of the message.'),
-    field: choice(['query', 'answer', 'error', 'file', 'form'], 'The text that the snippet is from.'),
-    snippet: list(SnippetPart, 'The text around the first match, in parts; without a match, its beginning.'),
-  },
-  { title: 'FoundMessage', description: 'A message of the user.' },
-);
+export const FoundMessage = named('FoundMessage', 'A message of the user.', {
+  message_id: uuid('Message ID.'),
+  conversation_id: uuid('Conversation ID.'),
+  created_at: epochSeconds('Creation time of the message.'),
+  field: choice(['query', 'answer', 'error', 'file', 'form'], 'The text that the snippet is from.'),
+  snippet: list(SnippetPart, 'The text around the first match, in parts; without a match, its beginning.'),
+});
 export type FoundMessage = Static<typeof FoundMessage>;
 
-export const FoundMessages = shape(
-  {
-    limit: integer('Requested number of messages.'),
-    has_more: flag('Whether more may follow.'),
-    cursor: nullable(text('Cursor of the next page; null on the last page.')),
-    data: list(FoundMessage, 'Newest first.'),
-  },
-  { title: 'FoundMessages', description: 'A page of search results.' },
-);
+export const FoundMessages = named('FoundMessages', 'A page of search results.', {
+  limit: integer('Requested number of messages.'),
+  has_more: flag('Whether more may follow.'),
+  cursor: nullable(text('Cursor of the next page; null on the last page.')),
+  data: list(FoundMessage, 'Newest first.'),
+});

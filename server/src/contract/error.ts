@@ -1,4 +1,4 @@
-import { choice, integer, keysOf, shape, text } from './primitives.ts';
+import { choice, integer, keysOf, named, text } from './primitives.ts';
 
 /** All error codes of the API, with their HTTP status, and when they occur. */
 export const errorTable = {
@@ -29,11 +29,8 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-export const ErrorBody = shape(
-  {
-    status: integer('The HTTP status.'),
-    code: choice(keysOf(errorTable), 'Error code, for programs.'),
-    message: text('Error message, for people.'),
-  },
-  { title: 'Error', description: 'Every error response has this shape.' },
-);
+export const ErrorBody = named('Error', 'Every error response has this shape.', {
+  status: integer('The HTTP status.'),
+  code: choice(keysOf(errorTable), 'Error code, for programs.'),
+  message: text('Error message, for people.'),
+});

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { ChildChunk } from './child-chunk.ts';
-import { epochSeconds, flag, id, integer, list, nullable, openObject, shape, text, uuid } from './primitives.ts';
+import { epochSeconds, flag, id, integer, list, named, nullable, openObject, shape, text, uuid } from './primitives.ts';
 import { Type } from './type.ts';
 
 /**
@@ -14,14 +14,11 @@ const absent = <S extends TSchema>(schema: S) => constant(nullable(schema), null
 const never = (description: string) => constant(flag(description), false);
 const anyObject = (description: string) => nullable(openObject(description));
 
-export const Tag = shape(
-  {
-    id: id('Tag ID.'),
-    name: text('Name.'),
-    type: text('Type.', { default: 'knowledge' }),
-  },
-  { title: 'Tag' },
-);
+export const Tag = named('Tag', 'A tag.', {
+  id: id('Tag ID.'),
+  name: text('Name.'),
+  type: text('Type.', { default: 'knowledge' }),
+});
 
 const MetadataField = shape({ id: text('Field ID.'), name: text('Name.'), type: text('Type.') });
 
@@ -58,47 +55,44 @@ const icon = shape({
   icon_url: absent(text('Address.')),
 });
 
-export const KnowledgeBase = shape(
-  {
-    id: uuid('Knowledge base ID.'),
-    name: text('Name.'),
-    description: nullable(text('Description.')),
-    provider: constant(text('Provider.'), 'vendor'),
-    permission: constant(text('Users who may use it.'), 'all_team_members'),
-    data_source_type: nullable(text('Type of data source.')),
-    indexing_technique: nullable(text('Indexing technique.')),
-    app_count: constant(integer('Number of apps that use it.'), 0),
-    document_count: integer('Number of documents.'),
-    word_count: integer('Number of words in its documents.'),
-    created_by: nullable(text('Id of the creator; the workspace if that is not known.')),
-    author_name: absent(text('Author.')),
-    created_at: epochSeconds('Creation time.'),
-    updated_by: absent(text('Id of the user of the last change.')),
-    updated_at: epochSeconds('Time of the last change.'),
-    embedding_model: nullable(text('Embedding model.')),
-    embedding_model_provider: nullable(text('Provider of the embedding model.')),
-    embedding_available: constant(flag('Whether the embedding model is available.'), true),
-    retrieval_model_dict: constant(retrieval, constantsOf(retrieval)),
-    summary_index_setting: constant(summaries, constantsOf(summaries)),
-    tags: list(Tag, 'Tags.'),
-    doc_form: nullable(text('Splitting method of its documents.')),
-    external_knowledge_info: constant(external, constantsOf(external)),
-    external_retrieval_model: constant(anyObject('Settings of external retrieval.'), null),
-    doc_metadata: constant(list(MetadataField, 'Metadata fields.'), []),
-    built_in_field_enabled: never('Whether built-in metadata fields are used.'),
-    pipeline_id: absent(text('Pipeline.')),
-    runtime_mode: absent(text('Runtime mode.')),
-    chunk_structure: absent(text('Chunk structure.')),
-    icon_info: constant(icon, constantsOf(icon)),
-    is_published: never('Whether its pipeline is published.'),
-    total_documents: integer('Number of documents.'),
-    total_available_documents: integer('Number of documents whose `display_status` is `available`.'),
-    enable_api: constant(flag('Whether the API may use it.'), true),
-    is_multimodal: never('Whether it has images.'),
-    maintainer: absent(text('Maintainer.')),
-  },
-  { title: 'KnowledgeBase', description: 'A knowledge base.' },
-);
+export const KnowledgeBase = named('KnowledgeBase', 'A knowledge base.', {
+  id: uuid('Knowledge base ID.'),
+  name: text('Name.'),
+  description: nullable(text('Description.')),
+  provider: constant(text('Provider.'), 'vendor'),
+  permission: constant(text('Users who may use it.'), 'all_team_members'),
+  data_source_type: nullable(text('Type of data source.')),
+  indexing_technique: nullable(text('Indexing technique.')),
+  app_count: constant(integer('Number of apps that use it.'), 0),
+  document_count: integer('Number of documents.'),
+  word_count: integer('Number of words in its documents.'),
+  created_by: nullable(text('Id of the creator; the workspace if that is not known.')),
+  author_name: absent(text('Author.')),
+  created_at: epochSeconds('Creation time.'),
+  updated_by: absent(text('Id of the user of the last change.')),
+  updated_at: epochSeconds('Time of the last change.'),
+  embedding_model: nullable(text('Embedding model.')),
+  embedding_model_provider: nullable(text('Provider of the embedding model.')),
+  embedding_available: constant(flag('Whether the embedding model is available.'), true),
+  retrieval_model_dict: constant(retrieval, constantsOf(retrieval)),
+  summary_index_setting: constant(summaries, constantsOf(summaries)),
+  tags: list(Tag, 'Tags.'),
+  doc_form: nullable(text('Splitting method of its documents.')),
+  external_knowledge_info: constant(external, constantsOf(external)),
+  external_retrieval_model: constant(anyObject('Settings of external retrieval.'), null),
+  doc_metadata: constant(list(MetadataField, 'Metadata fields.'), []),
+  built_in_field_enabled: never('Whether built-in metadata fields are used.'),
+  pipeline_id: absent(text('Pipeline.')),
+  runtime_mode: absent(text('Runtime mode.')),
+  chunk_structure: absent(text('Chunk structure.')),
+  icon_info: constant(icon, constantsOf(icon)),
+  is_published: never('Whether its pipeline is published.'),
+  total_documents: integer('Number of documents.'),
+  total_available_documents: integer('Number of documents whose `display_status` is `available`.'),
+  enable_api: constant(flag('Whether the API may use it.'), true),
+  is_multimodal: never('Whether it has images.'),
+  maintainer: absent(text('Maintainer.')),
+});
 
 export const displayStatuses = ['available', 'disabled', 'archived', 'indexing', 'queuing', 'paused', 'error'] as const;
 export type DisplayStatus = (typeof displayStatuses)[number];
@@ -136,22 +130,19 @@ const documentEnd = {
   need_summary: never('Whether it needs a summary.'),
 };
 
-export const KnowledgeDocument = shape(
-  {
-    ...documentStart,
-    data_source_detail_dict: constant(anyObject('Details of the data source.'), null),
-    dataset_process_rule_id: process_rule_id,
-    ...documentOrigin,
-    ...documentState,
-    display_status,
-    word_count: integer('Number of words in its segments.'),
-    hit_count,
-    doc_form,
-    doc_metadata,
-    ...documentEnd,
-  },
-  { title: 'KnowledgeDocument', description: 'A document in a list.' },
-);
+export const KnowledgeDocument = named('KnowledgeDocument', 'A document in a list.', {
+  ...documentStart,
+  data_source_detail_dict: constant(anyObject('Details of the data source.'), null),
+  dataset_process_rule_id: process_rule_id,
+  ...documentOrigin,
+  ...documentState,
+  display_status,
+  word_count: integer('Number of words in its segments.'),
+  hit_count,
+  doc_form,
+  doc_metadata,
+  ...documentEnd,
+});
 
 const processRule = shape({
   mode: absent(text('Mode.')),
@@ -189,38 +180,35 @@ export const DocumentResponse = Type.Unsafe<unknown>({
     'A document. `metadata=only` selects `id`, `doc_type` and `doc_metadata`, `without` all but the last two.',
 });
 
-export const KnowledgeSegment = shape(
-  {
-    id: uuid('Segment ID.'),
-    position: integer('Position in the document.'),
-    document_id: uuid('Document of the segment.'),
-    content: text('Text.'),
-    sign_content: absent(text('Text with signed addresses.')),
-    answer: nullable(text('Answer, if the text is a question.')),
-    word_count: integer('Number of words.'),
-    tokens: integer('Number of tokens.'),
-    keywords: nullable(list(text('A keyword.'), 'Keywords.')),
-    index_node_id: nullable(text('ID of its vector in a search index.')),
-    index_node_hash: nullable(text('Hash of its vector.')),
-    hit_count: integer('Number of times it was retrieved.'),
-    enabled: flag('Whether it is enabled.'),
-    disabled_at: absent(epochSeconds('When it was disabled.')),
-    disabled_by: absent(text('Id of the user who disabled it.')),
-    status: text('State of its indexing.'),
-    created_by: text('Id of the creator; the workspace if that is not known.'),
-    created_at: epochSeconds('Creation time.'),
-    updated_at: epochSeconds('Time of the last change.'),
-    updated_by: absent(text('Id of the user of the last change.')),
-    indexing_at: absent(epochSeconds('When its indexing started.')),
-    completed_at: absent(epochSeconds('When its indexing was completed.')),
-    error: absent(text('Error.')),
-    stopped_at: absent(epochSeconds('When its indexing was stopped.')),
-    child_chunks: list(ChildChunk, 'Its child chunks, by position, then by ID.'),
-    attachments: constant(list(openObject('An attachment.'), 'Attachments.'), []),
-    summary: absent(text('Summary.')),
-  },
-  { title: 'KnowledgeSegment', description: 'A segment of a document, with its child chunks.' },
-);
+export const KnowledgeSegment = named('KnowledgeSegment', 'A segment of a document, with its child chunks.', {
+  id: uuid('Segment ID.'),
+  position: integer('Position in the document.'),
+  document_id: uuid('Document of the segment.'),
+  content: text('Text.'),
+  sign_content: absent(text('Text with signed addresses.')),
+  answer: nullable(text('Answer, if the text is a question.')),
+  word_count: integer('Number of words.'),
+  tokens: integer('Number of tokens.'),
+  keywords: nullable(list(text('A keyword.'), 'Keywords.')),
+  index_node_id: nullable(text('ID of its vector in a search index.')),
+  index_node_hash: nullable(text('Hash of its vector.')),
+  hit_count: integer('Number of times it was retrieved.'),
+  enabled: flag('Whether it is enabled.'),
+  disabled_at: absent(epochSeconds('When it was disabled.')),
+  disabled_by: absent(text('Id of the user who disabled it.')),
+  status: text('State of its indexing.'),
+  created_by: text('Id of the creator; the workspace if that is not known.'),
+  created_at: epochSeconds('Creation time.'),
+  updated_at: epochSeconds('Time of the last change.'),
+  updated_by: absent(text('Id of the user of the last change.')),
+  indexing_at: absent(epochSeconds('When its indexing started.')),
+  completed_at: absent(epochSeconds('When its indexing was completed.')),
+  error: absent(text('Error.')),
+  stopped_at: absent(epochSeconds('When its indexing was stopped.')),
+  child_chunks: list(ChildChunk, 'Its child chunks, by position, then by ID.'),
+  attachments: constant(list(openObject('An attachment.'), 'Attachments.'), []),
+  summary: absent(text('Summary.')),
+});
 
 /** The value of each constant of a response, by field. */
 export function constantsOf(schema: { properties: object }): Record<string, unknown> {

@@ -75,7 +75,18 @@ export const pageParameters = (limitMax: number, what: string) => ({
   limit: optional.limit(`Number of ${what} per page.`, limitMax),
 });
 
-/** An object without additional properties. If it has a title, it becomes a named schema of the OpenAPI document. */
+/** A named schema of the OpenAPI document: an object without additional properties. */
+export const named = <const P extends TProperties>(title: string, description: string, properties: P): TObject<P> =>
+  shape(properties, { title, description });
+
+/** A named schema of what clients send, who may send additional properties. */
+export const input = <const P extends TProperties>(title: string, description: string, properties: P): TObject<P> =>
+  Type.Object(properties, { title, description });
+
+export const described = <const P extends TProperties>(description: string, properties: P): TObject<P> =>
+  shape(properties, { description });
+
+/** An object without additional properties. */
 export function shape<const P extends TProperties>(
   properties: P,
   notes: { title?: string; description?: string } = {},

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { limits } from '../limits.ts';
-import { epochSeconds, integer, list, nullable, number, shape, text } from '../primitives.ts';
+import { epochSeconds, integer, list, named, nullable, number, text } from '../primitives.ts';
 import { Type } from '../type.ts';
 
 const millis = (share: string) =>
@@ -10,100 +10,79 @@ const millis = (share: string) =>
     }),
   );
 
-const Upstream = shape(
-  {
-    served: integer('Requests to `/v1/…` that Backscroll responded to itself.'),
-    passed_on: integer('Requests that were passed on.'),
-    in_doubt: integer('Requests that were passed on because data in Backscroll is in doubt.'),
-    errors: integer('Requests that were passed on and got no response.'),
-    response_millis: nullable(
-      number('double', 'Milliseconds until a response of the upstream begins, on average; null without one.'),
-    ),
-    doubts: nullable(integer('Objects in doubt; null if not known, or if the upstream does not own the data.')),
-    messages_lag_seconds: nullable(integer('How far the follower is behind; null if nothing is followed.')),
-    others_lag_seconds: nullable(integer('The same for everything but messages.')),
-  },
-  {
-    title: 'UpstreamStatistics',
-    description: 'If there is an upstream: its requests since the start of this instance.',
-  },
-);
+const Upstream = named('UpstreamStatistics', 'With an upstream: its requests since the start of this instance.', {
+  served: integer('Requests to `/v1/…` that Backscroll responded to itself.'),
+  passed_on: integer('Requests that were passed on.'),
+  in_doubt: integer('Requests that were passed on because data in Backscroll is in doubt.'),
+  errors: integer('Requests that were passed on and got no response.'),
+  response_millis: nullable(
+    number('double', 'Milliseconds until a response of the upstream begins, on average; null without one.'),
+  ),
+  doubts: nullable(integer('Objects in doubt; null if not known, or if the upstream does not own the data.')),
+  messages_lag_seconds: nullable(integer('How far the follower is behind; null if nothing is followed.')),
+  others_lag_seconds: nullable(integer('The same for everything but messages.')),
+});
 export type UpstreamStatistics = Static<typeof Upstream>;
 
-export const Traffic = shape(
-  {
-    interval_seconds: integer('Length of an interval.'),
-    data: list(
-      shape(
-        {
-          at: epochSeconds('Start of the interval.'),
-          requests: integer('Number of requests.'),
-          client_errors: integer('Requests with a status from 400 to 499.'),
-          server_errors: integer('Requests with a status of 500 or above.'),
-          p50: millis('half'),
-          p90: millis('90 %'),
-          p99: millis('99 %'),
-        },
-        { title: 'TrafficInterval' },
-      ),
-      'Complete intervals of the last hour, oldest first.',
-    ),
-    upstream: Type.Optional(Upstream),
-  },
-  { title: 'Traffic', description: 'Requests to this instance in the last hour.' },
-);
+export const Traffic = named('Traffic', 'Requests to this instance in the last hour.', {
+  interval_seconds: integer('Length of an interval.'),
+  data: list(
+    named('TrafficInterval', 'An interval.', {
+      at: epochSeconds('Start of the interval.'),
+      requests: integer('Number of requests.'),
+      client_errors: integer('Requests with a status from 400 to 499.'),
+      server_errors: integer('Requests with a status of 500 or above.'),
+      p50: millis('half'),
+      p90: millis('90 %'),
+      p99: millis('99 %'),
+    }),
+    'Complete intervals of the last hour, oldest first.',
+  ),
+  upstream: Type.Optional(Upstream),
+});
 export type Traffic = Static<typeof Traffic>;
 
-const Failure = shape(
-  {
-    status: integer('Status of the responses.'),
-    method: text('Method of the requests.'),
-    route: text(
-      'Route, such as `/v1/messages`; `unmatched` for an unknown path, `rejected` if the service was overloaded.',
-    ),
-    key_id: nullable(text('ID of the key; null without a valid key.')),
-    key_name: nullable(text('Name of the key; null without a valid key.')),
-    count: integer('Number of responses since `first_at`.'),
-    first_at: epochSeconds('Time of the first one. Since then, no hour passed without one.'),
-    last_at: epochSeconds('The last one.'),
-    request_id: text('`X-Request-Id` of the last one: the log has a line with it.'),
-    code: nullable(text('Error code of the last one; null if its response has none.')),
-    message: text(
-      'Error message of the last one, without values of the request; with the path if the route does not say it.',
-    ),
-  },
-  { title: 'Failure' },
-);
+const Failure = named('Failure', 'A kind of failure.', {
+  status: integer('Status of the responses.'),
+  method: text('Method of the requests.'),
+  route: text(
+    'Route, such as `/v1/messages`; `unmatched` for an unknown path, `rejected` if the service was overloaded.',
+  ),
+  key_id: nullable(text('ID of the key; null without a valid key.')),
+  key_name: nullable(text('Name of the key; null without a valid key.')),
+  count: integer('Number of responses since `first_at`.'),
+  first_at: epochSeconds('Time of the first one. Since then, no hour passed without one.'),
+  last_at: epochSeconds('The last one.'),
+  request_id: text('`X-Request-Id` of the last one: the log has a line with it.'),
+  code: nullable(text('Error code of the last one; null if its response has none.')),
+  message: text(
+    'Error message of the last one, without values of the request; with the path if the route does not say it.',
+  ),
+});
 
 const errorCounts = {
   client_errors: integer('Requests with a status from 400 to 499.'),
   server_errors: integer('Requests with a status of 500 or above.'),
 };
 
-const KeyErrors = shape(
-  {
-    key_id: text('ID of the key.'),
-    key_name: nullable(text('Name of the key; null if it no longer exists.')),
-    ...errorCounts,
-    hours: list(
-      shape({ at: epochSeconds('Start of the hour.'), ...errorCounts }, { title: 'KeyErrorHour' }),
-      'The hours with failed requests, oldest first.',
-    ),
-  },
-  { title: 'KeyErrors' },
-);
+const KeyErrors = named('KeyErrors', 'Failed requests of a key.', {
+  key_id: text('ID of the key.'),
+  key_name: nullable(text('Name of the key; null if it no longer exists.')),
+  ...errorCounts,
+  hours: list(
+    named('KeyErrorHour', 'Failed requests of an hour.', { at: epochSeconds('Start of the hour.'), ...errorCounts }),
+    'The hours with failed requests, oldest first.',
+  ),
+});
 
-export const Failures = shape(
-  {
-    data: list(
-      Failure,
-      `The latest ${limits.failuresMax} kinds of failure of this instance in the last hour, latest first.`,
-    ),
-    by_key: list(
-      KeyErrors,
-      `Failed requests to all instances in the last ${limits.keyErrorHours} hours by key, most errors first. Those of the console do not count.`,
-    ),
-  },
-  { title: 'Failures', description: 'Responses with a status of 400 or above.' },
-);
+export const Failures = named('Failures', 'Responses with a status of 400 or above.', {
+  data: list(
+    Failure,
+    `The latest ${limits.failuresMax} kinds of failure of this instance in the last hour, latest first.`,
+  ),
+  by_key: list(
+    KeyErrors,
+    `Failed requests to all instances in the last ${limits.keyErrorHours} hours by key, most errors first. Those of the console do not count.`,
+  ),
+});
 export type Failures = Static<typeof Failures>;

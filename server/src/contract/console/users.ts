@@ -1,27 +1,24 @@
 import type { Static } from 'typebox';
 import { conversationFilters, listParameters } from '../admin.ts';
 import { limits } from '../limits.ts';
-import { epochSeconds, id, integer, keysOf, list, nullable, number, optional, shape, text } from '../primitives.ts';
+import { epochSeconds, id, integer, keysOf, list, named, nullable, number, optional, text } from '../primitives.ts';
 import { noNul } from '../rules.ts';
 import { Type } from '../type.ts';
 
-export const UserListed = shape(
-  {
-    user: text('End user.'),
-    app_ids: list(id('App ID.'), 'Apps in which the user has conversations.'),
-    conversations: integer('Number of conversations.'),
-    messages: integer('Number of messages in them.'),
-    disliked: integer('Messages that the user disliked.'),
-    failed: integer('Messages whose status is `error`.'),
-    total_price: nullable(
-      number('double', 'Sum of the prices of the messages; null without prices, or in several currencies.'),
-    ),
-    currency: nullable(text('Currency of total_price; null if total_price is null.')),
-    first_at: epochSeconds('Creation time of the first conversation.'),
-    last_at: epochSeconds('Last activity: the latest `updated_at` of the conversations.'),
-  },
-  { title: 'User', description: 'An end user, with totals of their conversations.' },
-);
+export const UserListed = named('User', 'An end user, with totals of their conversations.', {
+  user: text('End user.'),
+  app_ids: list(id('App ID.'), 'Apps in which the user has conversations.'),
+  conversations: integer('Number of conversations.'),
+  messages: integer('Number of messages in them.'),
+  disliked: integer('Messages that the user disliked.'),
+  failed: integer('Messages whose status is `error`.'),
+  total_price: nullable(
+    number('double', 'Sum of the prices of the messages; null without prices, or in several currencies.'),
+  ),
+  currency: nullable(text('Currency of total_price; null if total_price is null.')),
+  first_at: epochSeconds('Creation time of the first conversation.'),
+  last_at: epochSeconds('Last activity: the latest `updated_at` of the conversations.'),
+});
 export type UserListed = Static<typeof UserListed>;
 
 export const userColumns = keysOf(UserListed.properties);

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { ChildChunk } from '../child-chunk.ts';
 import { displayStatuses, doc_form, KnowledgeSegment, metadataModes } from '../knowledge.ts';
 import { limits } from '../limits.ts';
-import { flag, integer, list, optional, pageParameters, shape } from '../primitives.ts';
+import { described, flag, integer, list, optional, pageParameters } from '../primitives.ts';
 import { Type } from '../type.ts';
 
 /** Pages of the lists of knowledge bases, and their queries. */
@@ -15,16 +15,23 @@ const dataOf = <S extends TSchema>(item: S) => list(item, 'The items of this pag
 
 /** The envelopes of offset pages: see `domain/knowledge/offset-page.ts`. */
 export const offsetPage = <S extends TSchema>(item: S) =>
-  shape({ data: dataOf(item), has_more, limit, total, page }, { description: 'A page of the list.' });
-export const SegmentPage = shape(
-  { data: dataOf(KnowledgeSegment), doc_form, total, has_more, limit, page },
-  { description: 'A page of the list.' },
-);
-export const ChildChunkPage = shape(
-  { data: dataOf(ChildChunk), total, total_pages: integer('Number of pages.'), page, limit },
-  { description: 'A page of the list.' },
-);
-export const SegmentResponse = shape({ data: KnowledgeSegment, doc_form }, { description: 'The segment.' });
+  described('A page of the list.', { data: dataOf(item), has_more, limit, total, page });
+export const SegmentPage = described('A page of the list.', {
+  data: dataOf(KnowledgeSegment),
+  doc_form,
+  total,
+  has_more,
+  limit,
+  page,
+});
+export const ChildChunkPage = described('A page of the list.', {
+  data: dataOf(ChildChunk),
+  total,
+  total_pages: integer('Number of pages.'),
+  page,
+  limit,
+});
+export const SegmentResponse = described('The segment.', { data: KnowledgeSegment, doc_form });
 
 const paged = pageParameters(limits.listRowsMax, 'items');
 const keyword = (field: string) => optional.text(`Only items whose ${field} contains this. A–Z match in any case.`);

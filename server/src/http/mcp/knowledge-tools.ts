@@ -11,7 +11,7 @@ import {
 } from '../../contract/knowledge/pages.ts';
 import { KnowledgeBase, KnowledgeDocument } from '../../contract/knowledge.ts';
 import { limits } from '../../contract/limits.ts';
-import { choice, list, nullable, shape, text } from '../../contract/primitives.ts';
+import { choice, described, list, nullable, shape, text } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import type { CallerOf } from '../../domain/caller.ts';
 import { listAllDatasets, listRevisions } from '../../domain/knowledge/list-all.ts';
@@ -99,10 +99,10 @@ const listChunks = defineTool({
   },
 });
 
-const LinkedChunk = shape(
-  { ...KnowledgeHit.properties, url: text('Address in the console.') },
-  { description: 'A segment or child chunk.' },
-);
+const LinkedChunk = described('A segment or child chunk.', {
+  ...KnowledgeHit.properties,
+  url: text('Address in the console.'),
+});
 
 const searchChunksTool = defineTool({
   name: 'search_chunks',

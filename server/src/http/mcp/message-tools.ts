@@ -3,7 +3,7 @@ import { listOf } from '../../contract/admin.ts';
 import { ConversationSummary, SummaryQuery } from '../../contract/console/activity.ts';
 import { SearchHit, SearchQuery } from '../../contract/console/search.ts';
 import { MessagePage, MessageQuery } from '../../contract/message.ts';
-import { canonicalId, flag, id, list, nullable, shape, text } from '../../contract/primitives.ts';
+import { canonicalId, described, flag, id, list, nullable, shape, text } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { listAllConversations } from '../../domain/activity/list-conversations.ts';
 import { requireApp } from '../../domain/activity/require-app.ts';
@@ -19,10 +19,10 @@ const { app_id, id: _, ...conversationFilters } = SummaryQuery.properties;
 const { app_id: searchedApp, in: __, dataset_id: ___, ...messageFilters } = SearchQuery.properties;
 
 /** A hit with its address in the console. */
-export const LinkedHit = shape(
-  { ...SearchHit.properties, url: text('Address of the message in the console.') },
-  { description: 'A message.' },
-);
+export const LinkedHit = described('A message.', {
+  ...SearchHit.properties,
+  url: text('Address of the message in the console.'),
+});
 
 /** The app that a call is limited to: that of an app key, or the one that is given with an admin key. */
 function appOf({ caller }: ToolCall, given: string | undefined): string | undefined {

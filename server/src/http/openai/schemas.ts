@@ -4,6 +4,7 @@ import {
   epochSeconds,
   flag,
   list,
+  named,
   nullable,
   openObject,
   optional,
@@ -23,20 +24,17 @@ const pairsMax = 16;
 const nameUnitsMax = 64;
 const valueUnitsMax = 512;
 
-export const ErrorBody = shape(
-  {
-    error: shape({
-      message: text('Error message, for people.'),
-      type: choice(
-        ['invalid_request_error', 'authentication_error', 'rate_limit_error', 'server_error'],
-        'Kind of error.',
-      ),
-      param: nullable(text('Always null.')),
-      code: text('Error code, for programs: one of those of the other operations.'),
-    }),
-  },
-  { title: 'OpenAIError', description: 'Errors under /openai have this shape.' },
-);
+export const ErrorBody = named('OpenAIError', 'Errors under /openai have this shape.', {
+  error: shape({
+    message: text('Error message, for people.'),
+    type: choice(
+      ['invalid_request_error', 'authentication_error', 'rate_limit_error', 'server_error'],
+      'Kind of error.',
+    ),
+    param: nullable(text('Always null.')),
+    code: text('Error code, for programs: one of those of the other operations.'),
+  }),
+});
 
 const metadata = Type.Unsafe<Record<string, string> | null>({
   type: ['object', 'null'],
@@ -79,15 +77,12 @@ export const ConversationQuery = Type.Object({
   user: optional.text('Only conversations of this end user.'),
 });
 
-export const Conversation = shape(
-  {
-    id: text('Conversation ID.'),
-    object: choice(['conversation'], 'Always `conversation`.'),
-    created_at: epochSeconds('Creation time.'),
-    metadata: texts('Texts by name.'),
-  },
-  { title: 'OpenAIConversation' },
-);
+export const Conversation = named('OpenAIConversation', 'A conversation as OpenAI clients see it.', {
+  id: text('Conversation ID.'),
+  object: choice(['conversation'], 'Always `conversation`.'),
+  created_at: epochSeconds('Creation time.'),
+  metadata: texts('Texts by name.'),
+});
 export const DeletedConversation = shape({
   id: text('Conversation ID.'),
   object: choice(['conversation.deleted'], 'Always `conversation.deleted`.'),

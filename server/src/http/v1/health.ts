@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
-import { choice, epochSeconds, integer, nullable, shape } from '../../contract/primitives.ts';
+import { choice, described, epochSeconds, integer, named, nullable, shape } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { damaged, ServiceError, unavailable } from '../../domain/errors.ts';
 import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
@@ -10,68 +10,50 @@ import type { Store } from '../../domain/store/store.ts';
 import { responses, textResponse } from '../openapi/openapi.ts';
 import type { Routes } from '../route-types.ts';
 
-const Health = shape({ status: choice(['ok'], 'Always ok.') }, { title: 'Health', description: 'Healthy.' });
+const Health = named('Health', 'Healthy.', { status: choice(['ok'], 'Always ok.') });
 const upstreamStates = ['available', 'unavailable', 'unknown'] as const;
-const Ready = shape(
-  {
-    ...Health.properties,
-    dify: Type.Optional(
-      shape(
-        {
-          messages_lag_seconds: integer(
-            'All messages that were committed in the source longer ago than this are stored.',
-          ),
-          others_lag_seconds: integer(
-            'Everything else that was committed in the source longer ago than this is stored.',
-          ),
-        },
-        { description: 'If a Dify installation is followed: how far the follower is behind. For information only.' },
-      ),
+const Ready = named('Ready', 'Ready.', {
+  ...Health.properties,
+  dify: Type.Optional(
+    described('If a Dify installation is followed: how far the follower is behind. For information only.', {
+      messages_lag_seconds: integer('All messages that were committed in the source longer ago than this are stored.'),
+      others_lag_seconds: integer('Everything else that was committed in the source longer ago than this is stored.'),
+    }),
+  ),
+  erased_copies: Type.Optional(
+    shape(
+      {
+        waiting_since: nullable(
+          epochSeconds('Time of the first erasure whose texts still have copies in the files; null if there is none.'),
+        ),
+        cleaned_at: nullable(epochSeconds('When the files last had no copies of erased texts any more.')),
+      },
+      {
+        description:
+          'If something was erased from the embedded database: copies stay in its files while another process reads older ' +
+          'data. For information only.',
+      },
     ),
-    erased_copies: Type.Optional(
-      shape(
-        {
-          waiting_since: nullable(
-            epochSeconds(
-              'Time of the first erasure whose texts still have copies in the files; null if there is none.',
-            ),
-          ),
-          cleaned_at: nullable(epochSeconds('When the files last had no copies of erased texts any more.')),
-        },
-        {
-          description:
-            'If something was erased from the embedded database: copies stay in its files while another process reads older ' +
-            'data. For information only.',
-        },
-      ),
+  ),
+  backup: Type.Optional(
+    described('If there is a store of backups of the embedded database. For information only.', {
+      at: nullable(epochSeconds('Time of the last backup: it has all changes from before; null if there is none.')),
+      failing_since: nullable(epochSeconds('Time of the first failure after it; null if it was the last attempt.')),
+    }),
+  ),
+  dify_copy: Type.Optional(
+    described('While the Dify installation behind this service is copied as a whole. For information only.', {
+      done: integer('Rows that were read so far, messages included.'),
+      total: Type.Optional(integer('Rows in all; an estimate.')),
+    }),
+  ),
+  upstream: Type.Optional(
+    choice(
+      upstreamStates,
+      'If there is an upstream: how the last request to it ended; `unknown` if that was too long ago. For information only.',
     ),
-    backup: Type.Optional(
-      shape(
-        {
-          at: nullable(epochSeconds('Time of the last backup: it has all changes from before; null if there is none.')),
-          failing_since: nullable(epochSeconds('Time of the first failure after it; null if it was the last attempt.')),
-        },
-        { description: 'If there is a store of backups of the embedded database. For information only.' },
-      ),
-    ),
-    dify_copy: Type.Optional(
-      shape(
-        {
-          done: integer('Rows that were read so far, messages included.'),
-          total: Type.Optional(integer('Rows in all; an estimate.')),
-        },
-        { description: 'While the Dify installation behind this service is copied as a whole. For information only.' },
-      ),
-    ),
-    upstream: Type.Optional(
-      choice(
-        upstreamStates,
-        'If there is an upstream: how the last request to it ended; `unknown` if that was too long ago. For information only.',
-      ),
-    ),
-  },
-  { title: 'Ready', description: 'Ready.' },
-);
+  ),
+});
 const stateOf = (isAvailable: boolean | undefined): (typeof upstreamStates)[number] =>
   isAvailable === undefined ? 'unknown' : isAvailable ? 'available' : 'unavailable';
 const about = { tags: ['Operations'] };

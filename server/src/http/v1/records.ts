@@ -1,5 +1,5 @@
 import { ExportQuery, MessageExportQuery } from '../../contract/admin.ts';
-import { epochSeconds, integer, shape } from '../../contract/primitives.ts';
+import { described, epochSeconds, integer } from '../../contract/primitives.ts';
 import { recordKinds } from '../../contract/record.ts';
 import { Type } from '../../contract/type.ts';
 import { exportCsv, exportRecords } from '../../domain/export/export-records.ts';
@@ -15,18 +15,15 @@ import { type Routes, together } from '../route-types.ts';
 const ndjson = 'application/x-ndjson';
 const url = '/admin/records';
 const about = { tags: ['Records'] };
-const Imported = shape(
-  {
-    records: integer('Number of imported records.'),
-    erased: Type.Optional(
-      shape(
-        { records: integer('Number of these records.'), last_at: epochSeconds('When the last of them was erased.') },
-        { description: 'With an admin key, if some of the records were erased here before. They are stored again.' },
-      ),
-    ),
-  },
-  { description: 'All records were imported.' },
-);
+const Imported = described('All records were imported.', {
+  records: integer('Number of imported records.'),
+  erased: Type.Optional(
+    described('With an admin key, if some of the records were erased here before. They are stored again.', {
+      records: integer('Number of these records.'),
+      last_at: epochSeconds('When the last of them was erased.'),
+    }),
+  ),
+});
 
 const importRoute: Routes = (app, { store, bearer, clock, metrics, validateLines, owned }) => {
   app.addContentTypeParser(ndjson, (_request, payload, done) => done(null, payload));
