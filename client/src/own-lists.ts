@@ -23,7 +23,7 @@ function cursorItems<I extends object>(
   return itemsOf(first, load, (page) => page[next] ?? undefined, options.signal, idOf);
 }
 
-/** Feedback has numbered pages without a total: the last one is not full. */
+/** Pages of feedback have no total: the last one is not full. */
 export function feedbackItems(
   transport: Transport,
   { page: first = 1, limit = pageItems }: PageOptions,

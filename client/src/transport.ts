@@ -17,7 +17,7 @@ import { limits, retryAfterOf, sleep, waitBefore } from './retry.ts';
  */
 export type ApiRequest = {
   method: 'GET' | 'PATCH' | 'POST' | 'DELETE';
-  /** Below `baseUrl`, or an operation of `/admin`, which is beside it. */
+  /** Below `baseUrl`, or an operation of `/admin`, which is next to it. */
   path: string;
   headers?: Record<string, string> | undefined;
   /** Sent as JSON; a list as NDJSON. */

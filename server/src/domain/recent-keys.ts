@@ -2,7 +2,7 @@ import type { TextKey } from './text-key.ts';
 
 /**
  * Detects keys that come again soon, so that only what belongs to them is cached. It stores their hashes alone: a key that comes
- * once leaves nothing behind that the garbage collector has to copy and mark.
+ * once leaves nothing that the garbage collector has to copy and mark.
  */
 export class RecentKeys {
   readonly #min: number;

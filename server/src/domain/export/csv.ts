@@ -44,7 +44,7 @@ function quote(cell: Cell): string {
 
 /**
  * Spreadsheets would execute a text that begins like a formula, also with wide characters, and, where their list separator is the
- * semicolon, behind one. A number is none.
+ * semicolon, after one. A number is none.
  */
 function withoutFormula(text: string): string {
   if (decimalPattern.test(text)) return text;

@@ -42,7 +42,7 @@ export type ChangeSelection = {
   signal: AbortSignal;
 };
 
-/** Some entries after a position. `next` is the position behind everything that was read, also what is not shown. */
+/** Some entries after a position. `next` is the position after everything that was read, also what is not shown. */
 export type FoundChanges = {
   changes: FoundChange[];
   next: ChangePosition;

@@ -49,10 +49,10 @@ export type ChunkHit = HitText & {
   child_chunk_position: number | null;
 };
 
-/** The cursor behind the changes that were indexed, and how long that took, without the wait for the writes of others. */
+/** The cursor after the changes that were indexed, and how long that took, without the wait for the writes of others. */
 export type AppliedChanges = { cursor: string; millis: number };
 
-/** A change that the indexer has read. `cursor` is the place behind it. */
+/** A change that the indexer has read. `cursor` is the place after it. */
 export type IndexChange = { cursor: string } & (
   | { kind: 'message'; conversation_id: string; id: string }
   | { kind: 'conversation'; id: string }

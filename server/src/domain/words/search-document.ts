@@ -88,7 +88,7 @@ export type IndexedMessage = {
 /** What an answer cites, each text once, and 1 if it was disliked, else 0. */
 export type CitedTexts = { disliked: 0 | 1; places: [dataset: string, document: string, segment: string][] };
 
-/** What is stored beside the text. */
+/** What is stored in addition to the text. */
 type Owner = { app_id: string; user: string | null; model_provider: string | null; model: string | null };
 
 export function indexedMessage(text: string, owner: Owner): IndexedMessage {

@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import { isPlain, occurrencesIn, type Range, type SearchWords, type Sequence, sequenceOf } from './search-query.ts';
 
-/** Occurrences of words and phrases that a snippet can show: the text behind it is not compared. */
+/** Occurrences of words and phrases that a snippet can show: the text after it is not compared. */
 function rangesIn(text: string, sequences: readonly Sequence[]): Range[] {
   const ranges = isPlain(text) ? rangesOfPatterns(text, sequences) : rangesOfTokens(text, sequences);
   ranges.sort(([one], [other]) => one - other);
@@ -92,7 +92,7 @@ function cutOut(text: string, from: number, ranges: readonly Range[]): Snippet {
   };
 }
 
-/** Behind the next space, if it is near. */
+/** After the next space, if it is near. */
 function nextStart(text: string, from: number): number {
   const space = text.slice(from, from + leadUnits / 2).search(/\s/);
   return space === -1 ? whole(text, from) : from + space + 1;

@@ -129,7 +129,7 @@ export function queryTokens(text: string, isPrefix: boolean): QueryToken[] {
   return tokens;
 }
 
-/** Words, with the character behind them if it joins them to the next one. */
+/** Words, with the character after them if it joins them to the next one. */
 const asciiWordAndJoiner = /[a-z0-9]+(?:[^a-z0-9\s](?=[a-z0-9]))?/g;
 const wordAndJoiner = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*(?:[^\p{L}\p{N}\p{M}\s\u{10000}-\u{10ffff}](?=[\p{L}\p{N}]))?/gu;
 

@@ -99,7 +99,7 @@ export class Agent {
 const withoutOwnFormats = (schema: TObject): object =>
   JSON.parse(JSON.stringify(schema, (name, value) => (name === 'format' && value === 'decimal' ? undefined : value)));
 
-/** A short text beside the result, for people and for clients that show no more. */
+/** A short text in addition to the result, for people and for clients that show no more. */
 function summaryOf({ title }: Tool, { data, has_more, truncated, next_text_offset }: ToolResult): string {
   const rows = Array.isArray(data) ? `: ${data.length} ${data.length === 1 ? 'row' : 'rows'}` : '';
   const more = has_more ? ', more follow' : '';

@@ -52,7 +52,7 @@ export const messageColumns = {
 export function messageValues(written: WrittenMessage, doc: string | Uint8Array): Scalar[] {
   const { message, sequence } = written;
   const { conversation_id, created_at, id } = message;
-  return [conversation_id, created_at, sequence, id, doc, ...valuesBesideText(written)];
+  return [conversation_id, created_at, sequence, id, doc, ...valuesAfterText(written)];
 }
 
 /** Null if there are none. */
@@ -60,7 +60,7 @@ export const itemsText = (items: readonly object[]): string | null =>
   items.length === 0 ? null : JSON.stringify(items);
 
 /** In the order of the columns after `doc`. */
-export function valuesBesideText(written: WrittenMessage): Scalar[] {
+export function valuesAfterText(written: WrittenMessage): Scalar[] {
   const { feedback_content, rated_at, model_provider, model, trace_id, items } = written.message;
   return [feedback_content, rated_at, model_provider, model, trace_id, itemsText(items), ...listedValues(written)];
 }

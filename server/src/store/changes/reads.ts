@@ -130,7 +130,7 @@ export class SqlChangeReads implements ChangeReads {
     };
   }
 
-  /** `next` is the position behind them. */
+  /** `next` is the position after them. */
   async #entriesAfter(
     position: number,
     workspace_id: string | undefined,
@@ -164,7 +164,7 @@ export class SqlChangeReads implements ChangeReads {
     return { ...found, changes: found.changes.filter(({ gone }) => !gone), next, hasMore: true };
   }
 
-  /** The next rows of a table. `next` is the place behind them: if they are the last ones, the next table. */
+  /** The next rows of a table. `next` is the place after them: if they are the last ones, the next table. */
   async #snapshotKeys(
     { position, snapshot }: ChangePosition,
     kinds: readonly ChangeKind[] | undefined,
@@ -208,7 +208,7 @@ export class SqlChangeReads implements ChangeReads {
   }
 
   /**
-   * Reads the texts, up to the limits of a page. A large text is read after its size is known to fit. `next` is the place behind
+   * Reads the texts, up to the limits of a page. A large text is read after its size is known to fit. `next` is the place after
    * the last one, if some are left.
    */
   async #attach(

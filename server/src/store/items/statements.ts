@@ -61,7 +61,7 @@ export const findAlias: Statement<{ id: string }> = `
   SELECT id FROM messages WHERE conversation_id = ? AND replace(items, ?, '') <> items
   ORDER BY created_at DESC, sequence DESC LIMIT 100`;
 
-/** What a message has beside the fields of its record. */
+/** What a message has besides the fields of its record. */
 export type WholeTurn = StoredTurn & { model_provider: string | null; model: string | null; trace_id: string | null };
 const wholeTurn = `id, created_at, doc, items, model_provider, model, trace_id FROM messages WHERE conversation_id = ?`;
 

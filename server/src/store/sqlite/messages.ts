@@ -6,7 +6,7 @@ import {
   type OpenedConversation,
   type StoredMessage,
   stateOrGiven,
-  valuesBesideText,
+  valuesAfterText,
 } from '../base/message-tables.ts';
 import { execute, first, type Statement } from '../base/statement.ts';
 import { updateActivityWhere } from '../tables/conversation-columns.ts';
@@ -91,7 +91,7 @@ export const messages: MessageTables = {
       const { conversation_id, id, created_at, doc } = message;
       if (!keys.has(`${conversation_id} ${id}`)) continue;
       yield* eraseReplaced(message);
-      yield* execute(replaceMessage, created_at, doc, ...valuesBesideText(one), conversation_id, id);
+      yield* execute(replaceMessage, created_at, doc, ...valuesAfterText(one), conversation_id, id);
     }
   },
 
