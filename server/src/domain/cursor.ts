@@ -28,6 +28,6 @@ function parse(cursor: string): unknown {
 }
 
 /** A value that the database would reject cannot come from a row. */
-function isComparable(value: unknown): boolean {
+export function isComparable(value: unknown): boolean {
   return typeof value === 'string' ? value.isWellFormed() && !value.includes('\0') : Number.isSafeInteger(value);
 }

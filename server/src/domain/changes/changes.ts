@@ -1,4 +1,5 @@
 import { type ChangeKind, changeKinds } from '../../contract/change.ts';
+import { isComparable } from '../cursor.ts';
 import { clientDisconnected, invalidParam, notFound, ServiceError } from '../errors.ts';
 import type { ChangePosition, ChangeSelection, ChangesHead, FoundChange } from '../store/change-reads.ts';
 import type { Store } from '../store/store.ts';
@@ -128,13 +129,10 @@ function parseSnapshot(text: string): ChangePosition['snapshot'] {
     const fits =
       Object.hasOwn(keyTypes, kind) &&
       (key.length === 0 ||
-        (key.length === types.length && key.every((value: unknown, at: number) => isPart(value, types[at]))));
+        (key.length === types.length &&
+          key.every((value: unknown, at: number) => typeof value === types[at] && isComparable(value))));
     return fits ? { kind, key } : undefined;
   } catch {
     return undefined;
   }
 }
-
-const isPart = (value: unknown, type: string | undefined): boolean =>
-  typeof value === type &&
-  (typeof value === 'string' ? value.isWellFormed() && !value.includes('\0') : Number.isSafeInteger(value));

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { AppListed } from '../../contract/admin.ts';
 import type { AppChange, NewApp } from '../../contract/app.ts';
 import { canonicalId } from '../../contract/primitives.ts';
-import { notBlank } from '../../contract/rules.ts';
 import { requireApp } from '../activity/require-app.ts';
 import { invalidParam } from '../errors.ts';
+import { requireNotBlank, requireText } from '../require-text.ts';
 import type { Store } from '../store/store.ts';
 import type { Importer } from './check-references.ts';
 import { importRecords } from './import-records.ts';
@@ -18,8 +18,8 @@ export async function createApp(
   creator: Importer,
   now: number,
 ): Promise<AppListed> {
-  checkName(name);
-  if (!mode.isWellFormed()) throw invalidParam('mode must be well-formed Unicode');
+  requireName(name);
+  requireText('mode', mode);
   const stored = await findWorkspace(store, workspace_id);
   const workspace = stored ?? { id: randomUUID(), name };
   const app = { id: randomUUID(), workspace_id: workspace.id, name, mode, retention_days: null };
@@ -38,14 +38,14 @@ export async function updateApp(
   now: number,
 ): Promise<AppListed> {
   const app = await requireApp(store, requestedId);
-  if (change.name !== undefined) checkName(change.name);
+  if (change.name !== undefined) requireName(change.name);
   await store.run('updateApp', { id: app.id, change, by, now });
   return { ...app, ...change };
 }
 
-function checkName(name: string): void {
-  if (!notBlank.test(name)) throw invalidParam('name must not be blank');
-  if (!name.isWellFormed()) throw invalidParam('name must be well-formed Unicode');
+function requireName(name: string): void {
+  requireText('name', name);
+  requireNotBlank('name', name);
 }
 
 /** The given workspace, else the only one; undefined if there is none. */

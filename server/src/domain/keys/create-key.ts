@@ -11,6 +11,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Role } from '../../contract/people/roles.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { invalidParam, notFound, ServiceError } from '../errors.ts';
+import { requireText } from '../require-text.ts';
 import { digestOf, makeSecret } from '../secret.ts';
 import type { LookupKind, ReferenceTarget, Store } from '../store/store.ts';
 
@@ -35,8 +36,7 @@ export async function createKey(
 function validateNewKey(input: NewKey, now: number): Required<Omit<NewKey, 'role'>> & { role: Role | null } {
   const { kind, name = '', app_id = null, workspace_id = null, dataset_ids = null, expires_at = null } = input;
   const { read_only = false, role } = input;
-  requireWellFormed(name);
-  if (name.includes('\0')) throw invalidParam('name must not contain NUL');
+  requireText('name', name);
   if (expires_at !== null && expires_at <= now) throw invalidParam('expires_at must be in the future');
   const problem = findReachProblem(kind, { workspace_id, app_id, dataset_ids });
   if (problem !== undefined) throw invalidParam(describeReachProblem(kind, problem));
@@ -44,10 +44,6 @@ function validateNewKey(input: NewKey, now: number): Required<Omit<NewKey, 'role
   if (role !== undefined) requireRoleKind(kind);
   const access = { read_only, role: kind === 'admin' ? (role ?? 'admin') : null };
   return { kind, name, app_id, workspace_id, dataset_ids, expires_at, ...access };
-}
-
-function requireWellFormed(name: string): void {
-  if (!name.isWellFormed()) throw invalidParam('name must be well-formed Unicode');
 }
 
 /**
@@ -95,7 +91,7 @@ export async function updateKey(
   const { name = stored.name, read_only = stored.read_only, role = stored.role } = change;
   const isChange = change.name !== undefined || change.read_only !== undefined || change.role !== undefined;
   if (!isChange) throw invalidParam('name, read_only or role is required');
-  requireWellFormed(name);
+  requireText('name', name);
   if (change.read_only !== undefined) requireReadOnlyKind(stored.kind);
   if (change.role !== undefined) requireRoleKind(stored.kind);
   if (change.role !== undefined && id === changedBy)

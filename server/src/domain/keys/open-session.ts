@@ -4,20 +4,12 @@ import { digestOf, makeSessionSecret, makeSignInToken } from '../secret.ts';
 import type { StoredSession } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 
+type Opened = { secret: string; session: StoredSession };
+type NewSession = { digest: string; created_at: number; expires_at: number };
+
 /** Creates a session for the key with this digest; undefined if the key was revoked or has expired in the meantime. */
-export async function openSession(
-  store: Store,
-  { key_id }: CallerOf<'admin'>,
-  key_digest: string,
-  now: number,
-): Promise<{ secret: string; session: StoredSession } | undefined> {
-  const secret = makeSessionSecret();
-  const digest = digestOf(secret);
-  const times = { created_at: now, expires_at: now + limits.sessionSeconds };
-  await store.run('openSession', { digest, key_id, key_digest, ...times });
-  const session = await store.sessions.find(digest, now);
-  return session && { secret, session };
-}
+export const openSession = (store: Store, { key_id }: CallerOf<'admin'>, key_digest: string, now: number) =>
+  open(store, now, (session) => store.run('openSession', { ...session, key_id, key_digest }));
 
 /** The token of a sign-in link for the key. Only its digest is stored. */
 export async function createSignInToken(
@@ -31,17 +23,21 @@ export async function createSignInToken(
   return token;
 }
 
-/** Exchanges the token of a sign-in link for a session; undefined if it was used, has expired, or its key is not valid. */
-export async function exchangeSignInToken(
+/**
+ * Exchanges the token of a sign-in link for a session; undefined if it was used, has expired, or its key is not valid. It is one
+ * statement: of two requests with one token, only one gets a session.
+ */
+export const exchangeSignInToken = (store: Store, token: string, now: number) =>
+  open(store, now, (session) => store.run('exchangeSession', { digest: tokenDigest(token), session }));
+
+async function open(
   store: Store,
-  token: string,
   now: number,
-): Promise<{ secret: string; session: StoredSession } | undefined> {
+  write: (session: NewSession) => Promise<undefined>,
+): Promise<Opened | undefined> {
   const secret = makeSessionSecret();
   const digest = digestOf(secret);
-  // One statement: of two requests with one token, only one gets a session.
-  const times = { created_at: now, expires_at: now + limits.sessionSeconds };
-  await store.run('exchangeSession', { digest: tokenDigest(token), session: { digest, ...times } });
+  await write({ digest, created_at: now, expires_at: now + limits.sessionSeconds });
   const session = await store.sessions.find(digest, now);
   return session && { secret, session };
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ChildChunk, ChildChunkPath, SegmentPath } from '../../contract/child-chunk.ts';
 import { limits } from '../../contract/limits.ts';
-import { notBlank } from '../../contract/rules.ts';
 import type { CallerOf } from '../caller.ts';
-import { invalidParam, ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
+import { requireNotBlank, requireText } from '../require-text.ts';
 import type {
   ChildChunkDeletion,
   ChildChunkEdit,
@@ -46,7 +46,7 @@ export async function updateChildChunk(
     requireMatch(edit.precondition, version);
     if (await owner.edit(path, edit.content)) return findChildChunk(store, caller, path);
   }
-  requireText(edit.content);
+  requireContent(edit.content);
   const { key_id } = caller;
   const command = { ...locationOf(caller, path), ...edit, key_id, version: newVersion() };
   return requireChunk(await store.run('updateChildChunk', command));
@@ -60,7 +60,7 @@ export async function createChildChunk(
   content: string,
   now: number,
 ): Promise<Versioned<ChildChunk>> {
-  requireText(content);
+  requireContent(content);
   const location = locationOf(caller, { ...path, child_chunk_id: randomUUID() });
   const chunk = { ...location, content, now, key_id: caller.key_id, version: newVersion() };
   return requireChunk(await store.run('createChildChunk', chunk));
@@ -119,11 +119,7 @@ function requireChunk(outcome: ChildChunkOutcome): Versioned<ChildChunk> {
   return requirePath(outcome);
 }
 
-function requireText(content: string): void {
-  if (content.length > limits.childChunkUnitsMax) {
-    throw invalidParam(`content must not have more than ${limits.childChunkUnitsMax} characters`);
-  }
-  if (!notBlank.test(content)) throw invalidParam('content must not be blank');
-  if (!content.isWellFormed()) throw invalidParam('content must be well-formed Unicode');
-  if (content.includes('\0')) throw invalidParam('content must not contain NUL');
+function requireContent(content: string): void {
+  requireText('content', content, limits.childChunkUnitsMax);
+  requireNotBlank('content', content);
 }

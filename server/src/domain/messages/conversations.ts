@@ -1,12 +1,12 @@
 import type { ConversationOrder, Rating, Rename } from '../../contract/conversation.ts';
 import { limits } from '../../contract/limits.ts';
 import { canonicalId } from '../../contract/primitives.ts';
-import { notBlank } from '../../contract/rules.ts';
 import type { CallerOf } from '../caller.ts';
 import { invalidParam, notFound } from '../errors.ts';
 import { joinTexts } from '../large-text.ts';
 import { derivedName } from '../records/conversation-name.ts';
 import { type JsonBody, renderList } from '../render-list.ts';
+import { requireNotBlank, requireText } from '../require-text.ts';
 import type { ConversationKey, ConversationPosition, ConversationQuery, ConversationRow } from '../store/app-store.ts';
 import type { ListReads, Store } from '../store/store.ts';
 
@@ -116,13 +116,7 @@ export async function rateMessage(
 }
 
 function requireName(name: string): string {
-  if (!notBlank.test(name)) throw invalidParam('name must not be blank');
+  requireNotBlank('name', name);
   requireText('name', name, limits.conversationNameUnitsMax);
   return name;
-}
-
-function requireText(field: string, text: string, unitsMax: number): void {
-  if (text.length > unitsMax) throw invalidParam(`${field} must not have more than ${unitsMax} characters`);
-  if (!text.isWellFormed()) throw invalidParam(`${field} must be well-formed Unicode`);
-  if (text.includes('\0')) throw invalidParam(`${field} must not contain NUL`);
 }
