@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { inWorkspace, listParameters } from '../admin.ts';
 import { ChildChunk } from '../child-chunk.ts';
 import { limits } from '../limits.ts';
-import { epochSeconds, id, integer, list, nullable, optional, shape, text, uuid } from '../primitives.ts';
+import { epochSeconds, id, integer, list, named, nullable, optional, shape, text, uuid } from '../primitives.ts';
 import { Type } from '../type.ts';
 
 const changed_at = nullable(
@@ -19,32 +19,26 @@ const changed_by = nullable(
 const word_count = integer('Number of words.');
 const segment_count = integer('Number of its segments.');
 
-export const DatasetListed = shape(
-  {
-    id: uuid('Knowledge base ID.'),
-    ...inWorkspace,
-    name: text('Name.'),
-    document_count: integer('Number of its documents.'),
-    segment_count,
-    word_count,
-    changed_at,
-    changed_by,
-  },
-  { title: 'Dataset', description: 'A knowledge base.' },
-);
+export const DatasetListed = named('Dataset', 'A knowledge base.', {
+  id: uuid('Knowledge base ID.'),
+  ...inWorkspace,
+  name: text('Name.'),
+  document_count: integer('Number of its documents.'),
+  segment_count,
+  word_count,
+  changed_at,
+  changed_by,
+});
 export type DatasetListed = Static<typeof DatasetListed>;
 
-export const DocumentListed = shape(
-  {
-    id: uuid('Document ID.'),
-    name: text('Name.'),
-    segment_count,
-    word_count,
-    changed_at,
-    changed_by,
-  },
-  { title: 'Document', description: 'A document of a knowledge base.' },
-);
+export const DocumentListed = named('Document', 'A document of a knowledge base.', {
+  id: uuid('Document ID.'),
+  name: text('Name.'),
+  segment_count,
+  word_count,
+  changed_at,
+  changed_by,
+});
 export type DocumentListed = Static<typeof DocumentListed>;
 
 const period = `the last ${limits.citedDays} days`;
@@ -53,15 +47,15 @@ const cited = {
   disliked: integer('Those of them that were disliked.'),
 };
 /** In a list. */
-export const DatasetCited = shape(
-  { ...DatasetListed.properties, ...cited },
-  { title: 'DatasetCited', description: 'A knowledge base, with the answers that cite it.' },
-);
+export const DatasetCited = named('DatasetCited', 'A knowledge base, with the answers that cite it.', {
+  ...DatasetListed.properties,
+  ...cited,
+});
 export type DatasetCited = Static<typeof DatasetCited>;
-export const DocumentCited = shape(
-  { ...DocumentListed.properties, ...cited },
-  { title: 'DocumentCited', description: 'A document, with the answers that cite it.' },
-);
+export const DocumentCited = named('DocumentCited', 'A document, with the answers that cite it.', {
+  ...DocumentListed.properties,
+  ...cited,
+});
 export type DocumentCited = Static<typeof DocumentCited>;
 
 export const KnowledgeListQuery = Type.Object({
@@ -74,68 +68,56 @@ export const KnowledgeListQuery = Type.Object({
 });
 export type KnowledgeListQuery = Static<typeof KnowledgeListQuery>;
 
-export const WorstTexts = shape(
-  {
-    from: epochSeconds(`Start of ${period}: midnight UTC.`),
-    disliked: integer('All disliked answers since then, as far as the search has indexed them.'),
-    citing: integer('Those of them that cite at least one of these texts.'),
-    data: list(
-      shape({
-        dataset_id: id('Knowledge base ID.'),
-        dataset_name: text('Name of the knowledge base.'),
-        document_id: id('Document ID.'),
-        document_name: text('Name of the document.'),
-        segment_id: id('Segment ID.'),
-        segment_position: integer('Position of the segment in the document.'),
-        text: text(`Beginning of its text: up to ${limits.listedTextCharsMax} characters.`),
-        disliked: integer(`Disliked answers of ${period} that cite it.`),
-      }),
-      `The ${limits.worstTexts} segments that most of the disliked answers cite, the worst first.`,
-    ),
-  },
-  { title: 'WorstTexts', description: 'The texts that most disliked answers cite.' },
-);
+export const WorstTexts = named('WorstTexts', 'The texts that most disliked answers cite.', {
+  from: epochSeconds(`Start of ${period}: midnight UTC.`),
+  disliked: integer('All disliked answers since then, as far as the search has indexed them.'),
+  citing: integer('Those of them that cite at least one of these texts.'),
+  data: list(
+    shape({
+      dataset_id: id('Knowledge base ID.'),
+      dataset_name: text('Name of the knowledge base.'),
+      document_id: id('Document ID.'),
+      document_name: text('Name of the document.'),
+      segment_id: id('Segment ID.'),
+      segment_position: integer('Position of the segment in the document.'),
+      text: text(`Beginning of its text: up to ${limits.listedTextCharsMax} characters.`),
+      disliked: integer(`Disliked answers of ${period} that cite it.`),
+    }),
+    `The ${limits.worstTexts} segments that most of the disliked answers cite, the worst first.`,
+  ),
+});
 export type WorstTexts = Static<typeof WorstTexts>;
 
 const neighbour = (description: string) =>
   nullable(shape({ id: uuid('Document ID.'), name: text('Name.') }, { description }));
 
-export const DocumentShown = shape(
-  {
-    ...DocumentListed.properties,
-    previous: neighbour('The document before it in the list; null for the first.'),
-    next: neighbour('The document after it in the list; null for the last.'),
-  },
-  { title: 'DocumentShown', description: 'A document of a knowledge base, with its neighbours in the list.' },
-);
+export const DocumentShown = named('DocumentShown', 'A document, with its neighbours in the list.', {
+  ...DocumentListed.properties,
+  previous: neighbour('The document before it in the list; null for the first.'),
+  next: neighbour('The document after it in the list; null for the last.'),
+});
 export type DocumentShown = Static<typeof DocumentShown>;
 
-export const SegmentListed = shape(
-  {
-    id: uuid('Parent chunk ID.'),
-    position: integer('Position in the document.'),
-    content: text('Text.'),
-    word_count,
-    child_chunk_count: integer('Number of its child chunks.'),
-  },
-  { title: 'Segment', description: 'A parent chunk of a document.' },
-);
+export const SegmentListed = named('Segment', 'A parent chunk of a document.', {
+  id: uuid('Parent chunk ID.'),
+  position: integer('Position in the document.'),
+  content: text('Text.'),
+  word_count,
+  child_chunk_count: integer('Number of its child chunks.'),
+});
 export type SegmentListed = Static<typeof SegmentListed>;
 
-export const SegmentWithChunks = shape(
-  {
-    ...SegmentListed.properties,
-    child_chunks: Type.Optional(
-      nullable(
-        list(
-          ChildChunk,
-          'With `include=child_chunks`: its child chunks, by position; null if those of the page are too many for one response.',
-        ),
+export const SegmentWithChunks = named('SegmentWithChunks', 'A parent chunk of a document.', {
+  ...SegmentListed.properties,
+  child_chunks: Type.Optional(
+    nullable(
+      list(
+        ChildChunk,
+        'With `include=child_chunks`: its child chunks, by position; null if those of the page are too many for one response.',
       ),
     ),
-  },
-  { title: 'SegmentWithChunks', description: 'A parent chunk of a document.' },
-);
+  ),
+});
 export type SegmentWithChunks = Static<typeof SegmentWithChunks>;
 
 export const SegmentQuery = Type.Object({
@@ -146,16 +128,13 @@ export const SegmentQuery = Type.Object({
 });
 export type SegmentQuery = Static<typeof SegmentQuery>;
 
-export const RevisionListed = shape(
-  {
-    revision: integer('Number of the revision.'),
-    content: text('Replaced text.'),
-    replaced_at: epochSeconds('Time of the replacement.'),
-    key_id: nullable(id('Key that replaced it; null for an import or a person.')),
-    key_name: nullable(text('Name of that key; null without a key.')),
-    person_id: nullable(id('Person who replaced it; null for an import or a key.')),
-    person_name: nullable(text('Name of that person; null without a person.')),
-  },
-  { title: 'ChildChunkRevision' },
-);
+export const RevisionListed = named('ChildChunkRevision', 'A replaced text of a child chunk.', {
+  revision: integer('Number of the revision.'),
+  content: text('Replaced text.'),
+  replaced_at: epochSeconds('Time of the replacement.'),
+  key_id: nullable(id('Key that replaced it; null for an import or a person.')),
+  key_name: nullable(text('Name of that key; null without a key.')),
+  person_id: nullable(id('Person who replaced it; null for an import or a key.')),
+  person_name: nullable(text('Name of that person; null without a person.')),
+});
 export type RevisionListed = Static<typeof RevisionListed>;

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { listParameters, periodFilters } from '../admin.ts';
 import { limits } from '../limits.ts';
-import { decimal, epochSeconds, flag, id, integer, nullable, optional, shape, text } from '../primitives.ts';
+import { decimal, epochSeconds, flag, id, integer, named, nullable, optional, text } from '../primitives.ts';
 import { Type } from '../type.ts';
 
 const ranges = Type.Unsafe<[number, number][]>({
@@ -11,35 +11,29 @@ const ranges = Type.Unsafe<[number, number][]>({
 });
 const snippet = text('Part of the text around the first match; without one, its beginning.');
 
-export const SearchHit = shape(
-  {
-    app_id: id('App ID.'),
-    conversation_id: id('Conversation ID.'),
-    message_id: id('Message ID.'),
-    created_at: epochSeconds('Creation time of the message.'),
-    user: nullable(text('End user of the conversation.')),
-    snippet,
-    ranges,
-  },
-  { title: 'SearchHit', description: 'A message.' },
-);
+export const SearchHit = named('SearchHit', 'A message.', {
+  app_id: id('App ID.'),
+  conversation_id: id('Conversation ID.'),
+  message_id: id('Message ID.'),
+  created_at: epochSeconds('Creation time of the message.'),
+  user: nullable(text('End user of the conversation.')),
+  snippet,
+  ranges,
+});
 export type SearchHit = Static<typeof SearchHit>;
 
-export const KnowledgeHit = shape(
-  {
-    dataset_id: id('Knowledge base ID.'),
-    dataset_name: text('Name of the knowledge base.'),
-    document_id: id('Document ID.'),
-    document_name: text('Name of the document.'),
-    segment_id: id('Segment ID.'),
-    segment_position: integer('Position of the segment in the document.'),
-    child_chunk_id: nullable(id('Child chunk ID; null if the segment itself is meant.')),
-    child_chunk_position: nullable(integer('Position of the child chunk in the segment; null without a child chunk.')),
-    snippet,
-    ranges,
-  },
-  { title: 'KnowledgeHit', description: 'A segment or child chunk.' },
-);
+export const KnowledgeHit = named('KnowledgeHit', 'A segment or child chunk.', {
+  dataset_id: id('Knowledge base ID.'),
+  dataset_name: text('Name of the knowledge base.'),
+  document_id: id('Document ID.'),
+  document_name: text('Name of the document.'),
+  segment_id: id('Segment ID.'),
+  segment_position: integer('Position of the segment in the document.'),
+  child_chunk_id: nullable(id('Child chunk ID; null if the segment itself is meant.')),
+  child_chunk_position: nullable(integer('Position of the child chunk in the segment; null without a child chunk.')),
+  snippet,
+  ranges,
+});
 export type KnowledgeHit = Static<typeof KnowledgeHit>;
 
 /** Hits of `in=knowledge` or of messages. */
@@ -88,26 +82,19 @@ export type SearchFilters = Static<typeof SearchCountsQuery>;
 
 const found = (what: string) => integer(`Messages ${what}; \`max\` means this many or more.`);
 
-export const SearchCounts = shape(
-  {
-    max: integer('Counts stop at this number.'),
-    all: found('with these filters'),
-    disliked: found('with these filters that were disliked'),
-    failed: found('with these filters whose generation failed'),
-    files: found('with these filters that have files'),
-    waiting_form: found('with these filters that have a form waiting for its submission'),
-    citations: found('with these filters that have citations'),
-    bad_answer: found('with these filters that were disliked or whose generation failed'),
-    is_partial: flag(
-      'Whether counts may be too low: too many messages have the words of a phrase, but not in sequence.',
-    ),
-    suggestion: nullable(
-      text(
-        'If nothing is found: `q` with one word replaced by a similar one that messages have; null if there is none.',
-      ),
-    ),
-    is_building: flag('Whether the index is being built from all records: then results are incomplete.'),
-  },
-  { title: 'SearchCounts', description: 'Numbers of search results.' },
-);
+export const SearchCounts = named('SearchCounts', 'Numbers of search results.', {
+  max: integer('Counts stop at this number.'),
+  all: found('with these filters'),
+  disliked: found('with these filters that were disliked'),
+  failed: found('with these filters whose generation failed'),
+  files: found('with these filters that have files'),
+  waiting_form: found('with these filters that have a form waiting for its submission'),
+  citations: found('with these filters that have citations'),
+  bad_answer: found('with these filters that were disliked or whose generation failed'),
+  is_partial: flag('Whether counts may be too low: too many messages have the words of a phrase, but not in sequence.'),
+  suggestion: nullable(
+    text('If nothing is found: `q` with one word replaced by a similar one that messages have; null if there is none.'),
+  ),
+  is_building: flag('Whether the index is being built from all records: then results are incomplete.'),
+});
 export type SearchCounts = Static<typeof SearchCounts>;

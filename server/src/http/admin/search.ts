@@ -19,15 +19,14 @@ import {
 } from '../../domain/search/search-pages.ts';
 import type { KnowledgeScope } from '../../domain/store/knowledge-reads.ts';
 import type { Store } from '../../domain/store/store.ts';
-import { type Routes, together } from '../route-types.ts';
-import { adminGet } from './routes.ts';
+import { together } from '../route-types.ts';
+import { adminObject } from './routes.ts';
 
 const url = '/admin/search';
 
-const pages: Routes = (app, dependencies) => {
-  const { store } = dependencies;
-
-  adminGet(app, dependencies, {
+/** The search over all messages and knowledge bases. */
+export const adminSearchRoutes = together(
+  adminObject({
     url,
     operationId: 'search',
     summary: 'Search messages or knowledge bases',
@@ -38,16 +37,15 @@ const pages: Routes = (app, dependencies) => {
     querystring: SearchQuery,
     response: listOf(AnyHit),
     errors: [404],
-    run: async ({ query, disconnected }) => {
+    run: async ({ query, disconnected, store, dependencies }) => {
       const { limit: _, cursor: __, ...filters } = query;
       const signal = disconnected();
       return isOfKnowledge(filters)
         ? searchChunks(dependencies, query, await scopeOf(store, query), signal)
         : searchMessages(dependencies, query, signal);
     },
-  });
-
-  adminGet(app, dependencies, {
+  }),
+  adminObject({
     url: `${url}/worst`,
     operationId: 'listWorstTexts',
     summary: 'List the texts that most disliked answers cite',
@@ -55,14 +53,9 @@ const pages: Routes = (app, dependencies) => {
       'The segments that most of the disliked answers of the last days cite, and how many answers cite one of them.',
     response: WorstTexts,
     errors: [404],
-    run: ({ disconnected }) => findWorstTexts(dependencies, disconnected()),
-  });
-};
-
-const counts: Routes = (app, dependencies) => {
-  const { store, clock } = dependencies;
-
-  adminGet(app, dependencies, {
+    run: ({ disconnected, dependencies }) => findWorstTexts(dependencies, disconnected()),
+  }),
+  adminObject({
     url: `${url}/counts`,
     operationId: 'countSearchResults',
     summary: 'Count messages of a search',
@@ -70,18 +63,15 @@ const counts: Routes = (app, dependencies) => {
     querystring: SearchCountsQuery,
     response: SearchCounts,
     errors: [404],
-    run: async ({ query, disconnected }) => {
+    run: async ({ query, disconnected, store, dependencies }) => {
       requireSearchOn(dependencies);
       if (isOfKnowledge(query)) throw invalidParam('in must be messages');
       const { isBuilding: is_building } = await indexLag(store);
-      const input = { search: searchOf(query, clock()) };
+      const input = { search: searchOf(query, dependencies.clock()) };
       return { ...(await store.search.run('countMessages', input, disconnected())), is_building };
     },
-  });
-};
-
-/** The search over all messages and knowledge bases. */
-export const adminSearchRoutes = together(pages, counts);
+  }),
+);
 
 /** Knowledge bases have none of the other filters. */
 function isOfKnowledge({ in: part, q: _, dataset_id: __, ...others }: SearchFilters): boolean {
