@@ -15,11 +15,12 @@ import {
   updateChildChunk,
 } from '../../domain/knowledge/update-child-chunk.ts';
 import type { Versioned } from '../../domain/store/child-chunks.ts';
+import type { Store } from '../../domain/store/store.ts';
 import { TickQueue } from '../../domain/tick-queue.ts';
 import { header } from '../openapi/openapi.ts';
-import { addOperation } from '../operation.ts';
+import { operation } from '../operation.ts';
 import { parseIfMatch, parseIfNoneMatch, revalidate } from '../request/etag.ts';
-import type { App, Dependencies, Routes } from '../route-types.ts';
+import { type Routes, together } from '../route-types.ts';
 
 const listPath = 'datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks';
 const path = `${listPath}/:child_chunk_id`;
@@ -34,87 +35,84 @@ type ChunkApi<K extends 'knowledge' | 'admin'> = {
   suffix: string;
   /** The noun for a child chunk in the summaries. */
   noun: string;
-  knowledgeCaller: (caller: CallerOf<K>, dataset_id: string) => Promise<CallerOf<'knowledge'>>;
+  knowledgeCaller: (store: Store, caller: CallerOf<K>, dataset_id: string) => Promise<CallerOf<'knowledge'>>;
 };
 
-export const childChunkRoutes: Routes = (app, dependencies) => {
-  // One commit completes many edits, and their clients send the next ones together. The queue lets reads run in between.
-  const edits = new TickQueue();
-  const queued: onRequestHookHandler = (_request, _reply, done) => edits.add(done);
-  chunkRoutes(app, dependencies, queued, {
+// One commit completes many edits, and their clients send the next ones together. The queue lets reads run in between.
+const edits = new TickQueue();
+const queued: onRequestHookHandler = (_request, _reply, done) => edits.add(done);
+
+const chunkRoutes = <K extends 'knowledge' | 'admin'>({
+  kind,
+  url,
+  tags,
+  suffix,
+  noun,
+  knowledgeCaller,
+}: ChunkApi<K>): Routes =>
+  together(
+    operation([kind], {
+      method: 'PATCH',
+      url,
+      tags,
+      params: ChildChunkPath,
+      operationId: `updateChildChunk${suffix}`,
+      summary: `Update ${noun}`,
+      description:
+        'Replaces the text of a child chunk. The replaced text is stored as a revision. Send the `ETag` of an earlier ' +
+        'response in `If-Match` to avoid overwriting a newer edit. 200 means that the text is on disk.',
+      headers: header('if-match', 'ETags of texts that may be replaced, or `*`.'),
+      body: ChildChunkEdit,
+      response: ChildChunkResponse,
+      errors: [404, 412],
+      onRequest: [queued],
+      run: async ({ params, body: { content }, caller, now, store, dependencies }, reply) => {
+        const edit = { content, precondition: parseIfMatch(reply.request.headers['if-match']), now };
+        const editor = await knowledgeCaller(store, caller, params.dataset_id);
+        // A request with a knowledge key of the owner was passed on to it.
+        const owned = kind === 'admin' ? dependencies.owned : undefined;
+        return sendChunk(reply, await updateChildChunk(store, owned, editor, params, edit));
+      },
+    }),
+    operation([kind], {
+      url,
+      tags,
+      params: ChildChunkPath,
+      operationId: `getChildChunk${suffix}`,
+      summary: `Get ${noun}`,
+      description: 'The current child chunk, with its `ETag`.',
+      headers: header('if-none-match', 'ETags of chunks that the client has cached.'),
+      response: ChildChunkResponse,
+      unchanged: "The client's cached chunk is current.",
+      errors: [404],
+      run: async ({ params, caller, store }, reply) => {
+        const reader = await knowledgeCaller(store, caller, params.dataset_id);
+        const storedChunk = await findChildChunk(store, reader, params);
+        const clientTags = parseIfNoneMatch(reply.request.headers['if-none-match']);
+        if (!clientTags?.matchesTag(storedChunk.version)) return sendChunk(reply, storedChunk);
+        return reply.code(304).header('etag', `"${storedChunk.version}"`).header('cache-control', revalidate).send();
+      },
+    }),
+  );
+
+export const childChunkRoutes = together(
+  chunkRoutes({
     kind: 'knowledge',
     url: `/v1/${path}`,
     tags,
     suffix: '',
     noun: 'Child Chunk',
-    knowledgeCaller: async (caller) => caller,
-  });
-  chunkRoutes(app, dependencies, queued, {
+    knowledgeCaller: async (_, caller) => caller,
+  }),
+  chunkRoutes({
     kind: 'admin',
     url: `/admin/${path}`,
     tags: ['Admin'],
     suffix: 'AsAdmin',
     noun: 'any child chunk',
-    knowledgeCaller: (caller, dataset_id) => asKnowledgeCaller(dependencies.store, caller, dataset_id),
-  });
-  addAndDeleteRoutes(app, dependencies, queued);
-};
-
-function chunkRoutes<K extends 'knowledge' | 'admin'>(
-  app: App,
-  dependencies: Dependencies,
-  queued: onRequestHookHandler,
-  { kind, url, tags, suffix, noun, knowledgeCaller }: ChunkApi<K>,
-): void {
-  const { store } = dependencies;
-  // A request with a knowledge key of the owner was passed on to it.
-  const owned = kind === 'admin' ? dependencies.owned : undefined;
-
-  addOperation(app, dependencies, [kind], {
-    method: 'PATCH',
-    url,
-    tags,
-    params: ChildChunkPath,
-    operationId: `updateChildChunk${suffix}`,
-    summary: `Update ${noun}`,
-    description:
-      'Replaces the text of a child chunk. The replaced text is stored as a revision. Send the `ETag` of an earlier ' +
-      'response in `If-Match` to avoid overwriting a newer edit. 200 means that the text is on disk.',
-    headers: header('if-match', 'ETags of texts that may be replaced, or `*`.'),
-    body: ChildChunkEdit,
-    response: ChildChunkResponse,
-    errors: [404, 412],
-    onRequest: [queued],
-    run: async ({ params, body: { content }, caller, now }, reply) => {
-      const edit = { content, precondition: parseIfMatch(reply.request.headers['if-match']), now };
-      const editor = await knowledgeCaller(caller, params.dataset_id);
-      return sendChunk(reply, await updateChildChunk(store, owned, editor, params, edit));
-    },
-  });
-
-  addOperation(app, dependencies, [kind], {
-    url,
-    tags,
-    params: ChildChunkPath,
-    operationId: `getChildChunk${suffix}`,
-    summary: `Get ${noun}`,
-    description: 'The current child chunk, with its `ETag`.',
-    headers: header('if-none-match', 'ETags of chunks that the client has cached.'),
-    response: ChildChunkResponse,
-    unchanged: "The client's cached chunk is current.",
-    errors: [404],
-    run: async ({ params, caller }, reply) => {
-      const storedChunk = await findChildChunk(store, await knowledgeCaller(caller, params.dataset_id), params);
-      const clientTags = parseIfNoneMatch(reply.request.headers['if-none-match']);
-      if (!clientTags?.matchesTag(storedChunk.version)) return sendChunk(reply, storedChunk);
-      return reply.code(304).header('etag', `"${storedChunk.version}"`).header('cache-control', revalidate).send();
-    },
-  });
-}
-
-function addAndDeleteRoutes(app: App, dependencies: Dependencies, queued: onRequestHookHandler): void {
-  const { store } = dependencies;
-  addOperation(app, dependencies, ['knowledge'], {
+    knowledgeCaller: asKnowledgeCaller,
+  }),
+  operation(['knowledge'], {
     method: 'POST',
     url: `/v1/${listPath}`,
     tags,
@@ -128,11 +126,10 @@ function addAndDeleteRoutes(app: App, dependencies: Dependencies, queued: onRequ
     response: ChildChunkResponse,
     errors: [404],
     onRequest: [queued],
-    run: async ({ params, body, caller, now }, reply) =>
+    run: async ({ params, body, caller, now, store }, reply) =>
       sendChunk(reply, await createChildChunk(store, caller, params, body.content, now)),
-  });
-
-  addOperation(app, dependencies, ['knowledge'], {
+  }),
+  operation(['knowledge'], {
     method: 'DELETE',
     url: `/v1/${path}`,
     tags,
@@ -146,10 +143,10 @@ function addAndDeleteRoutes(app: App, dependencies: Dependencies, queued: onRequ
     response: 'Deleted.',
     errors: [404, 412],
     onRequest: [queued],
-    run: ({ params, caller, now }, { request }) =>
+    run: ({ params, caller, now, store }, { request }) =>
       deleteChildChunk(store, caller, params, parseIfMatch(request.headers['if-match']), now),
-  });
-}
+  }),
+);
 
 function sendChunk(reply: FastifyReply, { chunk, version }: Versioned<ChildChunk>): FastifyReply {
   return reply.header('etag', `"${version}"`).header('cache-control', revalidate).send({ data: chunk });
