@@ -1,25 +1,15 @@
 import type { Config } from '../config.ts';
-import type { ActivityListed } from '../contract/audit.ts';
+import type { ActivityListed, ReadListed } from '../contract/audit.ts';
 import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
 import { nameEntries, requestedAuthor } from '../domain/activity/list-activity.ts';
+import { listReads } from '../domain/activity/list-reads.ts';
+import { readAll } from '../domain/paging.ts';
 import type { AuditEntry, AuditQuery } from '../domain/store/audit.ts';
 import type { Store } from '../domain/store/store.ts';
-import {
-  type Command,
-  epochSeconds,
-  flag,
-  parse,
-  print,
-  printTable,
-  secondsOf,
-  text,
-  timeOf,
-  Usage,
-  visible,
-  withStore,
-} from './command.ts';
-import { printReads } from './reads.ts';
+import { type Command, epochSeconds, withStore } from './command.ts';
+import { flag, parse, secondsOf, text, Usage } from './options.ts';
+import { print, printRows, printTable, timeOf, visible } from './output.ts';
 
 const shownIds = 3;
 
@@ -73,6 +63,7 @@ type ReadOptions = { [N in 'limit' | 'since' | 'key' | 'person' | 'id' | 'user']
   json?: boolean | undefined;
 };
 
+/** Who read what, newest first. */
 async function printReadsOf(
   { limit, since, id, key, person, user, json }: ReadOptions,
   config: Config,
@@ -80,7 +71,10 @@ async function printReadsOf(
   if (since !== undefined || id !== undefined) throw new Usage('--since and --id are not allowed with --reads');
   const query = { ...(key && { key_id: key }), ...(person && { person_id: person }), ...(user && { user }) };
   const count = limitOf(limit ?? '100');
-  await withStore(config, 'existing', (store) => printReads(store, query, count, json === true));
+  const reads = await withStore(config, 'existing', (store) =>
+    readAll((page) => listReads(store, { ...query, ...page }), count),
+  );
+  printRows(reads, json === true, ['time', 'by', 'operation', 'what'], readRow);
   return 0;
 }
 
@@ -125,11 +119,26 @@ function entryRow([, entry]: NamedEntry): string[] {
   const more = count - shown.length;
   const rest = shown.length > 0 && more > 0 ? ` and ${more} more` : '';
   const list = shown.length === 0 ? '' : `: ${shown.join(' ')}`;
-  const id = entry.key_id ?? entry.person_id;
-  const name = entry.key_name ?? entry.person_name;
-  const author = id === null ? 'command line' : name ? `${name} (${id})` : id;
+  const author = authorOf(entry);
   const inApp = app_id === null ? '' : ` of ${visible(app_name ?? app_id)}`;
   const withMessages = messages === null || record === 'message' ? '' : ` with ${messages} message`;
   const by = visible(tool === null ? author : `${author} with ${tool}`);
   return [timeOf(at), by, action, `${count} ${record}${withMessages}${inApp}${list}${rest}`];
+}
+
+function authorOf({ key_id, key_name, person_id, person_name }: ActivityListed | ReadListed): string {
+  const id = key_id ?? person_id ?? 'command line';
+  const name = key_name ?? person_name;
+  return name ? `${name} (${id})` : id;
+}
+
+function readRow(read: ReadListed): string[] {
+  const { at, operation, app_id, app_name, conversation_id, user, words } = read;
+  const what = [
+    ...(words === null ? [] : [`"${words}"`]),
+    ...(conversation_id === null ? [] : [`conversation ${conversation_id}`]),
+    ...(user === null ? [] : [`of ${user}`]),
+    ...(app_id === null ? [] : [`in ${app_name ?? app_id}`]),
+  ];
+  return [timeOf(at), visible(authorOf(read)), operation, visible(what.join(' ')) || 'everything'];
 }

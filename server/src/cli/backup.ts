@@ -13,20 +13,9 @@ import type { JobKind } from '../domain/store/monitoring.ts';
 import type { Store } from '../domain/store/store.ts';
 import { type Database, databaseOf } from '../store/open.ts';
 import { regularFile, requireNotDatabase, withPartialFile, writeAtomically } from './atomic-file.ts';
-import {
-  type Command,
-  epochSeconds,
-  noteBackup,
-  parse,
-  print,
-  printTable,
-  requireDatabase,
-  requireEmbedded,
-  showLine,
-  timeOf,
-  Usage,
-  visible,
-} from './command.ts';
+import { type Command, epochSeconds, noteBackup, requireDatabase, requireEmbedded } from './command.ts';
+import { parse, Usage } from './options.ts';
+import { print, printTable, showLine, timeOf, visible } from './output.ts';
 
 const progressMillis = 200;
 

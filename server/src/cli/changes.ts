@@ -9,7 +9,9 @@ import { ServiceError } from '../domain/errors.ts';
 import { parseKinds } from '../domain/records/parse-kinds.ts';
 import { requireSearch, SearchIndexer } from '../domain/search/search-indexer.ts';
 import type { Store } from '../domain/store/store.ts';
-import { type Command, flag, parse, print, requireOptions, showLine, text, Usage, withStore } from './command.ts';
+import { type Command, withStore } from './command.ts';
+import { flag, parse, requireOptions, text, Usage } from './options.ts';
+import { print, showLine } from './output.ts';
 
 export const changesCommand: Command = {
   help: `Usage: backscroll changes [--after CURSOR] [--follow] [--kinds KINDS]

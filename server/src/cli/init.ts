@@ -5,7 +5,9 @@ import { commandLine } from '../domain/import/check-references.ts';
 import { createKey } from '../domain/keys/create-key.ts';
 import { conversationIdOf } from '../domain/messages/item-conversations.ts';
 import type { Store } from '../domain/store/store.ts';
-import { type Command, epochSeconds, parse, print, text, Usage, visible, withStore } from './command.ts';
+import { type Command, epochSeconds, withStore } from './command.ts';
+import { parse, text, Usage } from './options.ts';
+import { print, visible } from './output.ts';
 
 export const initCommand: Command = {
   help: `Usage: backscroll init NAME [--workspace ID]

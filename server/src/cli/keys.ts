@@ -12,22 +12,9 @@ import { limits } from '../contract/limits.ts';
 import { type Role, roles } from '../contract/people/roles.ts';
 import { canonicalId, keysOf } from '../contract/primitives.ts';
 import { createKey, updateKey } from '../domain/keys/create-key.ts';
-import {
-  actionOf,
-  type Command,
-  epochSeconds,
-  flag,
-  parse,
-  print,
-  printRows,
-  secondsOf,
-  text,
-  texts,
-  timeOf,
-  Usage,
-  visible,
-  withStore,
-} from './command.ts';
+import { type Command, epochSeconds, withStore } from './command.ts';
+import { actionOf, flag, parse, secondsOf, text, texts, Usage } from './options.ts';
+import { print, printRows, timeOf, visible } from './output.ts';
 
 const options = { workspace_id: '--workspace', app_id: '--app', dataset_ids: '--dataset' } as const;
 

@@ -1,4 +1,4 @@
-import { visible } from './command.ts';
+import { visible } from './output.ts';
 
 const levels: Readonly<Record<number, string>> = { 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' };
 

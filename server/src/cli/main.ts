@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { BadSetting, readConfig, settingsHelp } from '../config.ts';
 import { productVersion } from '../contract/product.ts';
-import { type Command, print, Usage, visible } from './command.ts';
+import type { Command } from './command.ts';
+import { Usage } from './options.ts';
+import { print, visible } from './output.ts';
 
 /** A command is loaded when it is used: a short command does not load the whole service. */
 const commands: Record<string, () => Promise<Command>> = {

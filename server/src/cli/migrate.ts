@@ -1,5 +1,7 @@
 import { databaseOf } from '../store/open.ts';
-import { type Command, epochSeconds, flag, parse, print } from './command.ts';
+import { type Command, epochSeconds } from './command.ts';
+import { flag, parse } from './options.ts';
+import { print } from './output.ts';
 
 export const migrateCommand: Command = {
   help: `Usage: backscroll migrate [--status | --citus]

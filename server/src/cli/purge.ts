@@ -1,7 +1,9 @@
 import { createInterface } from 'node:readline/promises';
 import { purge, purgeSelection } from '../domain/erasure/purge.ts';
 import type { ErasedCopies, PurgeSelection } from '../domain/store/erasure.ts';
-import { type Command, epochSeconds, flag, parse, print, text, Usage, withStore } from './command.ts';
+import { type Command, epochSeconds, withStore } from './command.ts';
+import { flag, parse, text, Usage } from './options.ts';
+import { print } from './output.ts';
 
 export const purgeCommand: Command = {
   help: `Usage: backscroll purge --conversation ID [--yes]

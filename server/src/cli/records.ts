@@ -14,22 +14,10 @@ import type { ImportProgress } from '../domain/store/store.ts';
 import { validateInThreads } from '../service/validation-pool.ts';
 import { databaseOf } from '../store/open.ts';
 import { regularFile, requireNotDatabase, writeAtomically } from './atomic-file.ts';
-import {
-  type Command,
-  epochSeconds,
-  fileError,
-  flag,
-  noteBackup,
-  parse,
-  print,
-  requireOptions,
-  showLine,
-  text,
-  timeOption,
-  Usage,
-  withStore,
-} from './command.ts';
+import { type Command, epochSeconds, fileError, noteBackup, withStore } from './command.ts';
 import { difyHelp } from './dify/help.ts';
+import { flag, parse, requireOptions, text, timeOption, Usage } from './options.ts';
+import { print, showLine } from './output.ts';
 
 const readBytes = 524_288;
 const progressMillis = 200;

@@ -14,23 +14,9 @@ import type { Store } from '../domain/store/store.ts';
 import { databaseOf } from '../store/open.ts';
 import { syncFolder, withPartialFile } from './atomic-file.ts';
 import { megabytes, requireSpace } from './backup.ts';
-import {
-  type Command,
-  epochSeconds,
-  fileError,
-  flag,
-  parse,
-  print,
-  requireDatabase,
-  requireEmbedded,
-  showLine,
-  text,
-  timeOf,
-  timeOption,
-  Usage,
-  visible,
-  withStore,
-} from './command.ts';
+import { type Command, epochSeconds, fileError, requireDatabase, requireEmbedded, withStore } from './command.ts';
+import { flag, parse, text, timeOption, Usage } from './options.ts';
+import { print, showLine, timeOf, visible } from './output.ts';
 import { countOf, describe } from './purge.ts';
 
 export const restoreCommand: Command = {

@@ -1,7 +1,9 @@
 import { type RetainedApp, retain } from '../domain/erasure/retention.ts';
 import { underLease } from '../domain/lease.ts';
 import { retentionLease } from '../service/retention.ts';
-import { type Command, epochSeconds, flag, parse, print, visible, withStore } from './command.ts';
+import { type Command, epochSeconds, withStore } from './command.ts';
+import { flag, parse } from './options.ts';
+import { print, visible } from './output.ts';
 import { countOf, describe } from './purge.ts';
 
 export const retainCommand: Command = {

@@ -16,8 +16,10 @@ import { createWorker, type ServiceWorker } from '../service/worker.ts';
 import { tryListening, workerCount } from '../service/worker-count.ts';
 import { WorkerPool } from '../service/worker-pool.ts';
 import { createStoreMemory, type Database, databaseOf } from '../store/open.ts';
-import { type Command, epochSeconds, flag, parse, print } from './command.ts';
+import { type Command, epochSeconds } from './command.ts';
 import { logText } from './log-text.ts';
+import { flag, parse } from './options.ts';
+import { print } from './output.ts';
 import type { ScheduledBackups } from './scheduled-backups.ts';
 import { loadStarter, pages, type Secrets, welcome } from './starter.ts';
 

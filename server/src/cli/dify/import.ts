@@ -5,20 +5,9 @@ import { importFromDify, type RunEvents, type RunResult } from '../../dify/run.t
 import type { ImportOptions } from '../../dify/source.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { databaseOf } from '../../store/open.ts';
-import {
-  flag,
-  parse,
-  print,
-  printTable,
-  showLine,
-  text,
-  texts,
-  timeOf,
-  timeOption,
-  Usage,
-  visible,
-  withStore,
-} from '../command.ts';
+import { withStore } from '../command.ts';
+import { flag, parse, text, texts, timeOption, Usage } from '../options.ts';
+import { print, printTable, showLine, timeOf, visible } from '../output.ts';
 import { followSeconds } from './help.ts';
 import { ProgressDisplay, withTime } from './progress.ts';
 import { SkipReport } from './skips.ts';

@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { Lag } from '../../dify/follow/follower.ts';
 import type { Progress } from '../../dify/run-context.ts';
-import { print, showLine, timeOf } from '../command.ts';
+import { print, showLine, timeOf } from '../output.ts';
 
 const barWidth = 24;
 

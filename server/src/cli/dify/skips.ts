@@ -1,6 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Report, Skip } from '../../dify/source.ts';
-import { fileError, print, visible } from '../command.ts';
+import { fileError } from '../command.ts';
+import { print, visible } from '../output.ts';
 import { skippedFile } from './help.ts';
 
 /** Maximum number of listed lines in memory. */
