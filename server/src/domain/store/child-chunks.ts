@@ -1,4 +1,5 @@
 import type { ChildChunk } from '../../contract/child-chunk.ts';
+
 /** The path to a dataset, or to a document, segment or child chunk in it. Each part must belong to the part before it. */
 export type KnowledgePath = {
   dataset_id: string;
@@ -21,26 +22,13 @@ export type FoundChunk = Versioned<ChildChunk> | MissingPart;
 /** `any` is `If-Match: *`; a list has the strong tags of the request; undefined: the request has no `If-Match`. */
 export type Precondition = 'any' | readonly string[] | undefined;
 
-export type ChildChunkEdit = ChunkLocation & {
-  content: string;
-  now: number;
-  key_id: string;
-  /** The version that the chunk gets. */
-  version: string;
-  precondition: Precondition;
-  /** The tool of an agent, for the audit log. */
-  tool?: string | undefined;
-};
+/** Author and time of a write, in seconds, and the version that the chunk gets. */
+type ChunkWrite = ChunkLocation & { now: number; key_id: string; version: string };
 
 /** A new child chunk, for the end of its segment. */
-export type NewChildChunk = ChunkLocation & { content: string; now: number; key_id: string; version: string };
-
-export type ChildChunkDeletion = ChunkLocation & {
-  now: number;
-  key_id: string;
-  /** The version that the deleted chunk gets. */
-  version: string;
-  precondition: Precondition;
-};
+export type NewChildChunk = ChunkWrite & { content: string };
+export type ChildChunkDeletion = ChunkWrite & { precondition: Precondition };
+/** `tool`: of an agent, for the audit log. */
+export type ChildChunkEdit = NewChildChunk & { precondition: Precondition; tool?: string | undefined };
 
 export type ChildChunkOutcome = FoundChunk | { stale: true };

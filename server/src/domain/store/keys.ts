@@ -18,16 +18,8 @@ export type StoredKey = {
 export type KeyLookup = StoredKey | undefined | Promise<StoredKey | undefined>;
 
 /** A new key: neither revoked nor used yet. */
-export type NewStoredKey = Reach & {
-  id: string;
-  kind: KeyKind;
-  name: string;
-  digest: string;
-  created_at: number;
-  expires_at: number | null;
-  read_only: boolean;
-  role: Role | null;
-};
+export type NewStoredKey = Reach &
+  Omit<StoredKey, 'app' | keyof Reach> & { name: string; digest: string; created_at: number };
 
 /** A session of the console that was opened with an admin key. It ends at the latest when its admin key expires or is revoked. */
 export type Session = {

@@ -1,6 +1,6 @@
 import type { JobState, KeyRequestSum, KeyRequests, Monitoring } from '../../domain/store/monitoring.ts';
 import type { Dialect, Engine, WriteInput } from '../base/engine.ts';
-import { execute, insertInto, type RowStatements, type Statement, type Write, writeRows } from '../base/statement.ts';
+import { insertInto, type RowStatements, run, type Statement, type Write, writeRows } from '../base/statement.ts';
 
 /** The SQL about what operators watch, which both engines share. */
 
@@ -55,14 +55,12 @@ export function* addKeyRequests(requests: readonly KeyRequests[]): Write<undefin
   );
 }
 
-export function* trimKeyRequests(hour: number): Write<undefined> {
-  yield* execute(deleteKeyRequests, hour);
-}
+export const trimKeyRequests = (hour: number): Write<undefined> => run(deleteKeyRequests, hour);
 
-export function* noteJob({ kind, at, failure, bytes, millis }: WriteInput<'noteJob'>): Write<undefined> {
-  if (failure === undefined) yield* execute(insertSuccess, kind, at, bytes ?? null, millis ?? null);
-  else yield* execute(insertFailure, kind, at, failure);
-}
+export const noteJob = ({ kind, at, failure, bytes, millis }: WriteInput<'noteJob'>): Write<undefined> =>
+  failure === undefined
+    ? run(insertSuccess, kind, at, bytes ?? null, millis ?? null)
+    : run(insertFailure, kind, at, failure);
 
 export const monitoring = (engine: Engine): Monitoring => ({
   databaseSize: async () => {

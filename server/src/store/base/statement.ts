@@ -110,6 +110,11 @@ export function* first<R extends object>(statement: Statement<R>, ...values: Val
 export const execute = (statement: string, ...values: Value[]): Write<number> =>
   new Request({ kind: 'execute', statement, values });
 
+/** A write of one statement. */
+export function* run(...statement: Bound): Write<undefined> {
+  yield* execute(...statement);
+}
+
 export function* writeRows(statements: RowStatements, rows: readonly (readonly Scalar[])[]): Write<number> {
   return rows.length === 0 ? 0 : yield* new Request<number>({ kind: 'rows', statements, rows });
 }

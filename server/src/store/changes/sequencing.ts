@@ -4,7 +4,17 @@ import { keysOf } from '../../contract/primitives.ts';
 import type { ChangesHead } from '../../domain/store/change-reads.ts';
 import type { Dialect, WriteContext, WriteResult } from '../base/engine.ts';
 import type { OutboxEntry } from '../base/outbox-entry.ts';
-import { begin, execute, first, insertInto, query, type Statement, type Write, writeRows } from '../base/statement.ts';
+import {
+  begin,
+  execute,
+  first,
+  insertInto,
+  query,
+  run,
+  type Statement,
+  type Write,
+  writeRows,
+} from '../base/statement.ts';
 import { isErasure, isInConversation, isOnSeveralShards } from './outbox.ts';
 
 /**
@@ -151,9 +161,7 @@ function* areFinished({ find, pause }: NonNullable<Dialect['unfinished']>): Writ
   return true;
 }
 
-export function* startEpoch({ epoch }: { epoch: string }): Write<undefined> {
-  yield* execute(setEpoch, epoch);
-}
+export const startEpoch = ({ epoch }: { epoch: string }): Write<undefined> => run(setEpoch, epoch);
 
 export function noHead(): never {
   throw new Error('the change feed has no head');

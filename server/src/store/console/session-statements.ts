@@ -1,6 +1,6 @@
 import type { Session, StoredSession } from '../../domain/store/keys.ts';
 import type { WriteInput } from '../base/engine.ts';
-import { type Bound, execute, type Statement, type Write } from '../base/statement.ts';
+import { run, type Statement } from '../base/statement.ts';
 
 /** The SQL about sessions, which both engines share. */
 
@@ -36,7 +36,3 @@ export const sessionWrites = {
   endSessions: () => run(deleteAll),
   trimSessions: (now: number) => run(deleteExpired, now),
 };
-
-function* run(...statement: Bound): Write<undefined> {
-  yield* execute(...statement);
-}

@@ -7,7 +7,7 @@ import { UsageTally } from '../accounting/usage-tally.ts';
 import { uncountUsers } from '../accounting/user-writes.ts';
 import { markCopies, setValue } from '../base/copies.ts';
 import type { Dialect, WriteContext, WriteInput, WriteResult } from '../base/engine.ts';
-import { begin, execute, first, lock, query, type Write, writeRows } from '../base/statement.ts';
+import { begin, execute, first, lock, query, run, type Write, writeRows } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
 import { OutboxTally, outboxEntryOfErasure, outboxEntryOfMessages } from '../changes/outbox.ts';
 import { findDoc } from '../messages/statements.ts';
@@ -142,6 +142,4 @@ export function* updateApp({ id, change, by, now }: WriteInput<'updateApp'>): Wr
   return true;
 }
 
-export function* setRetentionDays(days: number): Write<undefined> {
-  yield* execute(setValue, sql.retentionDays, `${days}`);
-}
+export const setRetentionDays = (days: number): Write<undefined> => run(setValue, sql.retentionDays, `${days}`);
