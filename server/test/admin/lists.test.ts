@@ -147,7 +147,8 @@ onEveryEngine('lists of the console API', (engine) => {
             ({ id }) => id,
           ),
         )
-        .toReversed(),
+        .toReversed()
+        .map((key) => ({ ...key, requests: 0, errors: 0 })),
     },
   };
 

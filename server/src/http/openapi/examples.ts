@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { type OpenApi, operationsOf } from './document.ts';
 
 /** Parameters of a request. A list is a repeated parameter. */
 export type ExampleParameters = Record<string, string | number | readonly string[]>;
@@ -28,25 +29,9 @@ export async function readExamples(): Promise<Examples> {
   return JSON.parse(await readFile(examplesFile, 'utf8'));
 }
 
-type Content = Record<string, { example?: unknown }>;
-type DescribedDocument = {
-  paths: Record<
-    string,
-    Record<
-      string,
-      {
-        operationId: string;
-        parameters?: { name: string; example?: unknown }[];
-        requestBody?: { content: Content };
-        responses: Record<string, { content?: Content }>;
-      }
-    >
-  >;
-};
-
 /** Adds each example to the parameters, the body and the response of its operation. */
-export function addExamples(document: DescribedDocument, examples: Examples): void {
-  for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+export function addExamples(document: OpenApi, examples: Examples): void {
+  for (const operation of operationsOf(document)) {
     const example = examples[operation.operationId];
     if (example === undefined) continue;
     for (const parameter of operation.parameters ?? []) {
@@ -54,7 +39,8 @@ export function addExamples(document: DescribedDocument, examples: Examples): vo
       if (value !== undefined) parameter.example = value;
     }
     for (const content of Object.values(operation.requestBody?.content ?? {})) content.example = example.body;
-    const response = operation.responses[example.status]?.content?.['application/json'];
-    if (response !== undefined) response.example = example.response;
+    const response = operation.responses[example.status];
+    const content = response && 'content' in response ? response.content?.['application/json'] : undefined;
+    if (content !== undefined) content.example = example.response;
   }
 }

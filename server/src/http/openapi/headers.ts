@@ -1,3 +1,5 @@
+import { type OpenApi, operationsOf } from './document.ts';
+
 const header = (type: 'string' | 'integer', description: string, example: string | number) => ({
   description,
   schema: { type, examples: [example] },
@@ -24,14 +26,9 @@ const retryHeaders = { 'Retry-After': header('integer', 'Seconds to wait before 
 /** Headers in the responses of many routes, described once. */
 export const commonHeaders = { ...rateLimitHeaders, ...retryHeaders };
 
-type DescribedDocument = {
-  paths?: Record<string, Record<string, { security?: object[]; responses: Record<string, { headers?: object }> }>>;
-};
-
 /** Adds references to these headers to each response. A 401 has no rate limit headers: they require a valid key. */
-export function referToHeaders(document: DescribedDocument): void {
-  const operations = Object.values(document.paths ?? {}).flatMap((methods) => Object.values(methods));
-  for (const { security = [], responses } of operations) {
+export function referToHeaders(document: OpenApi): void {
+  for (const { security = [], responses } of operationsOf(document)) {
     // An empty requirement means that no key is required.
     const requiresKey = security.length > 0 && security.every((one) => Object.keys(one).length > 0);
     for (const [status, response] of Object.entries(responses)) {
@@ -39,7 +36,7 @@ export function referToHeaders(document: DescribedDocument): void {
         ...(requiresKey && status !== '401' ? Object.keys(rateLimitHeaders) : []),
         ...(status === '429' || status === '503' ? Object.keys(retryHeaders) : []),
       ];
-      if (names.length === 0) continue;
+      if (names.length === 0 || !('description' in response)) continue;
       response.headers = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
     }
   }

@@ -10,6 +10,7 @@ import { sessionCookie } from '../auth/session-cookie.ts';
 import { cachedResult, packFile } from '../pages/page-files.ts';
 import { sendFile } from '../pages/pages.ts';
 import type { Routes } from '../route-types.ts';
+import { type OpenApi, operationsOf } from './document.ts';
 import { addExamples, readExamples, readRecordExamples } from './examples.ts';
 import { commonHeaders, referToHeaders } from './headers.ts';
 
@@ -122,21 +123,18 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
     });
   }
   await app.ready();
-  const document = app.swagger();
+  const document: OpenApi = app.swagger() as never;
   const optional = new Set(routes.flatMap(({ schema }) => (schema?.optionalBody ? schema.operationId : [])));
-  const operations: { operationId?: string; requestBody?: object }[] = Object.values(document.paths ?? {}).flatMap(
-    Object.values,
-  );
-  for (const { operationId, requestBody } of operations) {
+  for (const { operationId, requestBody } of operationsOf(document)) {
     if (requestBody !== undefined && optional.has(operationId)) Object.assign(requestBody, { required: false });
   }
-  referToHeaders(document as never);
-  const named = nameSchemas(document as never);
-  addExamples(named as never, await readExamples());
-  nameErrors(named as never);
+  referToHeaders(document);
+  const named = nameSchemas(document);
+  addExamples(named, await readExamples());
+  nameErrors(named);
   const examples = await readRecordExamples();
   const described = {
-    ...(named as object),
+    ...named,
     info: { ...about.info, 'x-backscroll-version': productVersion() },
     'x-errors': Object.entries(errorTable).map(([code, [status, when]]) => ({ status, code, when })),
     'x-records': recordKinds.map((kind) => ({ kind, schema: records[kind], example: examples[kind] })),
@@ -144,16 +142,11 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
   return JSON.stringify(described);
 }
 
-type NamedResponses = Record<string, { description: string } | { $ref: string }>;
-
 /** Moves the error responses, which many operations share, to `components/responses`. */
-function nameErrors(document: {
-  paths: Record<string, Record<string, { responses: NamedResponses }>>;
-  components: { responses?: NamedResponses };
-}): void {
+function nameErrors(document: OpenApi): void {
   const { STATUS_CODES } = process.getBuiltinModule('node:http');
-  const shared: NamedResponses = {};
-  for (const { responses } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+  const shared: NonNullable<OpenApi['components']['responses']> = {};
+  for (const { responses } of operationsOf(document)) {
     for (const [status, response] of Object.entries(responses)) {
       if (Number(status) < 400) continue;
       const hasLimits = 'headers' in response && 'RateLimit' in (response.headers as object);
@@ -168,12 +161,10 @@ function nameErrors(document: {
   document.components.responses = Object.fromEntries(Object.entries(shared).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
-
 /** Moves every schema with a title to `components/schemas`, and replaces it with a reference. */
-function nameSchemas(document: { components: { schemas?: Record<string, Json> } }): Json {
-  const schemas: Record<string, Json> = {};
-  const walk = (node: Json): Json => {
+function nameSchemas(document: OpenApi): OpenApi {
+  const schemas: Record<string, unknown> = {};
+  const walk = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(walk);
     if (typeof node !== 'object' || node === null) return node;
     const walked = Object.fromEntries(Object.entries(node).map(([name, value]) => [name, walk(value)]));
@@ -182,7 +173,7 @@ function nameSchemas(document: { components: { schemas?: Record<string, Json> } 
     return { $ref: `#/components/schemas/${walked.title}` };
   };
   const { components, ...rest } = document;
-  const walked = walk(rest as Json) as { [name: string]: Json };
+  const walked = walk(rest) as typeof rest;
   const sorted = Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)));
-  return { ...walked, components: { ...(components as { [name: string]: Json }), schemas: sorted } };
+  return { ...walked, components: { ...components, schemas: sorted } };
 }
