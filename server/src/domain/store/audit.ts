@@ -1,4 +1,4 @@
-import type { AuditAction } from '../../contract/audit.ts';
+import type { ActivityQuery, AuditAction } from '../../contract/audit.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import { newVersion } from '../version.ts';
 
@@ -47,20 +47,11 @@ export type Author = { key_id: string | null; now: number; rejectsErased?: boole
  * Selects entries, newest first: older than the entry `before`, with times from `from` until before `to`, in seconds.
  * `record_id` is a part of an id. `dataset_id` and `document_id` select writes of child chunks by API requests, not imports.
  */
-export type AuditQuery = {
+export type AuditQuery = { [N in keyof Filters]?: Filters[N] | undefined } & {
   before?: string | undefined;
-  from?: number | undefined;
-  to?: number | undefined;
-  key_id?: string | undefined;
-  action?: AuditAction | undefined;
-  record?: RecordKind | undefined;
-  record_id?: string | undefined;
-  dataset_id?: string | undefined;
-  document_id?: string | undefined;
-  /** Without imports of conversations and messages. */
-  appends?: 'hidden' | undefined;
   limit: number;
 };
+type Filters = Omit<ActivityQuery, 'limit' | 'cursor' | 'person_id'>;
 
 /** If `next` is set, older entries may match: `before` of the next query. There may be fewer entries than the limit then. */
 export type AuditPage = { entries: AuditEntry[]; next: string | undefined };

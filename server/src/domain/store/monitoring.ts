@@ -1,3 +1,4 @@
+import type { Failures } from '../../contract/console/traffic.ts';
 import type { Tombstone } from './erasure.ts';
 
 /** Requests of a key in one hour, and how many of them failed: the number of the hour since the epoch. */
@@ -12,10 +13,7 @@ export type KeyRequests = {
 export type KeyRequestSum = { key_id: string; requests: number; errors: number };
 
 /** Failed requests of a key in several hours: their sum, and the hours that have any, oldest first. */
-export type KeyErrorSum = Omit<KeyRequests, 'hour' | 'requests'> & {
-  key_name: string | null;
-  hours: { at: number; client_errors: number; server_errors: number }[];
-};
+export type KeyErrorSum = Failures['by_key'][number];
 
 /**
  * A copy of the data: with `backscroll backup`, to the store of BACKUP_URL, or as records with `backscroll export`; or the

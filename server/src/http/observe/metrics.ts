@@ -104,9 +104,13 @@ export class Metrics {
     ]);
     for (const { name, help, samples } of databaseGauges)
       this.#register(name, help, 'gauge', () => samples(this.#read, this.seconds()));
-    this.#register('backscroll_messages_appended_total', 'Messages that were received as records.', 'counter', () => [
-      { labels: {}, value: this.#series.total().get(prefixes.messages)?.count ?? 0 },
-    ]);
+    const received = () => this.#series.total().get(prefixes.messages)?.count ?? 0;
+    this.#registerValue(
+      'backscroll_messages_appended_total',
+      'Messages that were received as records.',
+      'counter',
+      received,
+    );
     peers.onCollect(() => this.#threadMetrics.getMetricsAsJSON());
     this.#register('backscroll_http_requests_total', 'Requests with a response.', 'counter', () =>
       this.#requests().map(({ labels, series }) => ({ labels, value: series.count })),
@@ -126,22 +130,19 @@ export class Metrics {
       this.#countByWords(prefixes.tools, ['tool', 'status']),
     );
     const droppedLines = new Uint32Array(context.shared.droppedLogLines);
-    this.#register(
+    const dropped = () => Atomics.load(droppedLines, 0);
+    this.#registerValue(
       'backscroll_log_lines_dropped_total',
       'Log lines dropped since no one read the log.',
       'counter',
-      () => [{ labels: {}, value: Atomics.load(droppedLines, 0) }],
+      dropped,
     );
     const seconds = 'backscroll_http_request_duration_seconds';
     this.#register(seconds, 'Time from a request to the end of its response.', 'histogram', () =>
       this.#requests().flatMap(({ labels, series }) => histogram(seconds, labels, series)),
     );
-    this.#register('backscroll_http_requests_in_flight', 'Requests in flight.', 'gauge', () => [
-      { labels: {}, value: inFlight() },
-    ]);
-    this.#register('backscroll_changes_waiting', 'Requests that wait for changes.', 'gauge', () => [
-      { labels: {}, value: waiting() },
-    ]);
+    this.#registerValue('backscroll_http_requests_in_flight', 'Requests in flight.', 'gauge', inFlight);
+    this.#registerValue('backscroll_changes_waiting', 'Requests that wait for changes.', 'gauge', waiting);
   }
 
   /** Metrics of requests under `/v1`, if some of them are passed on. */
@@ -222,6 +223,11 @@ export class Metrics {
   #register(name: string, help: string, type: string, samples: () => Sample[]): void {
     const get = async () => ({ name, help, type, values: samples() });
     this.#registry.registerMetric({ name, get } as unknown as Metric);
+  }
+
+  /** A metric without labels. */
+  #registerValue(name: string, help: string, type: 'counter' | 'gauge', value: () => number): void {
+    this.#register(name, help, type, () => [{ labels: {}, value: value() }]);
   }
 
   #requests(): { labels: Labels; series: Series }[] {
