@@ -43,7 +43,7 @@ export type Operation<K extends KeyKind, P extends TObject, Q extends TObject, B
   response?: object | string;
   /** What 304 means, if there is such a response. */
   unchanged?: string;
-  /** Statuses of errors in addition to those that follow from the key, the query and the body. */
+  /** Statuses of errors in addition to those that follow from the key, the query and the body. Default: 404 if there are `params`. */
   errors?: readonly number[];
   /** Hooks after the check of the key. */
   onRequest?: readonly onRequestHookHandler[];
@@ -60,7 +60,7 @@ export function addOperation<K extends KeyKind, P extends TObject, Q extends TOb
   operation: Operation<K, P, Q, B>,
 ): void {
   const { method = 'GET', url, config, validatorCompiler, status = 200, response, unchanged, run, ...rest } = operation;
-  const { errors = [], onRequest = [], ...schema } = rest;
+  const { errors = rest.params === undefined ? [] : [404], onRequest = [], ...schema } = rest;
   const { bearer, clock, store } = dependencies;
   const isAdmin = kinds.some((kind) => kind === 'admin');
   const isEmpty = typeof response === 'string';

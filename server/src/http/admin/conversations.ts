@@ -49,7 +49,6 @@ export const adminConversationRoutes = together(
     summary: 'Get a conversation of an app',
     params,
     response: ConversationListed,
-    errors: [404],
     run: async ({ params, store }) => {
       const { id } = await requireApp(store, params.app_id);
       const conversation = await store.activity.findConversation(id, canonicalId(params.conversation_id));
@@ -67,7 +66,6 @@ export const adminConversationRoutes = together(
     headers: header('if-none-match', 'ETags of pages that the client has cached.'),
     response: MessagePage,
     unchanged: "The client's cached page is current.",
-    errors: [404],
     run: async ({ params, query, disconnected, store, dependencies: { pages, page_order } }, reply) => {
       const { id } = await requireApp(store, params.app_id);
       const { conversation_id } = params;
@@ -90,7 +88,6 @@ export const adminConversationRoutes = together(
     params,
     querystring: LocateQuery,
     response: LocatedPage,
-    errors: [404],
     run: async ({ params, query: { message_id, newer = 0 }, store }) => {
       const { id } = await requireApp(store, params.app_id);
       const message = message_id === undefined ? undefined : canonicalId(message_id);
@@ -111,7 +108,6 @@ export const adminConversationRoutes = together(
     params,
     querystring: DetailsQuery,
     response: MessageDetailsList,
-    errors: [404],
     run: async ({ params, query, store, dependencies }) => {
       const { id } = await requireApp(store, params.app_id);
       const message_ids = query.message_id.map(canonicalId);

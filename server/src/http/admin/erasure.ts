@@ -43,7 +43,6 @@ export const adminErasureRoutes = together(
       message_id: Type.String({ description: 'Message ID.' }),
     }),
     response: 'The message was erased.',
-    errors: [404],
     run: async ({ caller, params, now, store }) => {
       const app_id = canonicalId(params.app_id);
       if (caller.kind === 'writer' && caller.app.id !== app_id) throw notFound('app not found');

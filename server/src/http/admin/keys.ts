@@ -51,7 +51,6 @@ export const adminKeyRoutes = together(
     params,
     body: KeyChange,
     response: ListedKey,
-    errors: [404],
     run: ({ params, body, caller, now, store }) => updateKey(store, params.key_id, body, caller.key_id, now),
   }),
   operation(['admin'], {
@@ -77,7 +76,6 @@ export const adminKeyRoutes = together(
       'Revokes a key and ends the console sessions that were created with it. Revoking it again changes nothing.',
     params,
     response: ListedKey,
-    errors: [404],
     run: async ({ params, caller, now, store }) => {
       const id = canonicalId(params.key_id);
       const exists = await store.run('revokeKey', { id, by: caller.key_id, now });

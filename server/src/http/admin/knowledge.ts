@@ -49,7 +49,6 @@ export const adminKnowledgeRoutes = together(
     summary: 'Get a knowledge base',
     params: Type.Object({ dataset_id }),
     response: DatasetListed,
-    errors: [404],
     run: async ({ params, store }) => {
       const dataset = await store.admin.findDataset(canonicalId(params.dataset_id));
       if (dataset === undefined) throw notFound('dataset not found');
@@ -64,7 +63,6 @@ export const adminKnowledgeRoutes = together(
     params: Type.Object({ dataset_id }),
     querystring: KnowledgeListQuery,
     row: DocumentCited,
-    errors: [404],
     run: ({ params, query, dependencies }) => listAllDocuments(dependencies, params, query),
   }),
   adminObject({
@@ -73,7 +71,6 @@ export const adminKnowledgeRoutes = together(
     summary: 'Get a document',
     params: Type.Object({ dataset_id, document_id }),
     response: DocumentShown,
-    errors: [404],
     run: async ({ params, store }) => {
       const document = await requireDocument(store, params);
       return { ...document, ...(await store.admin.findNeighbours(canonicalId(params.dataset_id), document)) };
@@ -87,7 +84,6 @@ export const adminKnowledgeRoutes = together(
     params: Type.Object({ dataset_id, document_id }),
     querystring: SegmentQuery,
     row: SegmentWithChunks,
-    errors: [404],
     run: async ({ params, query, store }) => {
       const page = await segments.read(query, (range) => listSegments(store, params, query, range));
       return query.include === undefined ? page : { ...page, data: await addChildChunks(store, params, page.data) };
@@ -99,7 +95,6 @@ export const adminKnowledgeRoutes = together(
     summary: 'Get a segment',
     params: Type.Object({ dataset_id, document_id, segment_id }),
     response: SegmentListed,
-    errors: [404],
     run: ({ params, store }) => requireSegment(store, params),
   }),
   adminPage({
@@ -109,7 +104,6 @@ export const adminKnowledgeRoutes = together(
     description: 'Child chunks of a segment, by position, then by id.',
     params: Type.Object({ dataset_id, document_id, segment_id }),
     row: ChildChunk,
-    errors: [404],
     run: ({ params, query, store }) =>
       childChunks.read(query, async (range) => {
         const path = await requireKnowledge(store, params);
@@ -123,7 +117,6 @@ export const adminKnowledgeRoutes = together(
     description: 'Replaced texts, newest first.',
     params: ChildChunkPath,
     row: RevisionListed,
-    errors: [404],
     run: ({ params, query, store }) => listRevisions(store, params, query),
   }),
 );

@@ -29,7 +29,6 @@ export const adminPeopleRoutes = together(
     params,
     body: PersonChange,
     response: PersonListed,
-    errors: [404],
     run: ({ params: { person_id }, body: { blocked }, caller, now, store }) =>
       changePerson(store, { person_id, blocked, by: caller.key_id, now }),
   }),
@@ -41,7 +40,6 @@ export const adminPeopleRoutes = together(
     description: 'Ends the sessions of a person. The role is read again at the next sign-in.',
     params,
     response: PersonListed,
-    errors: [404],
     run: ({ params: { person_id }, caller, now, store }) => changePerson(store, { person_id, by: caller.key_id, now }),
   }),
 );

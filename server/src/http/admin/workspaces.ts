@@ -35,7 +35,6 @@ export const adminWorkspaceRoutes = together(
     summary: 'Get a workspace',
     params: Type.Object({ workspace_id }),
     response: WorkspaceListed,
-    errors: [404],
     run: ({ params, store }) => requireWorkspace(store, params.workspace_id),
   }),
   adminPage({
@@ -63,7 +62,6 @@ export const adminWorkspaceRoutes = together(
     summary: 'Get an app',
     params: Type.Object({ app_id }),
     response: AppListed,
-    errors: [404],
     run: ({ params, store }) => requireApp(store, params.app_id),
   }),
   operation(['admin'], {
@@ -77,7 +75,6 @@ export const adminWorkspaceRoutes = together(
     params: Type.Object({ app_id }),
     body: AppChange,
     response: AppListed,
-    errors: [404],
     run: async ({ params, body, caller, now, store, dependencies }) => {
       if (body.name !== undefined) await dependencies.owned?.requireOwnApp(canonicalId(params.app_id));
       return updateApp(store, params.app_id, body, caller.key_id, now);
@@ -91,7 +88,6 @@ export const adminWorkspaceRoutes = together(
       'Providers of a workspace with all their models, of any status, in the order in which they were imported.',
     params: Type.Object({ workspace_id }),
     row: ProviderListed,
-    errors: [404],
     run: async ({ params, query, store }) => {
       const page = await providers.read(query, async (range) => {
         const { id } = await requireWorkspace(store, params.workspace_id);

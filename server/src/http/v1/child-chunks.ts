@@ -84,7 +84,6 @@ const chunkRoutes = <K extends 'knowledge' | 'admin'>({
       headers: header('if-none-match', 'ETags of chunks that the client has cached.'),
       response: ChildChunkResponse,
       unchanged: "The client's cached chunk is current.",
-      errors: [404],
       run: async ({ params, caller, store }, reply) => {
         const reader = await knowledgeCaller(store, caller, params.dataset_id);
         const storedChunk = await findChildChunk(store, reader, params);
@@ -124,7 +123,6 @@ export const childChunkRoutes = together(
       'another one.',
     body: ChildChunkEdit,
     response: ChildChunkResponse,
-    errors: [404],
     onRequest: [queued],
     run: async ({ params, body, caller, now, store }, reply) =>
       sendChunk(reply, await createChildChunk(store, caller, params, body.content, now)),

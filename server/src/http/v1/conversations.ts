@@ -94,7 +94,6 @@ export const conversationRoutes = together(
     params: ConversationPath,
     body: Rename,
     response: Conversation,
-    errors: [404],
     onRequest: [requireChat],
     run: async ({ params, body, caller, now, store }, reply) =>
       sendJson(reply, await renameConversation(store, caller, params.conversation_id, body, now)),
@@ -109,7 +108,6 @@ export const conversationRoutes = together(
     params: ConversationPath,
     optionalBody: Deletion,
     response: 'The conversation was deleted.',
-    errors: [404],
     onRequest: [requireChat],
     run: async ({ params, caller, now, store }, { request }) => {
       const { user } = (await optionalBody(request, Deletion)) ?? {};
@@ -126,7 +124,6 @@ export const conversationRoutes = together(
     params: MessagePath,
     body: Rating,
     response: Result,
-    errors: [404],
     run: async ({ params, body, caller, now, store }) => {
       await rateMessage(store, caller, params.message_id, body, now);
       return { result: 'success' };

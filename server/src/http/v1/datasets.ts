@@ -50,7 +50,6 @@ export const datasetRoutes = together(
     description: 'A knowledge base, with the number of its documents and words.',
     params: DatasetPath,
     response: KnowledgeBase,
-    errors: [404],
     read: async ({ params, caller, store }) => JSON.stringify(await knowledge.findDataset(store, caller, params)),
   }),
   keyGet(['knowledge'], {
@@ -62,7 +61,6 @@ export const datasetRoutes = together(
     params: DatasetPath,
     querystring: DocumentQuery,
     response: offsetPage(KnowledgeDocument),
-    errors: [404],
     read: (request) => knowledge.listDocuments(request.store, request, request.params, withPage(request.query)),
   }),
   keyGet(['knowledge'], {
@@ -76,7 +74,6 @@ export const datasetRoutes = together(
     validatorCompiler: (part) =>
       validatorCompiler(part.httpPart === 'querystring' ? { ...part, schema: AnyMetadata } : part),
     response: DocumentResponse,
-    errors: [404],
     read: async ({ params, query, caller, store }) =>
       JSON.stringify(await knowledge.findDocument(store, caller, params, query.metadata ?? metadataModes[0])),
   }),
@@ -89,7 +86,6 @@ export const datasetRoutes = together(
     params: DocumentPath,
     querystring: SegmentQuery,
     response: SegmentPage,
-    errors: [404],
     read: (request) => knowledge.listSegments(request.store, request, request.params, withPage(request.query)),
   }),
   keyGet(['knowledge'], {
@@ -100,7 +96,6 @@ export const datasetRoutes = together(
     description: 'A segment with its child chunks.',
     params: SegmentPath,
     response: SegmentResponse,
-    errors: [404],
     read: (request) => knowledge.findSegment(request.store, request, request.params),
   }),
   keyGet(['knowledge'], {
@@ -112,7 +107,6 @@ export const datasetRoutes = together(
     params: SegmentPath,
     querystring: ChildChunkQuery,
     response: ChildChunkPage,
-    errors: [404],
     read: (request) => knowledge.listChildChunks(request.store, request, request.params, withPage(request.query)),
   }),
 );
