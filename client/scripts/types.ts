@@ -79,13 +79,14 @@ function reach(types: ReadonlyMap<string, string>, names: readonly string[]): Se
   return reached;
 }
 
-/** The names that the other files of the client import from src/types.ts. */
+/** The names that the other files of the client import from src/types.ts, or use as `types.Name`. */
 export const usedTypes = (texts: readonly string[]): string[] =>
-  texts.flatMap((text) =>
-    [...text.matchAll(/^import type \{([^}]*)\} from '\.\/types\.ts';/gm)].flatMap(
+  texts.flatMap((text) => [
+    ...[...text.matchAll(/^import type \{([^}]*)\} from '\.\/types\.ts';/gm)].flatMap(
       ([, names]) => names?.match(/\w+/g) ?? [],
     ),
-  );
+    ...[...text.matchAll(/\btypes\.([A-Z]\w+)/g)].map(([, name = '']) => name),
+  ]);
 
 const renderNamed = (name: string, schema: Schema): string =>
   `${comment(schema.description, '')}export type ${name} = ${render(schema, '')};\n`;

@@ -1,3 +1,5 @@
+export type Content = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
 /** A store of backups: named contents, which appear complete or not at all. Names consist of `/`, letters, digits, `.` and `-`. */
 export interface Destination {
   /** For messages; without credentials. */
@@ -6,7 +8,7 @@ export interface Destination {
   list(start: string): Promise<string[]>;
   read(name: string): AsyncIterable<Uint8Array>;
   /** `bytesMax`: at most so many bytes come. */
-  write(name: string, content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<void>;
+  write(name: string, content: Content, bytesMax: number): Promise<void>;
   remove(name: string): Promise<void>;
   /** Removes what interrupted writes have left of names that begin with this text. */
   removeUnfinished(start: string): Promise<void>;

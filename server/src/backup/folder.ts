@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rename, rm, rmdir, writeFile } from 'node:fs/prom
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { asError } from '../domain/errors.ts';
-import type { Destination } from './destination.ts';
+import type { Content, Destination } from './destination.ts';
 
 const unfinished = '.partial';
 
@@ -23,7 +23,7 @@ export class FolderDestination implements Destination {
     return createReadStream(join(this.location, name), { highWaterMark: 1_048_576 });
   }
 
-  async write(name: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+  async write(name: string, content: Content): Promise<void> {
     const path = join(this.location, name);
     const partial = path + unfinished;
     await this.#createFolder(dirname(path));

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { asError } from '../domain/errors.ts';
+import { textOf } from './small-objects.ts';
 
 /** Signed requests to a service that is compatible with S3, sent again as long as that may help. */
 
@@ -67,7 +68,7 @@ export class S3Requests {
   send(request: S3Request): Promise<{ text: string; headers: Headers }> {
     return this.#repeat(async () => {
       const { response, chunks } = await this.#open(request);
-      const text = await textOf(chunks);
+      const text = await textOf(chunks, textBytesMax);
       // Some operations find an error after they have begun to respond.
       if (/<Error>/.test(text)) throw this.#failure(request, response, text, true);
       return { text, headers: response.headers };
@@ -131,7 +132,7 @@ export class S3Requests {
     );
     this.#hasResponded = true;
     if (response.ok) return { response, chunks: chunks(response) };
-    throw this.#failure(request, response, await textOf(chunks(response)));
+    throw this.#failure(request, response, await textOf(chunks(response), textBytesMax));
   }
 
   async #sign({ method, name, query = {}, body, from }: S3Request): Promise<{ url: URL; headers: Headers }> {
@@ -196,15 +197,4 @@ export class S3Requests {
     const { location, base } = this.#account;
     return `${location} (${new URL(base).host}): ${method} ${name || 'the list'}`;
   }
-}
-
-async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
-  const found: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    found.push(chunk);
-    bytes += chunk.byteLength;
-    if (bytes > textBytesMax) break;
-  }
-  return Buffer.concat(found).toString();
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import type { Destination } from './destination.ts';
+import type { Content, Destination } from './destination.ts';
 import { timeOfId } from './manifest.ts';
 import { type S3Account, S3Error, type S3Patience, S3Requests } from './s3-requests.ts';
 
@@ -39,7 +39,7 @@ export class S3Destination implements Destination {
   }
 
   /** Several parts become an object only when all of them are there. */
-  async write(name: string, content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<void> {
+  async write(name: string, content: Content, bytesMax: number): Promise<void> {
     const object = this.#prefix + name;
     const partBytes = Math.max(partBytesMin, Math.ceil(bytesMax / partsMax / mebibyte) * mebibyte);
     const parts = inParts(content, partBytes);
@@ -119,10 +119,7 @@ function accountOf(url: string, config: Config): S3Account & { prefix: string } 
 }
 
 /** Parts of this size, and a last one, which is smaller and may be empty. A part is overwritten by the next one. */
-async function* inParts(
-  content: AsyncIterable<Uint8Array>,
-  bytes: number,
-): AsyncGenerator<Uint8Array<ArrayBuffer>, undefined> {
+async function* inParts(content: Content, bytes: number): AsyncGenerator<Uint8Array<ArrayBuffer>, undefined> {
   const part = new Uint8Array(bytes);
   let filled = 0;
   for await (const chunk of content)

@@ -4,10 +4,19 @@ const bytesMax = 16_777_216;
 
 export async function writeJson(destination: Destination, name: string, value: object): Promise<void> {
   const bytes = Buffer.from(`${JSON.stringify(value)}\n`);
-  const content = async function* () {
-    yield bytes;
-  };
-  await destination.write(name, content(), bytes.byteLength);
+  await destination.write(name, [bytes], bytes.byteLength);
+}
+
+/** The beginning of a content, with a little more than so many bytes at most. */
+export async function textOf(chunks: AsyncIterable<Uint8Array>, bytesMax: number): Promise<string> {
+  const found: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    found.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) break;
+  }
+  return Buffer.concat(found).toString();
 }
 
 /** Undefined if the object does not have the form. */
@@ -16,15 +25,9 @@ export async function readJson<T>(
   name: string,
   isValid: (value: Partial<T> | null) => value is T,
 ): Promise<T | undefined> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of destination.read(name)) {
-    chunks.push(chunk);
-    bytes += chunk.byteLength;
-    if (bytes > bytesMax) return undefined;
-  }
+  const text = await textOf(destination.read(name), bytesMax);
   try {
-    const value: Partial<T> | null = JSON.parse(Buffer.concat(chunks).toString());
+    const value: Partial<T> | null = JSON.parse(text);
     return isValid(value) ? value : undefined;
   } catch {
     return undefined;

@@ -18,7 +18,7 @@ export type FoundList<R, K = string> = {
   /** Reads a large row. Undefined if it does not exist any more. */
   readRow(key: K): Promise<R | undefined>;
   /** The JSON text of each row, in parts. Returns undefined if something that belongs to the rows is too large. */
-  render(rows: readonly R[]): Promise<AsyncIterable<string> | undefined> | Iterable<string>;
+  render(rows: readonly R[]): Promise<Iterable<string> | undefined> | Iterable<string>;
   /** The JSON text of one row, in parts of bounded size. Only needed if `render` can return undefined. */
   renderLarge?(row: R): AsyncIterable<string>;
 };
@@ -46,7 +46,7 @@ async function renderWhole<R, K>({ head, tail, items, readRow, render }: FoundLi
   const text = await render(await readRows(items, readRow));
   if (text === undefined) return undefined;
   let body = head;
-  for await (const part of text) body += part;
+  for (const part of text) body += part;
   return body + tail;
 }
 

@@ -141,11 +141,10 @@ function segmentItems(
         segments.map(({ id }) => id),
       );
       if (chunks === undefined) return undefined;
-      const text = joinTexts(segments, (segment) => {
+      return joinTexts(segments, (segment) => {
         const { before, after } = renderSegment(segment, workspace_id);
         return `${before}${(chunks.get(segment.id) ?? []).map(renderChunk).join(',')}${after}`;
       });
-      return toAsync(text);
     },
     renderLarge: async function* (segment) {
       const { before, after } = renderSegment(segment, workspace_id);
@@ -158,10 +157,6 @@ function segmentItems(
       yield after;
     },
   };
-}
-
-async function* toAsync(texts: Iterable<string>): AsyncGenerator<string> {
-  yield* texts;
 }
 
 export async function listChildChunks(

@@ -28,18 +28,14 @@ export type Pending = { state: string; nonce: string; verifier: string };
 /** Signs people in at the provider. Its library is loaded with the first sign-in. */
 export class Oidc {
   readonly options: OidcOptions;
-  readonly #store: Store;
-  readonly #clock: () => number;
-  readonly #logger: FastifyBaseLogger;
+  readonly #needs: Needs;
   /** The keys of logout tokens, so that invalid tokens do not load the provider. */
   readonly #keys = new WeakMap<Configuration, ReturnType<typeof createRemoteJWKSet>>();
   #cached: { until: number; configuration: Promise<Configuration> } | undefined;
 
-  constructor(options: OidcOptions, { store, clock, logger }: Needs) {
+  constructor(options: OidcOptions, needs: Needs) {
     this.options = options;
-    this.#store = store;
-    this.#clock = clock;
-    this.#logger = logger;
+    this.#needs = needs;
   }
 
   /** Undefined if the provider cannot be used now; the log says why. */
@@ -68,11 +64,11 @@ export class Oidc {
     try {
       const configuration = await this.#configuration();
       const { claims, sid } = await this.#claims(configuration, query, pending);
-      const now = Math.floor(this.#clock() / 1000);
+      const now = Math.floor(this.#needs.clock() / 1000);
       const { rules, session_seconds } = this.options;
-      const { problem, ...result } = await signIn(this.#store, { claims, sid, rules, session_seconds, now });
+      const { problem, ...result } = await signIn(this.#needs.store, { claims, sid, rules, session_seconds, now });
       if (problem !== undefined)
-        this.#logger.warn({ subject: claims.sub, result: result.outcome }, `sign-in by name: ${problem}`);
+        this.#needs.logger.warn({ subject: claims.sub, result: result.outcome }, `sign-in by name: ${problem}`);
       return result;
     } catch (error) {
       this.#warn(error);
@@ -100,11 +96,14 @@ export class Oidc {
   async logout(token: string): Promise<boolean> {
     try {
       const logout = await this.#verifyLogout(token);
-      const isNew = await this.#store.run('endSessionsOf', logout);
-      if (!isNew) this.#logger.warn('sign-out by the provider: the logout token was used before');
+      const isNew = await this.#needs.store.run('endSessionsOf', logout);
+      if (!isNew) this.#needs.logger.warn('sign-out by the provider: the logout token was used before');
       return isNew;
     } catch (error) {
-      this.#logger.warn({ cause: asError(error).message }, 'sign-out by the provider: the logout token is not valid');
+      this.#needs.logger.warn(
+        { cause: asError(error).message },
+        'sign-out by the provider: the logout token is not valid',
+      );
       return false;
     }
   }
@@ -130,7 +129,7 @@ export class Oidc {
       throw new Error('no event');
     if (nonce !== undefined) throw new Error('it has a nonce');
     if (sub === undefined && typeof sid !== 'string') throw new Error('it names neither a session nor a person');
-    const expires_at = Math.floor(this.#clock() / 1000) + logoutTokenSeconds + 2 * clockToleranceSeconds;
+    const expires_at = Math.floor(this.#needs.clock() / 1000) + logoutTokenSeconds + 2 * clockToleranceSeconds;
     return { issuer, subject: sub, sid: typeof sid === 'string' ? sid : undefined, jti, expires_at };
   }
 
@@ -149,7 +148,7 @@ export class Oidc {
   }
 
   #configuration(): Promise<Configuration> {
-    const now = this.#clock();
+    const now = this.#needs.clock();
     if (this.#cached !== undefined && now < this.#cached.until) return this.#cached.configuration;
     const configuration = this.#discover();
     const cached = { until: now + configurationMillis, configuration };
@@ -189,6 +188,6 @@ export class Oidc {
     const code = /^\w{1,60}$/.exec(error.error ?? error.code ?? '')?.[0] ?? '';
     const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
     const advice = signInProblems[code] ?? 'the provider cannot be used now';
-    this.#logger.warn({ issuer: this.options.issuer, code, cause: reason }, `sign-in by name: ${advice}`);
+    this.#needs.logger.warn({ issuer: this.options.issuer, code, cause: reason }, `sign-in by name: ${advice}`);
   }
 }

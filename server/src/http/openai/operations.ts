@@ -90,9 +90,7 @@ export const operations = {
     return listText({ data: data.map((one) => JSON.stringify(one)), ids: data.map(({ id }) => id), has_more });
   },
 
-  async getConversation(request, context) {
-    return conversations.getConversation(context.store, scopeOf(request, context));
-  },
+  getConversation: (request, context) => conversations.getConversation(context.store, scopeOf(request, context)),
 
   async updateConversation(request, context) {
     const { metadata } = requireValid(NewMetadata, request.body);
@@ -100,9 +98,8 @@ export const operations = {
     return conversations.changeMetadata(context.store, scopeOf(request, context), metadata ?? {}, authorOf(context));
   },
 
-  async deleteConversation(request, context) {
-    return conversations.deleteConversation(context.store, scopeOf(request, context), authorOf(context));
-  },
+  deleteConversation: (request, context) =>
+    conversations.deleteConversation(context.store, scopeOf(request, context), authorOf(context)),
 
   async listItems(request, context) {
     const query = pageOf(request.query as Static<typeof ItemQuery>);
@@ -117,9 +114,7 @@ export const operations = {
     return listText(await items.appendItems(context.store, scope, added, authorOf(context), repetitionOf(request)));
   },
 
-  async getItem(request, context) {
-    return items.getItem(context.store, scopeOf(request, context), itemIdOf(request));
-  },
+  getItem: (request, context) => items.getItem(context.store, scopeOf(request, context), itemIdOf(request)),
 
   async deleteItem(request, context) {
     const scope = scopeOf(request, context);
