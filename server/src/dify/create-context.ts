@@ -1,7 +1,7 @@
 import type { DifyConnection } from './connection.ts';
 import { pointReader } from './point.ts';
 import type { RunContext } from './run-context.ts';
-import type { Report } from './source.ts';
+import type { RecordInput, Report } from './source.ts';
 import { SourceState } from './state.ts';
 import { Writer } from './writer.ts';
 
@@ -13,12 +13,14 @@ type Parts = Pick<RunContext, 'store' | 'options' | 'isOwner' | 'report' | 'warn
   /** What was changed in Backscroll is not kept. */
   isForced: boolean;
   /** Called between batches. */
-  poll: () => Promise<void>;
+  poll?: () => Promise<void>;
+  /** Called with each record that a dry run would have written. */
+  onPlanned?: (record: RecordInput) => void;
 };
 
 /** The context of one run. Its writer must be closed. */
-export function createContext({ id, isDry, isForced, poll, ...parts }: Parts): RunContext {
-  const { source, store, options, isOwner, signal, clock } = parts;
+export function createContext({ id, isDry, isForced, ...parts }: Parts): RunContext {
+  const { source, store, options, isOwner, signal, clock, poll, onPlanned = () => undefined } = parts;
   const { report, muteReport, isMuted } = withMute(parts.report);
   const warn = onceEach(parts.warn);
   return {
@@ -27,7 +29,7 @@ export function createContext({ id, isDry, isForced, poll, ...parts }: Parts): R
     options,
     isOwner,
     state: new SourceState(store?.imports, id, options, isDry),
-    writer: new Writer(store, id, report, { isForced, isDry, clock }),
+    writer: new Writer(store, id, report, { isForced, isDry, clock, onPlanned }),
     report,
     muteReport,
     listedSkips: new Set(),
@@ -36,7 +38,7 @@ export function createContext({ id, isDry, isForced, poll, ...parts }: Parts): R
     warn,
     checkpoint: async () => {
       signal.throwIfAborted();
-      if (!isMuted()) await poll();
+      if (!isMuted()) await poll?.();
     },
     signal,
     clock,

@@ -14,10 +14,12 @@ import { Follower, type Lag } from './follow/follower.ts';
 import { IdSets } from './id-set.ts';
 import { importModels } from './models.ts';
 import type { SourcePoint } from './point.ts';
+import { findOpen } from './rows/messages.ts';
 import type { Progress, RunContext } from './run-context.ts';
-import { type DifySource, existingIds, type ImportOptions, type Report } from './source.ts';
+import { type DifySource, existingIds, type ImportOptions, type RecordInput, type Report } from './source.ts';
 import { readSourceId } from './state.ts';
 import { addPending, syncAll, syncChanges } from './sync.ts';
+import { DifferingRecords, type Verified, verify } from './verify.ts';
 import type { KindCount } from './writer.ts';
 
 export type RunOptions = {
@@ -27,6 +29,8 @@ export type RunOptions = {
   isOwner: boolean;
   /** The address of the API of the Dify installation, and its knowledge keys, for model providers. */
   models: { url: string; keys: readonly string[] } | undefined;
+  /** Compares everything, and writes nothing: what differs is compared again for this time while the source is followed. */
+  settleMillis?: number;
   /** Seconds between two polls; undefined: the run ends when it finds nothing new. */
   follow: number | undefined;
   /** Milliseconds since the epoch. */
@@ -35,7 +39,7 @@ export type RunOptions = {
 
 export type RunEvents = {
   /** The schema version of the source, and whether everything is read or what has changed. */
-  begin(schema: string, kind: 'full' | 'resumed' | 'changes'): void;
+  begin(schema: string, kind: 'verify' | 'full' | 'resumed' | 'changes'): void;
   /** Several times a second, until the source is followed. */
   progress(progress: Progress): void;
   difference(difference: Difference): void;
@@ -51,12 +55,18 @@ export type RunEvents = {
   unavailable(error: Error | undefined): void;
 };
 
-export type RunResult = { counts: ReadonlyMap<RecordKind, KindCount>; compared: number; differences: number };
+export type RunResult = {
+  counts: ReadonlyMap<RecordKind, KindCount>;
+  compared: number;
+  differences: number;
+  verified?: Verified;
+};
 
 /** Incremental syncs, after the first sync: a busy source never has nothing new. */
 const syncsMax = 5;
 const hourlyMillis = 3_600_000;
 const retryMillis = 1_000;
+const progressMillis = 200;
 
 /** Imports from the database of a Dify installation, and follows its changes if that is wanted. */
 export async function importFromDify(
@@ -73,13 +83,17 @@ export async function importFromDify(
     const id = await readSourceId(source);
     await requireSelected(source, 'tenants', 'workspace', options.workspaceIds);
     await requireSelected(source, 'apps', 'app', options.appIds);
-    const { isDry, isForced, isOwner, clock } = run;
+    const { isForced, isOwner, clock } = run;
+    const isDry = run.isDry || run.settleMillis !== undefined;
     const runOnce = async (signal: AbortSignal): Promise<RunResult> => {
       let current: Run | undefined;
       const poll = async () => current?.pollIfDue();
       const parts = { source, store, options, isOwner, report, warn: events.warning, signal, clock };
-      const context = createContext({ ...parts, id, isDry, isForced: isForced || isOwner, poll });
+      const found = run.settleMillis === undefined ? undefined : new DifferingRecords(clock);
+      const onPlanned = (record: RecordInput) => found?.add(record);
+      const context = createContext({ ...parts, id, isDry, isForced: isForced || isOwner, poll, onPlanned });
       try {
+        if (found !== undefined) return await verifyAll(context, found, run.settleMillis ?? 0, events);
         current = new Run(context, run, events);
         return await current.run();
       } finally {
@@ -107,6 +121,23 @@ async function requireSelected(
   if (missing !== undefined) throw new Error(`the Dify installation has no ${name} ${missing}`);
 }
 
+async function verifyAll(
+  context: RunContext,
+  found: DifferingRecords,
+  settleMillis: number,
+  events: RunEvents,
+): Promise<RunResult> {
+  events.begin(await readSchema(context.source), 'verify');
+  const timer = setInterval(() => events.progress(context.progress), progressMillis);
+  try {
+    const { followed } = await context.state.read();
+    const verified = await verify(context, found, followed === undefined ? 0 : settleMillis);
+    return { counts: context.writer.counts, compared: 0, differences: 0, verified };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
 class Run {
   readonly #context: RunContext;
   readonly #run: RunOptions;
@@ -122,7 +153,7 @@ class Run {
 
   async run(): Promise<RunResult> {
     const { writer, state, progress } = this.#context;
-    const timer = setInterval(() => this.#events.progress(progress), 200);
+    const timer = setInterval(() => this.#events.progress(progress), progressMillis);
     try {
       const point = await this.#retry(() => this.#firstSyncs());
       if (this.#run.models !== undefined)
@@ -183,13 +214,17 @@ class Run {
 
   /** A complete incremental sync: everything that has changed since a point. */
   async #changesSince(since: SourcePoint): Promise<SourcePoint> {
-    const { source, readPoint } = this.#context;
+    const { source, state, readPoint } = this.#context;
     const start = await readPoint();
     await importConfiguration(this.#context, this.#changed);
     await scanAll(source, since, start, this.#changed, this.#context);
     await addPending(this.#context, this.#changed);
-    await pollMessages(source, since, start, [], this.#changed);
+    const pending = await state.listPending('message');
+    await pollMessages(source, since, start, pending, this.#changed);
     await syncChanges(this.#context, this.#changed);
+    const open = await findOpen(source, pending);
+    const final = pending.filter((id) => !open.has(id));
+    await state.endPending('message', final);
     await this.#complete(start);
     return start;
   }

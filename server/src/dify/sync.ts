@@ -75,13 +75,12 @@ async function countRows(
   return total;
 }
 
-/** Adds what earlier syncs have left: a poll within a sync leaves it, because it must not do the work of the sync. */
-export async function addPending(
-  { state }: RunContext,
-  changed: IdSets,
-  kinds: readonly Target[] = targets,
-): Promise<void> {
-  for (const kind of kinds) changed.add(kind, await state.listPending(kind));
+/**
+ * Adds what earlier syncs have left. A poll within a sync leaves it, because it must not do the work of the sync. Pending
+ * messages are found by `pollMessages`.
+ */
+export async function addPending({ state }: RunContext, changed: IdSets): Promise<void> {
+  for (const target of targets) if (target !== 'message') changed.add(target, await state.listPending(target));
 }
 
 /** Reads rows that have changed, of all kinds, and all children of records that are new in Backscroll. */

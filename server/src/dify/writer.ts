@@ -38,6 +38,14 @@ export const deletedList = (kind: string): string => `deleted ${kind}`;
 /** Records of a kind that were read, and those of them that were written. */
 export type KindCount = { read: number; written: number };
 
+type WriterOptions = {
+  isForced: boolean;
+  isDry: boolean;
+  clock: () => number;
+  /** A dry run would have written this record. */
+  onPlanned: (record: RecordInput) => void;
+};
+
 /**
  * Writes records in batches. Records that are equal to the stored ones are not written, and what was changed in Backscroll is kept.
  * Without a store, or if `isDry`, nothing is written.
@@ -51,6 +59,7 @@ export class Writer {
   readonly #clock: () => number;
   /** Ids that a dry run would have written. */
   readonly #planned: IdSets | undefined;
+  readonly #onPlanned: (record: RecordInput) => void;
   readonly counts = new Map<RecordKind, KindCount>();
   #batch: RecordInput[] = [];
   #units = 0;
@@ -59,7 +68,7 @@ export class Writer {
     store: Store | undefined,
     source: string,
     report: Report,
-    { isForced, isDry, clock }: { isForced: boolean; isDry: boolean; clock: () => number },
+    { isForced, isDry, clock, onPlanned }: WriterOptions,
   ) {
     this.#store = store;
     this.#source = source;
@@ -68,6 +77,7 @@ export class Writer {
     this.#isDry = isDry;
     this.#clock = clock;
     this.#planned = isDry ? new IdSets() : undefined;
+    this.#onPlanned = onPlanned;
   }
 
   get written(): number {
@@ -102,7 +112,10 @@ export class Writer {
     for (const { input } of valid) this.#count(input.record).written += 1;
     for (const { record } of batch) this.#count(record).read += 1;
     if (this.#isDry) {
-      for (const { prepared } of valid) if (isReferable(prepared)) this.#planned?.add(prepared.record, [prepared.id]);
+      for (const { input, prepared } of valid) {
+        this.#onPlanned(input);
+        if (isReferable(prepared)) this.#planned?.add(prepared.record, [prepared.id]);
+      }
       return;
     }
     await this.#list(valid, unchanged);

@@ -45,6 +45,9 @@ onOneEngine('backscroll import --from-dify', (engine) => {
 
   it('exits with 0 if all is imported, with 3 if something is skipped, and lists it', async (t) => {
     const { dify, options, importDify } = await start(t);
+    const before = await importDify('--verify');
+    assert.equal(before.code, 1);
+    assert.match(before.stdout, /^message: 3 differ: .*\n(.*\n)*compared 13 records: 13 differ\n$/m);
     const file = join(options.cwd, 'skipped.ndjson');
     const first = await importDify();
     assert.deepEqual([first.code, first.stderr], [3, '']);
@@ -52,6 +55,7 @@ onOneEngine('backscroll import --from-dify', (engine) => {
     assert.match(first.stdout, /^message +3 +3$/m);
     assert.match(first.stdout, /^1 skipped, listed in skipped\.ndjson:\n {2}1 {2}api_key: app missing$/m);
     assert.match(first.stdout, /compared 2 conversations: no differences\n$/);
+    assert.match((await importDify('--verify')).stdout, /compared \d+ records: no differences\n$/);
     const skipped = { kind: 'api_key', id: difyId(33), reason: 'app missing' };
     assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), skipped);
     await dify.run(`DELETE FROM api_tokens WHERE id = '${difyId(33)}'`);

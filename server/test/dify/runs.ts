@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { importFromDify, type RunOptions, type RunResult } from '../../src/dify/run.ts';
 import { allRows, type ImportOptions, type Skip } from '../../src/dify/source.ts';
 import type { Store } from '../../src/domain/store/store.ts';
@@ -6,7 +7,7 @@ import { exportedChunks } from '../support/harness.ts';
 export const everything = allRows;
 
 export type Outcome = RunResult & {
-  kind: 'full' | 'resumed' | 'changes';
+  kind: 'verify' | 'full' | 'resumed' | 'changes';
   /** Records that were written, of all kinds. */
   written: number;
   skips: Skip[];
@@ -21,7 +22,10 @@ export async function runImport(
   store: Store | undefined,
   options: Partial<ImportOptions & RunOptions & { onPoll: (stop: () => void) => Promise<void> | void }> = {},
 ): Promise<Outcome> {
-  const { isDry = false, isForced = false, isOwner = false, models, follow, onPoll, ...selection } = options;
+  const { isDry = false, isForced = false, isOwner = false, models, follow, settleMillis, onPoll } = options;
+  const { clock = Date.now, ...rest } = options;
+  const selection = Object.fromEntries(Object.entries(rest).filter(([name]) => Object.hasOwn(everything, name)));
+  const verifying = settleMillis === undefined ? {} : { settleMillis };
   const skips: Skip[] = [];
   const events = new Map<string, number>();
   const differing: string[] = [];
@@ -32,7 +36,7 @@ export async function runImport(
     url,
     store,
     { ...everything, ...selection },
-    { isDry, isForced, isOwner, models, follow, clock: Date.now },
+    { isDry, isForced, isOwner, models, follow, clock, ...verifying },
     {
       skip(skipped) {
         skips.push(skipped);
@@ -65,4 +69,14 @@ export async function exportOf(store: Store): Promise<Record<string, unknown>[]>
   for await (const chunk of exportedChunks(store)) chunks.push(chunk);
   const lines = Buffer.concat(chunks).toString().trim();
   return lines === '' ? [] : lines.split('\n').map((line) => JSON.parse(line));
+}
+
+/** The ids that differ, by kind, when everything is compared. */
+export async function verify(
+  url: string,
+  store: Store,
+  options: Parameters<typeof runImport>[2] = {},
+): Promise<Record<string, readonly string[]>> {
+  const { verified } = await runImport(url, store, { settleMillis: 0, ...options });
+  return Object.fromEntries(verified?.differing ?? assert.fail());
 }

@@ -9,6 +9,7 @@ and what was deleted in Dify is marked as deleted in Backscroll. Exits with 3 if
 ${skippedFile} lists it, with the reasons.
 
 Options:
+  --verify             write nothing; compare everything with what is stored, and print what differs. Exits with 1 if something does
   --dry-run            write nothing; print what would be imported and skipped
   --strict             stop at the first record, or part of one, that cannot be imported
   --workspace ID       only this workspace; may be repeated

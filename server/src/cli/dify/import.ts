@@ -3,6 +3,7 @@ import { isUuid } from '../../contract/primitives.ts';
 import type { Difference } from '../../dify/find/differing.ts';
 import { importFromDify, type RunEvents, type RunResult } from '../../dify/run.ts';
 import type { ImportOptions } from '../../dify/source.ts';
+import type { Verified } from '../../dify/verify.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { databaseOf } from '../../store/open.ts';
 import { withStore } from '../command.ts';
@@ -14,10 +15,20 @@ import { SkipReport } from './skips.ts';
 
 /** Of conversations that differ, the first are printed. */
 const differencesMax = 10;
+/** Everything but rare changes is followed within a minute. */
+const settleMillis = 75_000;
 
 const selecting = { workspace: texts, app: texts, since: text, console: flag };
 const addresses = { 'files-base': text, 'dify-url': text };
-const runs = { 'from-dify': flag, 'dry-run': flag, strict: flag, 'no-keys': flag, force: flag, follow: text };
+const runs = {
+  'from-dify': flag,
+  verify: flag,
+  'dry-run': flag,
+  strict: flag,
+  'no-keys': flag,
+  force: flag,
+  follow: text,
+};
 
 export async function importDify(argv: string[], config: Config): Promise<number> {
   const { values, positionals } = parse(withFollowValue(argv), { ...selecting, ...addresses, ...runs }, { max: 1 });
@@ -32,22 +43,25 @@ export async function importDify(argv: string[], config: Config): Promise<number
     since: values.since === undefined ? undefined : timeOption('--since', values.since),
     keys: values['no-keys'] !== true,
   };
-  const isDry = values['dry-run'] === true;
+  const isVerifying = values.verify === true;
+  const isDry = isVerifying || values['dry-run'] === true;
   const follow = values.follow === undefined ? undefined : followOf(values.follow);
-  if (isDry && follow !== undefined) throw new Usage('--dry-run does not allow --follow');
+  if (isDry && follow !== undefined) throw new Usage(`--${isVerifying ? 'verify' : 'dry-run'} does not allow --follow`);
   const isOwner = difyOwnsData(config);
   const isForced = values.force === true;
   const models = modelsOf(values['dify-url'], config);
-  const run = { isDry, isForced, isOwner, models, follow, clock: Date.now };
+  const verifying = isVerifying ? { settleMillis } : {};
+  const run = { isDry, isForced, isOwner, models, follow, clock: Date.now, ...verifying };
   const skips = new SkipReport(values.strict === true, isDry);
   const stop = new AbortController();
   const abort = () => stop.abort();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, abort);
+  let differs = false;
   try {
     const result = await withTarget(config, isDry, (store) =>
       importFromDify(url, store, options, run, skips, eventsOf(isDry), stop.signal),
     );
-    printResult(result, skips, isDry);
+    differs = printResult(result, skips, isDry);
   } catch (error) {
     if (!stop.signal.aborted) throw error;
     print('stopped; the next run continues');
@@ -56,6 +70,7 @@ export async function importDify(argv: string[], config: Config): Promise<number
     skips.close();
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.removeListener(name, abort);
   }
+  if (differs) return 1;
   // A follower that is stopped has done its work.
   return skips.total > 0 && !(follow !== undefined && stop.signal.aborted) ? 3 : 0;
 }
@@ -124,8 +139,14 @@ function eventsOf(isDry: boolean): RunEvents {
   };
   return {
     begin: (schema, kind) => {
-      const kinds = { full: 'all records', resumed: 'the rest of an interrupted run', changes: 'changes' };
-      print(`Dify with schema ${visible(schema)}: ${isDry ? 'reading' : 'importing'} ${kinds[kind]}`);
+      const work = isDry ? 'reading' : 'importing';
+      const begun = {
+        verify: 'comparing all records',
+        full: `${work} all records`,
+        resumed: `${work} the rest of an interrupted run`,
+        changes: `${work} changes`,
+      };
+      print(`Dify with schema ${visible(schema)}: ${begun[kind]}`);
     },
     progress: (progress) => display.showProgress(progress),
     difference: ({ kind, id, source, target }) => {
@@ -151,13 +172,36 @@ function countsOf(one: Difference['source'] | undefined): string {
   return `${one.documents} documents, ${one.segments} segments, ${one.child_chunks} child chunks`;
 }
 
-function printResult({ counts, compared, differences }: RunResult, skips: SkipReport, isDry: boolean): void {
+/** Whether a comparison of all records has found differences. */
+function printResult(
+  { counts, compared, differences, verified }: RunResult,
+  skips: SkipReport,
+  isDry: boolean,
+): boolean {
   if (process.stderr.isTTY) showLine('');
+  if (verified !== undefined) return printVerified(verified, skips);
   const rows = [...counts].map(([kind, { read, written }]) => [kind, `${read}`, `${written}`]);
   if (rows.length > 0) printTable([['kind', 'read', isDry ? 'to write' : 'written'], ...rows]);
   skips.print();
-  if (isDry) return print('nothing was written');
+  if (isDry) {
+    print('nothing was written');
+    return false;
+  }
   const more = differences > differencesMax ? `, ${differences - differencesMax} of them not shown` : '';
   const found = differences === 0 ? 'no differences' : `${differences} differ${more}`;
   print(`compared ${compared} conversations: ${found}`);
+  return false;
+}
+
+function printVerified({ compared, differing }: Verified, skips: SkipReport): boolean {
+  skips.print();
+  let total = 0;
+  for (const [kind, ids] of differing) {
+    total += ids.length;
+    print(
+      `${kind}: ${ids.length} differ: ${ids.slice(0, differencesMax).join(', ')}${ids.length > differencesMax ? ', …' : ''}`,
+    );
+  }
+  print(`compared ${compared} records: ${total === 0 ? 'no differences' : `${total} differ`}`);
+  return total > 0;
 }

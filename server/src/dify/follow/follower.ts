@@ -4,7 +4,6 @@ import { IdSets } from '../id-set.ts';
 import { endDoubts, readDoubts } from '../owned/doubts.ts';
 import { isComparable, type SourcePoint } from '../point.ts';
 import type { RunContext } from '../run-context.ts';
-import { targets } from '../source.ts';
 import { addPending, syncChanges } from '../sync.ts';
 import { Deletions } from './deletions.ts';
 
@@ -16,8 +15,6 @@ export type Lag = { messages: number; others: number };
 type ReportLag = (lag: Lag, written: number) => void;
 
 const minuteMillis = 60_000;
-/** Polls read pending messages only if they may be finished. */
-const withoutMessages = targets.filter((target) => target !== 'message');
 
 /** Looks for changes of a source that were found neither by the last complete sync nor by an earlier poll. */
 export class Follower {
@@ -99,7 +96,7 @@ export class Follower {
     this.#fingerprint = fingerprint;
     const isMinutely = withOthers && now >= this.#othersDue;
     if (isMinutely) await pollOthers(source, this.#others, point, this.#changed);
-    if (what === 'all') await addPending(context, this.#changed, withoutMessages);
+    if (what === 'all') await addPending(context, this.#changed);
     if (withOthers) await this.#deletions.poll(point, this.#changed, now);
     const doubts = await readDoubts(context, this.#changed);
     const pending = await context.state.listPending('message');

@@ -112,7 +112,6 @@ export class DifyOwner implements Owner {
       isOwner: true,
       signal: this.#stop.signal,
       clock: this.#clock,
-      poll: async () => undefined,
     });
   }
 

@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import { type MessageRow, mapMessage } from '../map/message.ts';
-import type { DifySource, Reading, RecordInput, Report } from '../source.ts';
+import { type DifySource, queryIds, type Reading, type RecordInput, type Report } from '../source.ts';
 import { type MessageKey, orderMessages } from './message-order.ts';
 import { readMessageParts } from './message-parts.ts';
 import { conditionOf, epoch, Parameters, readIds, tables } from './selection.ts';
@@ -124,11 +124,18 @@ const isEmpty = "m.status = 'normal' AND m.answer = '' AND m.message_tokens = 0 
 const isYoungerThan = (interval: string) => `m.created_at > now() AT TIME ZONE 'UTC' - interval '${interval}'`;
 /** The source writes its answer. Without one for ten minutes, it is not written any more. */
 export const isUnfinished = `${isEmpty} AND ${isYoungerThan('10 minutes')}`;
+/** Its answer may be written later. */
+const isOpen = `${isEmpty} AND ${isYoungerThan('1 day')} OR m.status = 'paused' AND ${isYoungerThan('30 days')}`;
+
+/** The messages of these that are not final. */
+export const findOpen = async (source: DifySource, ids: readonly string[]): Promise<Set<string>> =>
+  new Set(await queryIds(source, `SELECT m.id FROM messages m WHERE m.id = ANY($1::uuid[]) AND (${isOpen})`, [ids]));
+
 const selectMessages = `
   SELECT m.id, m.conversation_id, a.tenant_id AS workspace_id, m.parent_message_id, m.inputs::text AS inputs, m.query,
     m.answer, m.status, m.error, m.message_metadata, m.message_tokens, m.answer_tokens, m.provider_response_latency,
     m.total_price::text AS total_price, m.currency, m.model_provider, m.model_id, ${epoch('m.created_at')} AS created_at,
     (${isUnfinished}) AS is_unfinished,
-    (${isEmpty} AND ${isYoungerThan('1 day')} OR m.status = 'paused' AND ${isYoungerThan('30 days')}) AS is_open
+    (${isOpen}) AS is_open
   FROM messages m JOIN conversations c ON c.id = m.conversation_id JOIN apps a ON a.id = c.app_id
   WHERE m.id = ANY($1::uuid[])`;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { limits } from '../../src/contract/limits.ts';
-import { readConversations } from '../../src/dify/rows/conversations.ts';
-import { readMessages } from '../../src/dify/rows/messages.ts';
-import type { DifySource, ImportOptions } from '../../src/dify/source.ts';
-import { derivedId } from '../../src/domain/derived-id.ts';
+import { limits } from '../../../src/contract/limits.ts';
+import { readConversations } from '../../../src/dify/rows/conversations.ts';
+import { readMessages } from '../../../src/dify/rows/messages.ts';
+import type { DifySource, ImportOptions } from '../../../src/dify/source.ts';
+import { derivedId } from '../../../src/domain/derived-id.ts';
 import {
   at,
   createDify,
@@ -14,7 +14,7 @@ import {
   ids,
   minutesAgo,
   type Row,
-} from '../support/dify-database.ts';
+} from '../../support/dify-database.ts';
 import { idsOf, onlyRecord, type Reading, read } from './readers.ts';
 
 let dify: DifyDatabase;

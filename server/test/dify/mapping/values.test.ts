@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseJson } from '../../src/dify/map/json.ts';
-import { removeSignatures } from '../../src/dify/map/links.ts';
-import { type MessageKey, orderMessages } from '../../src/dify/rows/message-order.ts';
-import { derivedId } from '../../src/domain/derived-id.ts';
+import { parseJson } from '../../../src/dify/map/json.ts';
+import { removeSignatures } from '../../../src/dify/map/links.ts';
+import { type MessageKey, orderMessages } from '../../../src/dify/rows/message-order.ts';
+import { derivedId } from '../../../src/domain/derived-id.ts';
 
 const parse = (text: string) => parseJson(text, (one) => one);
 const parsedValue = (text: string): unknown => {

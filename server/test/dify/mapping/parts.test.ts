@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { readMessages } from '../../src/dify/rows/messages.ts';
-import type { DifySource, ImportOptions } from '../../src/dify/source.ts';
-import { at, createDify, type DifyDatabase, difyId, difyRows, ids, type Row } from '../support/dify-database.ts';
+import { readMessages } from '../../../src/dify/rows/messages.ts';
+import type { DifySource, ImportOptions } from '../../../src/dify/source.ts';
+import { at, createDify, type DifyDatabase, difyId, difyRows, ids, type Row } from '../../support/dify-database.ts';
 import { onlyRecord, type Reading, read } from './readers.ts';
 
 let dify: DifyDatabase;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { readConversations } from '../../src/dify/rows/conversations.ts';
-import { readKeys } from '../../src/dify/rows/keys.ts';
-import { readChildChunks, readDatasets, readDocuments, readSegments } from '../../src/dify/rows/knowledge.ts';
-import { readMessages } from '../../src/dify/rows/messages.ts';
-import { readApps, readWorkspaces } from '../../src/dify/rows/workspaces.ts';
-import type { DifySource } from '../../src/dify/source.ts';
-import { createDify, type DifyDatabase, difyRows, ids } from '../support/dify-database.ts';
+import { readConversations } from '../../../src/dify/rows/conversations.ts';
+import { readKeys } from '../../../src/dify/rows/keys.ts';
+import { readChildChunks, readDatasets, readDocuments, readSegments } from '../../../src/dify/rows/knowledge.ts';
+import { readMessages } from '../../../src/dify/rows/messages.ts';
+import { readApps, readWorkspaces } from '../../../src/dify/rows/workspaces.ts';
+import type { DifySource } from '../../../src/dify/source.ts';
+import { createDify, type DifyDatabase, difyRows, ids } from '../../support/dify-database.ts';
 import { onlyRecord, read } from './readers.ts';
 
 /** Tables and columns that older versions do not have. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { readKeys } from '../../src/dify/rows/keys.ts';
-import { readDatasets } from '../../src/dify/rows/knowledge.ts';
-import { readApps, readWorkspaces } from '../../src/dify/rows/workspaces.ts';
-import type { DifySource, ImportOptions } from '../../src/dify/source.ts';
-import { at, createDify, type DifyDatabase, difyId, type Row } from '../support/dify-database.ts';
-import { onEveryEngine, startService } from '../support/harness.ts';
+import { readKeys } from '../../../src/dify/rows/keys.ts';
+import { readDatasets } from '../../../src/dify/rows/knowledge.ts';
+import { readApps, readWorkspaces } from '../../../src/dify/rows/workspaces.ts';
+import type { DifySource, ImportOptions } from '../../../src/dify/source.ts';
+import { at, createDify, type DifyDatabase, difyId, type Row } from '../../support/dify-database.ts';
+import { onEveryEngine, startService } from '../../support/harness.ts';
 import { idsOf, onlyRecord, read } from './readers.ts';
 
 const [open, closed, mixed, archived] = [difyId(1), difyId(2), difyId(3), difyId(4)];

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { mapApp } from '../../src/dify/map/app.ts';
-import { mapDocument, mapSegment } from '../../src/dify/map/documents.ts';
-import { mapDataset } from '../../src/dify/map/knowledge.ts';
-import { mapMessage } from '../../src/dify/map/message.ts';
-import { allRows, type RecordInput, type Skip } from '../../src/dify/source.ts';
-import { prepareRecord } from '../../src/domain/records/prepare-record.ts';
-import { difyId } from '../support/dify-database.ts';
-import { shortOrLong } from '../support/long.ts';
+import { mapApp } from '../../../src/dify/map/app.ts';
+import { mapDocument, mapSegment } from '../../../src/dify/map/documents.ts';
+import { mapDataset } from '../../../src/dify/map/knowledge.ts';
+import { mapMessage } from '../../../src/dify/map/message.ts';
+import { allRows, type RecordInput, type Skip } from '../../../src/dify/source.ts';
+import { prepareRecord } from '../../../src/domain/records/prepare-record.ts';
+import { difyId } from '../../support/dify-database.ts';
+import { shortOrLong } from '../../support/long.ts';
 
 const [id, other] = [difyId(1), difyId(2)];
 

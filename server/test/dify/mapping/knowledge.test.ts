@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { limits } from '../../src/contract/limits.ts';
-import { readChildChunks, readDatasets, readDocuments, readSegments } from '../../src/dify/rows/knowledge.ts';
-import type { DifySource } from '../../src/dify/source.ts';
-import { at, createDify, type DifyDatabase, difyId, ids, type Row } from '../support/dify-database.ts';
+import { limits } from '../../../src/contract/limits.ts';
+import { readChildChunks, readDatasets, readDocuments, readSegments } from '../../../src/dify/rows/knowledge.ts';
+import type { DifySource } from '../../../src/dify/source.ts';
+import { at, createDify, type DifyDatabase, difyId, ids, type Row } from '../../support/dify-database.ts';
 import { idsOf, onlyRecord, type Reading, read } from './readers.ts';
 
 let dify: DifyDatabase;

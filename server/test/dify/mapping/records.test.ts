@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { readConversations } from '../../src/dify/rows/conversations.ts';
-import { readKeys } from '../../src/dify/rows/keys.ts';
-import { readChildChunks, readDatasets, readDocuments, readSegments } from '../../src/dify/rows/knowledge.ts';
-import { readMessages } from '../../src/dify/rows/messages.ts';
-import { readApps, readWorkspaces } from '../../src/dify/rows/workspaces.ts';
-import type { DifySource, RecordInput } from '../../src/dify/source.ts';
-import { createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
-import { onEveryEngine, startService } from '../support/harness.ts';
+import { readConversations } from '../../../src/dify/rows/conversations.ts';
+import { readKeys } from '../../../src/dify/rows/keys.ts';
+import { readChildChunks, readDatasets, readDocuments, readSegments } from '../../../src/dify/rows/knowledge.ts';
+import { readMessages } from '../../../src/dify/rows/messages.ts';
+import { readApps, readWorkspaces } from '../../../src/dify/rows/workspaces.ts';
+import type { DifySource, RecordInput } from '../../../src/dify/source.ts';
+import { createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../../support/dify-database.ts';
+import { onEveryEngine, startService } from '../../support/harness.ts';
 import { onlyRecord, read } from './readers.ts';
 
 const digestOf = (token: string) => createHash('sha256').update(token).digest('hex');

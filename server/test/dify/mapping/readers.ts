@@ -6,7 +6,7 @@ import {
   type RecordInput,
   type Report,
   type Skip,
-} from '../../src/dify/source.ts';
+} from '../../../src/dify/source.ts';
 
 /** Rows and reports of a reader. */
 export type Reading = { records: RecordInput[]; skips: Skip[]; counts: Record<string, number>; unfinished: string[] };

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { DifyConnection } from '../../src/dify/connection.ts';
-import { type MessageBatch, readMessages } from '../../src/dify/rows/messages.ts';
-import { allRows } from '../../src/dify/source.ts';
-import { at, createDify, type DifyDatabase, difyId, difyRows, ids, insertInto } from '../support/dify-database.ts';
-import { shortOrLong } from '../support/long.ts';
+import type { DifyConnection } from '../../../src/dify/connection.ts';
+import { type MessageBatch, readMessages } from '../../../src/dify/rows/messages.ts';
+import { allRows } from '../../../src/dify/source.ts';
+import { at, createDify, type DifyDatabase, difyId, difyRows, ids, insertInto } from '../../support/dify-database.ts';
+import { shortOrLong } from '../../support/long.ts';
 import { idsOf, read } from './readers.ts';
 
 let dify: DifyDatabase;
