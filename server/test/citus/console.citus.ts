@@ -89,7 +89,7 @@ describe('the console on a cluster', () => {
     // The index has nothing to find.
     '/admin/search?q=q': 1,
     '/admin/search?q=chunk&in=knowledge': 1,
-    '/admin/overview?to=86400': 7,
+    '/admin/overview?to=86400': 6,
   };
   for (const [path, statements] of Object.entries(allShardReads))
     it(`GET ${nameOf(path)} asks every shard, ${statements} statement(s)`, async () => {

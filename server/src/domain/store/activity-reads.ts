@@ -18,15 +18,18 @@ export type UsageSum = {
   disliked: number;
   failed: number;
 };
-/** `earlier`: 1 in the period before. */
-export type RankedSum = UsageSum & { earlier: number };
-/** The rows of an app or a model, and the first of them. */
-export type Ranked<R> = { first: R; rows: readonly R[] };
-export type AppSum = RankedSum & { app_id: string; app_name: string };
+/** `earlier`: 1 in the period before. Empty texts: the model is not known. */
+export type RankedSum = UsageSum & {
+  earlier: number;
+  app_id: string;
+  app_name: string;
+  model_provider: string;
+  model: string;
+};
+/** The sums of an app or a model, and the first of them. */
+export type Ranked = { first: RankedSum; rows: readonly RankedSum[] };
 /** The sum over all currencies; `currency` is '' if there are none or several. */
 export type UserSum = UsageSum & { user: string };
-/** Empty texts: the model is not known. */
-export type ModelSum = RankedSum & { model_provider: string; model: string };
 
 /** What a plot has a bar for. A slot is one of them, counted from 1970-01-01. */
 export type Step = 'day' | 'hour';
@@ -54,8 +57,8 @@ export type PeriodWanted = {
 export type PeriodSums = {
   slots: PartSum[];
   untilHour: (UsageSum & { day: number })[];
-  apps: Ranked<AppSum>[];
-  models: Ranked<ModelSum>[];
+  apps: Ranked[];
+  models: Ranked[];
   users: number;
   usersBySlot: ReadonlyMap<number, number>;
   usersBefore: number;

@@ -1,10 +1,9 @@
 import { limits } from '../../contract/limits.ts';
 import type {
-  AppSum,
   DaySelection,
-  ModelSum,
   Part,
   PartSum,
+  RankedSum,
   SlotUsers,
   Step,
   UsageSum,
@@ -54,23 +53,14 @@ export function sumUntilHour(selection: DaySelection, hour: number): Bound<Usage
   return [text, ...values, hour];
 }
 
-/** `first` is the first day that is not "earlier". */
-const earlier = 'CASE WHEN u.day < ? THEN 1 ELSE 0 END AS earlier';
-
-export function sumApps(selection: DaySelection, first: number): Bound<AppSum> {
+/** Sums by app, model and currency, of the days from `first` and of those before it. */
+export function sumAppsAndModels(selection: DaySelection, first: number): Bound<RankedSum> {
   const [condition, ...values] = within(selection);
   const text = `
-    SELECT ${earlier}, u.app_id, (SELECT a.name FROM apps a WHERE a.id = u.app_id) AS app_name, u.currency, ${sums}
+    SELECT CASE WHEN u.day < ? THEN 1 ELSE 0 END AS earlier, u.app_id,
+      (SELECT a.name FROM apps a WHERE a.id = u.app_id) AS app_name, u.model_provider, u.model, u.currency, ${sums}
     FROM conversation_days u WHERE ${condition}
-    GROUP BY 1, u.app_id, u.currency HAVING SUM(u.messages) > 0`;
-  return [text, first, ...values];
-}
-
-export function sumModels(selection: DaySelection, first: number): Bound<ModelSum> {
-  const [condition, ...values] = within(selection);
-  const text = `
-    SELECT ${earlier}, u.model_provider, u.model, u.currency, ${sums} FROM conversation_days u WHERE ${condition}
-    GROUP BY 1, u.model_provider, u.model, u.currency HAVING SUM(u.messages) > 0`;
+    GROUP BY 1, u.app_id, u.model_provider, u.model, u.currency HAVING SUM(u.messages) > 0`;
   return [text, first, ...values];
 }
 

@@ -10,9 +10,9 @@ export async function readSums(read: Reader, wanted: PeriodWanted): Promise<Peri
     const [row] = await read(...sql.countUsers(range));
     return Number(row?.users ?? 0);
   };
-  const apps = ranked(await read(...sql.sumApps(both, selection.first)), ({ app_id }) => app_id);
-  const byModel = await read(...sql.sumModels(both, selection.first));
-  const models = ranked(byModel, ({ model_provider, model }) => `${model_provider}\0${model}`);
+  const sums = await read(...sql.sumAppsAndModels(both, selection.first));
+  const apps = ranked(sums, ({ app_id }) => app_id);
+  const models = ranked(sums, ({ model_provider, model }) => `${model_provider}\0${model}`);
   const drawn =
     by === 'app'
       ? apps.map(({ first: { app_id } }) => ({ app_id }))
@@ -33,9 +33,10 @@ export async function readSums(read: Reader, wanted: PeriodWanted): Promise<Peri
 }
 
 /** The rows of each key; the keys with the most messages in the period first. */
-function ranked<R extends RankedSum>(rows: readonly R[], keyOf: (row: R) => string): Ranked<R>[] {
-  const messagesOf = (rows: readonly R[]) => rows.reduce((sum, row) => sum + (row.earlier === 1 ? 0 : row.messages), 0);
-  return [...Map.groupBy(rows, keyOf)]
+function ranked(sums: readonly RankedSum[], keyOf: (sum: RankedSum) => string): Ranked[] {
+  const messagesOf = (rows: readonly RankedSum[]) =>
+    rows.reduce((sum, row) => sum + (row.earlier === 1 ? 0 : row.messages), 0);
+  return [...Map.groupBy(sums, keyOf)]
     .flatMap(([key, [first, ...others]]) => (first === undefined ? [] : { key, first, rows: [first, ...others] }))
     .map((one) => ({ ...one, messages: messagesOf(one.rows) }))
     .sort((one, other) => other.messages - one.messages || (one.key < other.key ? -1 : 1));
