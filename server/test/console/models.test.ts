@@ -11,7 +11,7 @@ import {
   openTab,
   signIn,
 } from '../support/browser.ts';
-import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { untilEqual } from '../support/until.ts';
 
 const world = makeTwoTenants();
@@ -178,6 +178,49 @@ describe('models in the console', () => {
     await page.waitForURL(/#\/models\?type=text-embedding&q=LARGE$/);
     await chip.click();
     await rowsOf(page).getByText('The gull-large').waitFor();
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('shows what each model has answered, and compares two of them', async () => {
+    const { page, pageErrors } = await atModels();
+    const priced = (model: string, total_price: string) => ({
+      model_provider: 'gull',
+      model,
+      total_price,
+      currency: 'USD',
+    });
+    const now = Math.floor(Date.now() / 1000);
+    const { conversation } = world.one.ids;
+    await service.load([
+      message(conversation, now, { ...priced('gull-large', '0.5'), feedback: { rating: 'dislike' } }),
+      message(conversation, now, priced('gull-large', '1.5')),
+      message(conversation, now, priced('gull-old', '0.25')),
+    ]);
+    await page.reload();
+    const table = (name: string) => page.getByRole('table', { name, exact: true });
+    const textOf = async (name: string) =>
+      (await table(name).getByRole('row').allInnerTexts()).map((row) => row.split('\t').map((cell) => cell.trim()));
+    await table('Comparison').waitFor();
+    assert.deepEqual((await textOf('By model')).slice(1), [
+      ['gull-large', '2', '1 50.0%', '0', '0', 'US$2.00'],
+      ['gull-old', '1', '0', '0', '0', 'US$0.25'],
+    ]);
+    assert.deepEqual(await textOf('Comparison'), [
+      ['Per model', 'gull-large', 'gull-old', 'Difference'],
+      ['Messages', '2', '1', '−50%'],
+      ['Disliked', '50.0%, 1', '0.0%, 0', '−100%'],
+      ['Failed', '0.0%, 0', '0.0%, 0', ''],
+      ['Cost', 'US$2.00', 'US$0.2500', '−88%'],
+      ['Cost of 1,000 messages', 'US$1,000.00', 'US$250.00', '−75%'],
+      ['Tokens per message', '0', '0', ''],
+    ]);
+    await page.getByRole('combobox', { name: 'with', exact: true }).selectOption('gull-large');
+    await page.waitForURL(/other=gull%?.*gull-large/);
+    await page.getByText('Choose two different models.').waitFor();
+    await page.getByRole('combobox', { name: 'Model', exact: true }).selectOption('gull-old');
+    await untilEqual(async () => (await textOf('Comparison'))[1], ['Messages', '1', '2', '+100%']);
+    await table('By model').getByRole('link', { name: 'gull-large' }).click();
+    await page.waitForURL(/#\/conversations\?.*model_provider=gull&model=gull-large/);
     assert.deepEqual(pageErrors, []);
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { brief, millis, money, percent } from '../../../web/console/components/format-number.ts';
+import { brief, millis, money, percent, share, short } from '../../../web/console/components/format-number.ts';
 import { queryOf } from '../../../web/console/conversations/search-query.ts';
 import { curlOf, expiryOf, newestFirst, reachOf, stateOf, titleOf } from '../../../web/console/keys/key-labels.ts';
 import { causeOf } from '../../../web/console/messages/error-cause.ts';
@@ -14,7 +14,7 @@ import {
   roundStep,
   spreadScale,
 } from '../../../web/console/overview/scale.ts';
-import { stack, sum, totals } from '../../../web/console/overview/series.ts';
+import { isOutlier, stack, sum, totals } from '../../../web/console/overview/series.ts';
 import { trafficPlots, trafficSummary } from '../../../web/console/overview/traffic.ts';
 import { periodOf } from '../../../web/console/state/period.ts';
 import { daySecondsOf, dayText } from '../../../web/console/state/times.ts';
@@ -81,6 +81,17 @@ describe('numbers as text', () => {
     assert.deepEqual([percent(1, 3, 'en'), percent(0, 0, 'en')], ['33%', '0%']);
   });
 
+  it('are short from a million on', () => {
+    const of = (value: number) => short(value, 'en-GB');
+    assert.deepEqual([0, 999_999, 1_000_000, 258_512_345].map(of), ['0', '999,999', '1M', '258.5M']);
+  });
+
+  it('have one precision in a column', () => {
+    assert.deepEqual([share(1, 3, 'en'), share(1, 50, 'en'), share(0, 0, 'en')], ['33.3%', '2.0%', '0.0%']);
+    const prices = [0.5, 0.001, 12].map((price) => money(price, 'USD', 'en', 12));
+    assert.deepEqual(prices, ['$0.50', '<$0.01', '$12.00']);
+  });
+
   it('accept any currency of a record', () => {
     assert.equal(money(1234.5, 'USD', 'en'), '$1,234.50');
     assert.equal(money(2, 'credits', 'en'), '2.00 credits');
@@ -117,6 +128,17 @@ describe('a stack', () => {
     );
     assert.deepEqual(totals(series), [3, 2, 3]);
     assert.equal(sum([1, null, 2]), 3);
+  });
+});
+
+describe('a share', () => {
+  it('is an outlier above twice the median', () => {
+    assert.deepEqual(
+      [0.1, 0.2, 0.41].map((value) => isOutlier(value, [0.1, 0.41, 0.2])),
+      [false, false, true],
+    );
+    assert.equal(isOutlier(0.5, [0.5, 0]), false);
+    assert.equal(isOutlier(0.5, [0.5, 0, 0]), true);
   });
 });
 
@@ -203,6 +225,9 @@ describe('an overview', () => {
     ]);
     const trends = totalsOf(overview).map(({ trend }) => trend);
     assert.deepEqual(trends, ['better', undefined, undefined, undefined, 'better', 'worse']);
+    const small = { ...overview.before, disliked: 4, failed: 1, messages: 48 };
+    const trendsOfSmall = totalsOf({ ...overview, before: small }).map(({ trend }) => trend);
+    assert.deepEqual(trendsOfSmall, [undefined, undefined, undefined, undefined, 'worse', undefined]);
     const launched = totalsOf({ ...overview, before: { ...overview.before, messages: 1 } });
     assert.equal(launched[0]?.change, 'up from 1', 'the percentage of a first message says nothing');
     const empty = totalsOf({ ...overview, totals: none, before: none });
@@ -244,7 +269,7 @@ describe('an overview', () => {
     ]);
     assert.deepEqual(parts.slice(0, 2), [
       ['a', 4, { model_provider: 'p', model: 'a' }],
-      ['Model not known', 5, {}],
+      ['Model not known', 9, {}],
     ]);
     assert.deepEqual(parts.at(-1), ['All others', 9, {}]);
     assert.deepEqual(

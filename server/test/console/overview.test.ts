@@ -78,22 +78,33 @@ describe('Overview in the console', () => {
   });
 
   it('shows tables by app, by model and by user', async () => {
-    await untilEqual(async () => (await tableOf('By model')).slice(1), [['swift-2', '10', '2', '1', '100', 'US$5.00']]);
+    await untilEqual(
+      async () => (await tableOf('By model')).slice(1),
+      [['swift-2', '10', '2 20.0%', '1 10.0%', '100', 'US$2.50 → US$5.00']],
+    );
     await untilEqual(
       () => tableOf('By app'),
       [
-        ['App', 'Messages', 'Disliked', 'Failed', 'Tokens', 'Cost'],
-        ['app', '8', '2', '0', '80', 'US$4.00'],
-        ['app', '2', '0', '1', '20', 'US$1.00'],
+        ['App', 'Messages', 'Disliked', 'Failed', 'Tokens', 'Cost, before → now'],
+        ['app', '8', '2 25.0%', '0', '80', 'US$2.50 → US$4.00'],
+        ['app', '2', '0', '1 50.0%', '20', 'US$1.00'],
       ],
     );
     await untilEqual(
       async () => (await tableOf('By user')).slice(1),
       [
-        ['ann', '8', '2', '0', '80', 'US$4.00'],
-        ['bob', '2', '0', '1', '20', 'US$1.00'],
+        ['ann', '8', '2 25.0%', '0', '80', 'US$4.00'],
+        ['bob', '2', '0', '1 50.0%', '20', 'US$1.00'],
       ],
     );
+    const byUser = page.getByRole('table', { name: 'By user' });
+    const order = () => byUser.getByRole('columnheader', { name: 'Disliked' }).getAttribute('aria-sort');
+    await untilEqual(order, 'descending');
+    await byUser.getByRole('button', { name: 'Failed' }).click();
+    await untilEqual(async () => (await tableOf('By user'))[1]?.[0], 'bob');
+    await byUser.getByRole('button', { name: 'Disliked' }).click();
+    // Twice the median of two is never exceeded.
+    assert.equal(await page.locator('.data .problem').count(), 0);
   });
 
   it('plots the number that is chosen per day, as a table too, with a list behind every bar', async () => {
@@ -262,7 +273,7 @@ describe('Overview in the console', () => {
   });
 
   itLong(
-    'shows the users with most bad answers first, in lines also on a phone, and the others on a click',
+    'shows the users with most disliked answers first, in lines also on a phone, and the others on a click',
     async () => {
       const names = Array.from({ length: 12 }, (_, n) => `visitor-${n}`);
       const talks = names.map((user) => ({ ...talk, id: randomUUID(), user }));
@@ -276,7 +287,7 @@ describe('Overview in the console', () => {
       const rows = page.getByRole('table', { name: 'By user' }).getByRole('row');
       assert.deepEqual(
         (await rows.allInnerTexts()).slice(1, 5).map((row) => row.split(/\s+/)[0]),
-        ['ann', 'bob', 'visitor-11', 'visitor-0'],
+        ['ann', 'visitor-11', 'bob', 'visitor-0'],
       );
       assert.equal(await rows.count(), 9);
       for (const row of await rows.all()) assert.ok(((await row.boundingBox())?.height ?? 99) < 70);

@@ -295,9 +295,9 @@ describe('a transcript in the console', () => {
     assert.match(
       await until(async () => {
         const text = await aside.innerText();
-        return text.includes('median') && text;
+        return text.includes('median') && text.includes('gpt-test') && text;
       }),
-      /User\s+reader[\s\S]*Messages\s+1,100\s+Disliked\s+0\s+Failed\s+0[\s\S]*Latency\s+median 2 s, max 3 s/,
+      /User\s+reader[\s\S]*Messages\s+1,100\s+Disliked\s+0\s+Failed\s+0[\s\S]*Model\s+gpt-test, 1 answer[\s\S]*Latency\s+median 2 s, max 3 s/,
     );
     assert.equal(await aside.getByRole('link', { name: 'reader' }).getAttribute('href'), '#/users/reader');
     assert.equal(await aside.getByRole('button', { name: 'Next disliked' }).count(), 0, 'there is none');

@@ -9,8 +9,16 @@ const number = (value: number, options: Intl.NumberFormatOptions, locale: Locale
 /** 1,234 in full; 1,234,567 as 1.23M. */
 export function brief(value: number, locale?: Locale): string {
   const isLong = Math.abs(value) >= 100_000;
-  return number(value, isLong ? { notation: 'compact', maximumSignificantDigits: 3 } : fine(value), locale);
+  return isLong ? compact(value, { maximumSignificantDigits: 3 }, locale) : number(value, fine(value), locale);
 }
+
+/** 123,456 in full; 258,512,345 as 258.5M. */
+export const short = (value: number, locale?: Locale): string =>
+  Math.abs(value) < 1_000_000 ? whole(value, locale) : compact(value, { maximumFractionDigits: 1 }, locale);
+
+/** Some variants of English write a small m, which looks like a metre. */
+const compact = (value: number, options: Intl.NumberFormatOptions, locale: Locale): string =>
+  number(value, { notation: 'compact', ...options }, locale).toUpperCase();
 
 export const whole = (value: number, locale?: Locale): string => number(value, { maximumFractionDigits: 0 }, locale);
 
@@ -31,14 +39,16 @@ export function listed({ rows, hasMore }: { rows: readonly unknown[]; hasMore: b
   return thing === '' ? number : `${number} ${thing}${rows.length === 1 ? '' : 's'}`;
 }
 
+const decimalsOf = (value: number): number => (value !== 0 && Math.abs(value) < 1 ? 4 : 2);
+
 /**
- * Every price has this format: two decimals, or four below 1. The currency comes from the record, and may be none that the
- * browser knows.
+ * Every price has this format: two decimals, or four below 1. In a column all have those of the largest. The currency comes from
+ * the record, and may be none that the browser knows.
  */
-export function money(value: number, currency: string, locale?: Locale): string {
-  const least = 0.0001;
-  if (value > 0 && value < least / 2) return `<${money(least, currency, locale)}`;
-  const decimals = value !== 0 && Math.abs(value) < 1 ? 4 : 2;
+export function money(value: number, currency: string, locale?: Locale, largest = value): string {
+  const decimals = decimalsOf(largest);
+  const least = 10 ** -decimals;
+  if (value > 0 && value < least / 2) return `<${money(least, currency, locale, largest)}`;
   const options = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   if (!/^[A-Za-z]{3}$/.test(currency)) return `${number(value, options, locale)} ${currency}`.trim();
   return number(value, { style: 'currency', currency, ...options }, locale);
@@ -52,6 +62,10 @@ export function percent(part: number, all: number, locale?: Locale): string {
   const share = all === 0 ? 0 : part / all;
   return number(share, { style: 'percent', maximumSignificantDigits: 2 }, locale);
 }
+
+/** For a column: all have one decimal. */
+export const share = (part: number, all: number, locale?: Locale): string =>
+  number(all === 0 ? 0 : part / all, { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 }, locale);
 
 const fine = (value: number): Intl.NumberFormatOptions =>
   Math.abs(value) >= 100 ? { maximumFractionDigits: 0 } : { minimumFractionDigits: 0, maximumSignificantDigits: 3 };

@@ -13,6 +13,9 @@ export type Column<T> = {
   count?: (row: T) => number;
   href?: (row: T) => string;
   problem?: 'disliked' | 'failed' | undefined;
+  /** Which rows have that colour, if not all; and the share that is printed after the number. */
+  isOutlier?: ((row: T) => boolean) | undefined;
+  share?: ((row: T) => string) | undefined;
   isNumber?: boolean;
   /** What a number counts, for a phone; the title if it is counted. */
   unit?: string;
@@ -36,6 +39,9 @@ type Props<T> = {
   rows?: readonly T[];
   groups?: readonly RowGroup<T>[];
   rowKey: (row: T) => string;
+  /** The order at first of a table that is sorted here, and how many rows it shows. */
+  firstOrder?: string;
+  shown?: number | undefined;
   /** The order by which the service sorts, with `-` if it is descending, and how to change it. */
   order?: string;
   setOrder?: (order: string) => void;
@@ -45,8 +51,9 @@ type Props<T> = {
  * A table of records. On a phone a row is two lines: its first cell, and the others, with the word of what they count. The
  * roles are explicit because such a style hides those of the elements.
  */
-export function DataTable<T>({ label, columns, rows = [], groups, rowKey, order, setOrder }: Props<T>) {
-  const [local, setLocal] = useState('');
+export function DataTable<T>(props: Props<T>) {
+  const { label, columns, rows = [], groups, rowKey, firstOrder = '', shown, order, setOrder } = props;
+  const [local, setLocal] = useState(firstOrder);
   const isPhone = useMedia('(width < 43.75rem)');
   const current = order ?? local;
   const all = groups ?? (rows.length === 0 ? [] : [{ id: '', heading: null, rows }]);
@@ -70,13 +77,15 @@ export function DataTable<T>({ label, columns, rows = [], groups, rowKey, order,
               </th>
             </tr>
           )}
-          {sorted(rows, columns, order === undefined ? local : '').map((row) => (
-            <tr key={rowKey(row)} role="row" class={isPhone ? 'dots' : undefined}>
-              {columns.map((column) => (
-                <Cell<T> key={column.title} column={column} row={row} isPhone={isPhone} />
-              ))}
-            </tr>
-          ))}
+          {sorted(rows, columns, order === undefined ? local : '')
+            .slice(0, shown)
+            .map((row) => (
+              <tr key={rowKey(row)} role="row" class={isPhone ? 'dots' : undefined}>
+                {columns.map((column) => (
+                  <Cell<T> key={column.title} column={column} row={row} isPhone={isPhone} />
+                ))}
+              </tr>
+            ))}
         </tbody>
       ))}
     </table>
@@ -85,15 +94,25 @@ export function DataTable<T>({ label, columns, rows = [], groups, rowKey, order,
 
 /** On a phone the row is one target: a number does not lead elsewhere, and has the word of what it counts. */
 function Cell<T>({ column, row, isPhone }: { column: Column<T>; row: T; isPhone: boolean }) {
-  const { title, cell, count: counted, href, problem } = column;
+  const { title, cell, count: counted, href, problem, isOutlier, share } = column;
   const n = counted?.(row);
-  const looks = [classOf(column), n === 0 && 'zero soft', n && problem && `problem ${problem}`];
+  const looks = [
+    classOf(column),
+    n === 0 && 'zero soft',
+    n && problem && (isOutlier?.(row) ?? true) && `problem ${problem}`,
+  ];
   const unit = n === undefined ? column.unit : title.toLowerCase().replace(n === 1 ? /s$/ : '', '');
   const content =
     n === undefined ? cell?.(row) : n === 0 || !href || isPhone ? whole(n) : <a href={href(row)}>{whole(n)}</a>;
   return (
     <td role="cell" class={looks.filter(Boolean).join(' ') || undefined} data-unit={unit}>
       {content}
+      {share && !isPhone && (
+        <>
+          {' '}
+          <span class="share soft small">{n !== 0 && share(row)}</span>
+        </>
+      )}
     </td>
   );
 }

@@ -1,8 +1,9 @@
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import { Button } from '../../shared/controls.tsx';
-import { count, Id, millis, money, Time } from '../components/ui.tsx';
+import { count, counted, Id, millis, money, Time } from '../components/ui.tsx';
 import { Export } from '../conversations/export.tsx';
 import type { MessageKind } from '../conversations/next-message.ts';
+import type { ShownMessage } from '../conversations/transcript-history.ts';
 import type { Scroll } from '../conversations/transcript-scroll.ts';
 import { useList } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
@@ -80,7 +81,16 @@ const fact = (title: string, value: ComponentChildren, look?: string) => (
   </>
 );
 
-/** Tokens and latency of the messages that are loaded. */
+/** `, US$0.12`; nothing in several currencies. */
+function costOf(messages: readonly ShownMessage[]): string {
+  const priced = messages.filter(({ total_price }) => total_price !== null);
+  const [currency, another] = new Set(priced.map(({ currency }) => currency));
+  if (!currency || another !== undefined) return '';
+  const cost = priced.reduce((sum, { total_price }) => sum + Number(total_price), 0);
+  return `, ${money(cost, currency)}`;
+}
+
+/** Models, tokens and latency of the messages that are loaded. */
 function Loaded({ shown }: Pick<Props, 'shown'>) {
   const messages = (shown.current?.history.rows ?? []).map(({ message }) => message);
   const sum = (name: 'message_tokens' | 'answer_tokens') => messages.reduce((all, one) => all + one[name], 0);
@@ -91,8 +101,19 @@ function Loaded({ shown }: Pick<Props, 'shown'>) {
     .toSorted((one, other) => one - other);
   const median = seconds[Math.floor(seconds.length / 2)];
   const title = `of the ${count(messages.length)} messages that are loaded`;
+  const answered = messages.filter(({ details }) => details?.model);
+  const models = [...Map.groupBy(answered, ({ details }) => details?.model ?? '')];
   return (
     <>
+      {models.map(([model, answers]) => (
+        <Fragment key={model}>
+          <dt title={title}>Model</dt>
+          <dd>
+            {model}, {counted(answers.length, 'answer')}
+            {costOf(answers)}
+          </dd>
+        </Fragment>
+      ))}
       {tokensIn + tokensOut > 0 && (
         <>
           <dt title={title}>Tokens</dt>

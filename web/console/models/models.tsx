@@ -9,6 +9,7 @@ import { pathOf, request } from '../state/api.ts';
 import { hrefOf, useFilters, type ViewProps } from '../state/route.ts';
 import type { Model, WholeModelProvider, Workspace } from '../state/types.ts';
 import { columns, localized, modelKeyOf, modelsOf, modelTypes, Provider } from './model-columns.tsx';
+import { ModelUsage } from './usage.tsx';
 
 /** The models of a workspace, by provider in the order of the records. */
 export function View({ rest: [chosen] }: ViewProps) {
@@ -85,6 +86,7 @@ function Models({ workspace, part, choice }: Props) {
   const shown = groups.reduce((sum, { rows }) => sum + rows.length, 0);
   return (
     <Page title="Models" part={part} look="models" meta={shown > 0 && count(shown)} actions={choice}>
+      <ModelUsage />
       {list.rows.length > 0 && (
         <div class="tools row">
           <FilterSearch label="Search models" />

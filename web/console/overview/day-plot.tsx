@@ -1,12 +1,18 @@
 import { Chip, Chips } from '../components/filters.tsx';
 import { type FilterChange, hrefWith } from '../state/address.ts';
 import { useFilters } from '../state/route.ts';
-import { daySeconds, timeText } from '../state/times.ts';
+import { daySeconds, timeText, zone } from '../state/times.ts';
 import type { Overview } from '../state/types.ts';
 import { isAlike, type Measure, measuresOf, runningPoint, timesOf, valuesOf } from './measures.ts';
 import { partsOf, seriesBy, soFarText } from './parts.ts';
 import { Plot } from './plot.tsx';
 import type { Series } from './series.ts';
+
+/** `16 Nov` at midnight, else the hour. */
+function hourText(time: number): string {
+  const clock = timeText(time, 'clock');
+  return clock === '00:00' ? timeText(time, 'dayOfYear') : clock;
+}
 
 type Props = {
   overview: Overview;
@@ -51,7 +57,7 @@ export function DayPlot({ overview, app_id, measure }: Props) {
         )}
       </div>
       <Plot
-        title={`${label} per ${isDaily ? 'day' : 'hour'}`}
+        title={`${label} per ${isDaily ? `day${zone === 'UTC' ? '' : ' in UTC'}` : 'hour'}`}
         summary={`${format(measure.value(totals))} in this period, at most ${format(Math.max(0, ...values))} ${isDaily ? 'a day' : 'an hour'}; a bar leads to its messages`}
         hidesSummary
         note={soFarText(measure, overview)}
@@ -61,7 +67,7 @@ export function DayPlot({ overview, app_id, measure }: Props) {
         running={runningPoint(overview)}
         points={times.map((time) => timeText(time, isDaily ? 'shortDay' : 'time'))}
         times={times}
-        labels={times.map((time) => timeText(time, time % daySeconds === 0 ? 'shortDay' : 'clock'))}
+        labels={times.map((time) => (isDaily ? timeText(time, 'shortDay') : hourText(time)))}
         format={format}
         tick={tick}
         isWhole={isWhole}

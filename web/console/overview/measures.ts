@@ -1,4 +1,4 @@
-import { brief, money, percent, whole } from '../components/format-number.ts';
+import { brief, money, percent, short, whole } from '../components/format-number.ts';
 import type { FilterChange } from '../state/address.ts';
 import type { Overview, OverviewPoint, OverviewTotals } from '../state/types.ts';
 
@@ -93,16 +93,20 @@ export function valuesOf({ value }: Measure, points: readonly OverviewPoint[], t
 /** With a larger gain than this factor, its percentage says nothing. */
 const largestGain = 10;
 
+/** Long numbers are short where they only give an impression. */
+const textOf = ({ isWhole, format }: Measure, value: number): string => (isWhole ? short(value) : format(value));
+
 /**
  * A value compared with the period before: `+12% from 340`, nothing without a value before. A share is compared in
  * percentage points.
  */
-export function changeText({ value, part, format }: Measure, { totals, before }: Overview): string {
+export function changeText(measure: Measure, { totals, before }: Overview): string {
+  const { value, part } = measure;
   const [now, earlier] = [value(totals), value(before)];
-  const change = (text: string) => `${now > earlier ? '+' : '−'}${text} from ${format(earlier)}`;
+  const change = (text: string) => `${now > earlier ? '+' : '−'}${text} from ${textOf(measure, earlier)}`;
   if (part === undefined) {
     if (earlier === 0) return '';
-    if (now > largestGain * earlier) return `up from ${format(earlier)}`;
+    if (now > largestGain * earlier) return `up from ${textOf(measure, earlier)}`;
     return now === earlier ? 'no change' : change(percent(Math.abs(now - earlier), Math.abs(earlier)));
   }
   if (totals.messages === 0 || before.messages === 0) return '';
@@ -116,10 +120,14 @@ export function partsText({ id, part }: Measure, { totals: { messages, users, ..
   return id !== 'users' || users === 0 ? '' : `${brief(messages / users)} messages each`;
 }
 
+/** Smaller changes are neither good nor bad news: in percentage points, and as a factor. */
+const leastTrend = { points: 0.5, factor: 0.1 };
+
 /** Cost and tokens are neither good nor bad news, and neither is a decrease of messages or users. */
-export function trendOf({ value, rise }: Measure, { totals, before }: Overview): 'better' | 'worse' | undefined {
+export function trendOf({ value, part, rise }: Measure, { totals, before }: Overview): 'better' | 'worse' | undefined {
   const [now, earlier] = [value(totals), value(before)];
-  if (before.messages === 0 || now === earlier) return undefined;
+  const least = part === undefined ? leastTrend.factor * earlier : leastTrend.points;
+  if (before.messages === 0 || now === earlier || Math.abs(now - earlier) < least) return undefined;
   return now > earlier ? rise : rise === 'worse' ? 'better' : undefined;
 }
 
@@ -129,7 +137,8 @@ export function totalsOf(overview: Overview, app_id?: string) {
   const period = { app_id, from, to };
   const all = measuresOf(overview).map((measure) => ({
     name: measure.label,
-    value: measure.format(measure.value(totals)),
+    value: textOf(measure, measure.value(totals)),
+    exact: measure.format(measure.value(totals)),
     change: changeText(measure, overview),
     more: partsText(measure, overview),
     trend: trendOf(measure, overview),
@@ -137,7 +146,7 @@ export function totalsOf(overview: Overview, app_id?: string) {
     filters: { ...measure.filters, ...period },
   }));
   const costs = all.filter(({ plot }) => isAlike(plot, 'cost'));
-  const [cost = { value: '–', change: 'no prices', plot: '', filters: period }, ...otherCosts] = costs;
+  const [cost = { value: '–', change: 'no prices', exact: '', plot: '', filters: period }, ...otherCosts] = costs;
   const hiddenCount = totals.prices.length - costs.length;
   const more = [
     ...otherCosts.map(({ value }) => `+ ${value}`),

@@ -21,13 +21,13 @@ export function Numbers({ overview, app_id, chosen, hrefOfPlot }: Props) {
   };
   return (
     <ul class="numbers plain tabular">
-      {totalsOf(overview, app_id).map(({ name, value, change, more, trend = '', plot, filters }) => (
+      {totalsOf(overview, app_id).map(({ name, value, exact, change, more, trend = '', plot, filters }) => (
         <li key={name} class={`card ${trend}`}>
           <a class="tile" href={hrefOfPlot(plot)} aria-current={isAlike(plot, chosen) ? 'true' : undefined}>
             {name}
           </a>
           <b>
-            <a href={hrefWith(['conversations'], filters)} aria-label={`${value}: show the messages`}>
+            <a href={hrefWith(['conversations'], filters)} title={exact} aria-label={`${value}: show the messages`}>
               {value}
             </a>
           </b>

@@ -9,7 +9,7 @@ export const seriesBy = (by: string | undefined): SeriesBy => (by === 'app' ? 'a
 
 type Part = { name: string; points: readonly OverviewPoint[]; look: number; filters: FilterChange };
 
-/** Looks of parts follow those of other plots; the last one is for all others. */
+/** Looks of parts follow those of other plots; the last one is for all others, and for messages without a known model. */
 const firstPartLook = 4;
 const othersLook = 9;
 
@@ -18,14 +18,15 @@ export function partsOf({ apps, models, series }: Overview, by: SeriesBy): Part[
   const named =
     by === 'app'
       ? apps.map(({ app_id, app_name }) => ({ name: app_name, filters: { app_id } }))
-      : models.map(({ model_provider, model }) => ({
-          name: model ?? 'Model not known',
-          filters: model === null ? {} : { model_provider: model_provider ?? '', model },
-        }));
+      : models.map(({ model_provider, model }) =>
+          model === null
+            ? { name: 'Model not known', filters: {}, look: othersLook }
+            : { name: model, filters: { model_provider: model_provider ?? '', model } },
+        );
   const shown = othersLook - firstPartLook;
   return series.map((points, n) =>
     n < shown
-      ? { name: '', filters: {}, ...named[n], points, look: firstPartLook + n }
+      ? { name: '', filters: {}, look: firstPartLook + n, ...named[n], points }
       : { name: 'All others', filters: {}, points, look: othersLook },
   );
 }

@@ -15,15 +15,16 @@ type Props = { period: Period; app_id: string | undefined };
 export const RecentProblems = ({ period, app_id }: Props) => (
   <Section title="Recent problems">
     <div class="pair">
-      <Newest title="Newest disliked answers" filters={disliked} period={period} app_id={app_id} />
-      <Newest title="Newest failed answers" filters={failed} period={period} app_id={app_id} />
+      <Newest title="Newest disliked answers" look="disliked" filters={disliked} period={period} app_id={app_id} />
+      <Newest title="Newest failed answers" look="failed" filters={failed} period={period} app_id={app_id} />
     </div>
   </Section>
 );
 
-function Newest({ title, filters, period: { from, to }, app_id }: Props & { title: string; filters: FilterChange }) {
+type NewestProps = Props & { title: string; filters: FilterChange; look: 'disliked' | 'failed' };
+
+export function Newest({ title, filters, look, period: { from, to }, app_id }: NewestProps) {
   const inPeriod = { app_id, ...filters, from, to };
-  const look = filters === failed ? 'failed' : 'disliked';
   const list = useList<SearchHit>(pathOf(['admin', 'search'], { ...inPeriod, limit: shown }));
   const hrefOf = ({ app_id, conversation_id, message_id }: SearchHit) =>
     hrefWith(['conversations', app_id, conversation_id, message_id], inPeriod);

@@ -1,63 +1,140 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../../shared/controls.tsx';
-import { money, whole } from '../components/format-number.ts';
+import { brief, money, share } from '../components/format-number.ts';
 import { type Column, DataTable } from '../components/table.tsx';
+import { Section } from '../components/ui.tsx';
 import { type FilterChange, hrefWith } from '../state/route.ts';
 import type { Overview, OverviewApp, OverviewModel, OverviewUser } from '../state/types.ts';
 import { disliked, failed } from './measures.ts';
+import { isOutlier } from './series.ts';
 
-type Row = Omit<OverviewApp, 'app_id' | 'app_name' | 'before'> & { id: string; name: string; filters: FilterChange };
+type Sums = Omit<OverviewApp, 'app_id' | 'app_name' | 'before'> & { before?: OverviewApp['before'] };
+export type Row = Sums & { id: string; name: string; filters: FilterChange };
+type Prices = Row['prices'];
 const usersShown = 8;
 
 type Props = { overview: Overview; app_id: string | undefined };
 
-/** Messages, ratings and cost by app, by model, and by user with the most bad answers first. Each number leads to its messages. */
-export function Tables({ overview: { apps, models, users, from, to }, app_id }: Props) {
+/** Messages, ratings and cost by app, by model, and by user with the most disliked answers first. */
+export function Tables({ overview, app_id }: Props) {
+  const { apps, users, from, to } = overview;
   const [showsAll, setShowsAll] = useState(false);
-  const hrefIn = (filters: FilterChange) => hrefWith(['conversations'], { app_id, ...filters, from, to });
-  const number = (title: string, value: (row: Row) => number, only?: FilterChange): Column<Row> => ({
-    title,
-    count: value,
-    value,
-    problem: only && (only === failed ? 'failed' : 'disliked'),
-    href: (row) => hrefIn({ ...row.filters, ...only }),
-  });
-  const table = (title: string, rows: readonly Row[]) => {
-    const label = `By ${title.toLowerCase()}`;
-    const columns: Column<Row>[] = [
-      { title, cell: ({ filters, name }) => <a href={hrefIn(filters)}>{name}</a> },
-      number('Messages', ({ messages }) => messages),
-      number('Disliked', (row) => row.disliked, disliked),
-      number('Failed', (row) => row.failed, failed),
-      { title: 'Tokens', cell: ({ tokens }) => whole(tokens), value: ({ tokens }) => tokens, isNumber: true },
-      { title: 'Cost', cell: ({ prices }) => costText(prices), isNumber: true },
-    ];
-    return (
-      <>
-        <h2>{label}</h2>
-        <DataTable<Row> label={label} rows={rows} rowKey={({ id }) => id} columns={columns} />
-      </>
-    );
-  };
+  const of = { overview, app_id };
+  const byModel = rowsOfModels(overview);
+  const comparison = <a href={hrefWith(['models'], { from, to })}>Compare</a>;
   const byApp = apps.map(({ app_id, app_name: name, ...sums }) => ({ ...sums, id: app_id, name, filters: { app_id } }));
-  const byUser = users.map(rowOfUser).toSorted((one, other) => badOf(other) - badOf(one));
   return (
     <div class="pair">
-      <section class="stack">
-        {table('App', byApp)}
-        {models.some(isKnown) && table('Model', models.filter(isKnown).map(rowOfModel))}
-      </section>
-      <section class="stack">
-        {table('User', showsAll ? byUser : byUser.slice(0, usersShown))}
+      <div class="stack">
+        <SumTable {...of} title="App" rows={byApp} />
+        {byModel.length > 0 && (
+          <SumTable {...of} title="Model" rows={byModel} meta={byModel.length > 1 && comparison} />
+        )}
+      </div>
+      <div class="stack">
+        <SumTable
+          {...of}
+          title="User"
+          rows={users.map(rowOfUser)}
+          firstOrder="-Disliked"
+          shown={showsAll ? undefined : usersShown}
+        />
         {users.length > usersShown && !showsAll && (
           <Button onClick={() => setShowsAll(true)}>Show the {users.length} users with the most messages</Button>
         )}
-      </section>
+      </div>
     </div>
   );
 }
 
+type TableProps = Props & {
+  title: string;
+  rows: readonly Row[];
+  meta?: ComponentChildren;
+  firstOrder?: string;
+  shown?: number | undefined;
+};
+
+/** Each number leads to its messages. */
+export function SumTable({
+  overview: { from, to },
+  app_id,
+  title,
+  rows,
+  meta,
+  firstOrder = '-Messages',
+  shown,
+}: TableProps) {
+  const label = `By ${title.toLowerCase()}`;
+  const hrefIn = (filters: FilterChange) => hrefWith(['conversations'], { app_id, ...filters, from, to });
+  const number = (title: string, value: (row: Row) => number, only?: FilterChange): Column<Row> => {
+    const shareOf = (row: Row) => value(row) / Math.max(1, row.messages);
+    const shares = rows.map(shareOf);
+    return {
+      title,
+      count: value,
+      value,
+      problem: only && (only === failed ? 'failed' : 'disliked'),
+      isOutlier: (row) => isOutlier(shareOf(row), shares),
+      share: only && ((row) => share(value(row), row.messages)),
+      href: (row) => hrefIn({ ...row.filters, ...only }),
+    };
+  };
+  const columns: Column<Row>[] = [
+    { title, cell: ({ filters, name }) => <a href={hrefIn(filters)}>{name}</a>, value: ({ name }) => name },
+    number('Messages', ({ messages }) => messages),
+    number('Disliked', (row) => row.disliked, disliked),
+    number('Failed', (row) => row.failed, failed),
+    {
+      title: 'Tokens',
+      cell: ({ tokens }) => brief(tokens),
+      value: ({ tokens }) => tokens,
+      isNumber: true,
+      unit: 'tokens',
+    },
+    costColumn(rows),
+  ];
+  return (
+    <Section title={label} meta={meta}>
+      <DataTable<Row>
+        label={label}
+        rows={rows}
+        rowKey={({ id }) => id}
+        columns={columns}
+        firstOrder={firstOrder}
+        shown={shown}
+      />
+    </Section>
+  );
+}
+
+/** With several currencies, sorted by the first one. All prices of the column have the decimals of the largest. */
+function costColumn(rows: readonly Row[]): Column<Row> {
+  const priceOf = (prices: Prices) => prices[0]?.price ?? 0;
+  const largest = Math.max(0, ...rows.flatMap(({ prices }) => prices.map(({ price }) => price)));
+  const text = (prices: Prices) =>
+    prices
+      .slice(0, 3)
+      .map(({ currency, price }) => money(price, currency, undefined, largest))
+      .join(', ');
+  const hasBefore = rows.some(({ before }) => priceOf(before?.prices ?? []) > 0);
+  return {
+    title: hasBefore ? 'Cost, before → now' : 'Cost',
+    cell: ({ prices, before }) => (
+      <>
+        {before && before.prices.length > 0 && <span class="soft">{text(before.prices)} → </span>}
+        {text(prices)}
+      </>
+    ),
+    value: ({ prices }) => priceOf(prices),
+    isNumber: true,
+  };
+}
+
 const isKnown = ({ model }: OverviewModel): boolean => model !== null;
+/** The models that are known. */
+export const rowsOfModels = ({ models }: Overview): Row[] => models.filter(isKnown).map(rowOfModel);
 const rowOfModel = ({ model_provider, model, ...sums }: OverviewModel): Row => ({
   ...sums,
   id: `${model_provider} ${model}`,
@@ -71,9 +148,3 @@ const rowOfUser = ({ user, price, currency, ...sums }: OverviewUser): Row => ({
   filters: { user },
   prices: currency === null ? [] : [{ currency, price: price ?? 0 }],
 });
-const badOf = ({ disliked, failed }: Row): number => disliked + failed;
-const costText = (prices: Row['prices']): string =>
-  prices
-    .slice(0, 3)
-    .map(({ currency, price }) => money(price, currency))
-    .join(', ');

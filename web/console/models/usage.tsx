@@ -1,0 +1,134 @@
+import { Select } from '../../shared/controls.tsx';
+import { money, percent, share, whole } from '../components/format-number.ts';
+import { type Column, DataTable } from '../components/table.tsx';
+import { ErrorNote, Section } from '../components/ui.tsx';
+import { useResponse } from '../hooks/requests.ts';
+import { disliked, failed } from '../overview/measures.ts';
+import { Newest } from '../overview/recent-problems.tsx';
+import { type Row, rowsOfModels, SumTable } from '../overview/tables.tsx';
+import { pathOf } from '../state/api.ts';
+import { type Period, periodOf } from '../state/period.ts';
+import { type FilterChange, hrefWith, useFilters } from '../state/route.ts';
+import { timeText } from '../state/times.ts';
+import type { Overview } from '../state/types.ts';
+
+/** What the models have answered in a period, in all workspaces; two of them can be compared. */
+export function ModelUsage() {
+  const { filters } = useFilters();
+  const period = periodOf(filters);
+  const path = pathOf(['admin', 'overview'], { from: period.from, to: period.to });
+  const { body: overview, error, reload } = useResponse<Overview>(path);
+  const rows = overview === undefined ? [] : rowsOfModels(overview);
+  const days = [timeText(period.from, 'shortDay'), timeText(period.to - 1, 'shortDay')].join(' – ');
+  return (
+    <>
+      <ErrorNote error={error} retry={reload} />
+      {overview && rows.length > 0 && (
+        <SumTable overview={overview} app_id={undefined} title="Model" rows={rows} meta={`${days}, all workspaces`} />
+      )}
+      {rows.length > 1 && <Comparison rows={rows} period={period} />}
+    </>
+  );
+}
+
+type Fact = {
+  title: string;
+  value: (row: Row) => number;
+  text: (row: Row) => string;
+  only?: FilterChange;
+};
+
+const each = (sum: number, { messages }: Row): number => sum / Math.max(1, messages);
+const priceOf = ({ prices }: Row): number => prices[0]?.price ?? 0;
+const price = (value: number, { prices }: Row): string => (prices[0] ? money(value, prices[0].currency) : '–');
+const shareFact = (part: 'disliked' | 'failed', only: FilterChange): Fact => ({
+  title: part === 'disliked' ? 'Disliked' : 'Failed',
+  value: (row) => each(row[part], row),
+  text: (row) => `${share(row[part], row.messages)}, ${whole(row[part])}`,
+  only,
+});
+
+const facts: readonly Fact[] = [
+  { title: 'Messages', value: ({ messages }) => messages, text: ({ messages }) => whole(messages), only: {} },
+  shareFact('disliked', disliked),
+  shareFact('failed', failed),
+  { title: 'Cost', value: priceOf, text: (row) => price(priceOf(row), row) },
+  {
+    title: 'Cost of 1,000 messages',
+    value: (row) => each(priceOf(row), row),
+    text: (row) => price(1000 * each(priceOf(row), row), row),
+  },
+  { title: 'Tokens per message', value: (row) => each(row.tokens, row), text: (row) => whole(each(row.tokens, row)) },
+];
+
+/** Two models side by side; the address has both. */
+function Comparison({ rows, period }: { rows: readonly Row[]; period: Period }) {
+  const { filters, setFilters } = useFilters();
+  const chosen = (name: 'one' | 'other', byDefault: number) =>
+    rows.find(({ id }) => id === filters[name]) ?? rows[byDefault];
+  const [one, other] = [chosen('one', 0), chosen('other', 1)];
+  if (one === undefined || other === undefined) return null;
+  const choice = (label: string, name: 'one' | 'other', row: Row) => (
+    <Select
+      label={label}
+      class="row"
+      value={row.id}
+      options={rows.map(({ id, name }) => [id, name])}
+      change={(id) => setFilters({ [name]: id })}
+    />
+  );
+  const { from, to } = period;
+  const column = (title: string, row: Row): Column<Fact> => ({
+    title,
+    isNumber: true,
+    unit: title,
+    cell: ({ text, only }) =>
+      only ? <a href={hrefWith(['conversations'], { ...row.filters, ...only, from, to })}>{text(row)}</a> : text(row),
+  });
+  // A model may have the name of another provider's.
+  const names = one.name === other.name ? [one.id, other.id] : [one.name, other.name];
+  const columns: Column<Fact>[] = [
+    { title: 'Per model', hidesTitle: true, cell: ({ title }) => title },
+    column(names[0] ?? '', one),
+    column(names[1] ?? '', other),
+    {
+      title: 'Difference',
+      isNumber: true,
+      cell: ({ value }) => differenceText(value(one), value(other)),
+    },
+  ];
+  return (
+    <Section title="Compare two models">
+      <div class="row">
+        {choice('Model', 'one', one)}
+        {choice('with', 'other', other)}
+      </div>
+      {one === other ? (
+        <p class="soft">Choose two different models.</p>
+      ) : (
+        <>
+          <DataTable<Fact> label="Comparison" columns={columns} rows={facts} rowKey={({ title }) => title} />
+          <div class="pair">
+            {[one, other].map((row, n) => (
+              <Newest
+                key={row.id}
+                title={`Newest disliked answers of ${names[n]}`}
+                filters={{ ...disliked, ...row.filters }}
+                look="disliked"
+                period={period}
+                app_id={undefined}
+              />
+            ))}
+          </div>
+        </>
+      )}
+    </Section>
+  );
+}
+
+/** The second value compared with the first. */
+export function differenceText(one: number, other: number): string {
+  if (one === 0) return '';
+  if (one === other) return 'equal';
+  return `${other > one ? '+' : '−'}${percent(Math.abs(other - one), one)}`;
+}
