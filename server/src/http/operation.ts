@@ -7,7 +7,7 @@ import { responses } from './openapi/openapi.ts';
 import { requireContentType } from './request/body.ts';
 import type { validatorCompiler } from './request/query.ts';
 import { onDisconnect } from './response/message-page.ts';
-import type { App, Dependencies, Routes } from './route-types.ts';
+import type { Dependencies, Routes } from './route-types.ts';
 
 type Request<K extends KeyKind, P extends TObject, Q extends TObject, B extends TSchema> = {
   params: Static<P>;
@@ -52,57 +52,48 @@ export type Operation<K extends KeyKind, P extends TObject, Q extends TObject, B
 
 const bodyErrors = [400, 403, 408, 413, 415];
 
-/** Adds an operation for keys of these kinds, and for console sessions if one of them is `admin`. */
-export function addOperation<K extends KeyKind, P extends TObject, Q extends TObject, B extends TSchema>(
-  app: App,
-  dependencies: Dependencies,
+/** An operation for keys of these kinds, and for console sessions if one of them is `admin`. */
+export function operation<K extends KeyKind, P extends TObject, Q extends TObject, B extends TSchema>(
   kinds: readonly K[],
-  operation: Operation<K, P, Q, B>,
-): void {
-  const { method = 'GET', url, config, validatorCompiler, status = 200, response, unchanged, run, ...rest } = operation;
+  described: Operation<K, P, Q, B>,
+): Routes {
+  const { method = 'GET', url, config, validatorCompiler, status = 200, response, unchanged, run, ...rest } = described;
   const { errors = rest.params === undefined ? [] : [404], onRequest = [], ...schema } = rest;
-  const { bearer, clock, store } = dependencies;
   const isAdmin = kinds.some((kind) => kind === 'admin');
   const isEmpty = typeof response === 'string';
   const hasBody = schema.body !== undefined || schema.optionalBody !== undefined;
-  app.route({
-    method,
-    url,
-    schema: {
-      ...schema,
-      tags: schema.tags ?? ['Admin'],
-      security: [...kinds.map((kind) => ({ [`${kind}Key`]: [] })), ...(isAdmin ? [{ consoleSession: [] }] : [])],
-      response: responses(
-        { ...(response && { [isEmpty ? 204 : status]: response }), ...(unchanged && { 304: unchanged }) },
-        [
-          ...[401, ...errors],
-          ...(method === 'GET' ? [] : [403]),
-          ...(schema.querystring === undefined ? [] : [400]),
-          ...(hasBody ? bodyErrors : []),
-        ],
-      ),
-    },
-    ...(config && { config }),
-    ...(validatorCompiler && { validatorCompiler }),
-    onRequest: [
-      isAdmin ? bearer.requireAdmin(kinds) : bearer.requireKey(kinds),
-      ...onRequest,
-      ...(schema.body === undefined ? [] : [requireContentType('application/json')]),
-    ],
-    handler: ({ params, query, body, caller }, reply) => {
-      reply.code(isEmpty ? 204 : status);
-      const now = Math.floor(clock() / 1000);
-      const disconnected = () => onDisconnect(reply.raw);
-      return run({ params, query, body, caller, now, disconnected, store, dependencies } as never, reply);
-    },
-  });
+  return (app, dependencies) => {
+    const { bearer, clock, store } = dependencies;
+    app.route({
+      method,
+      url,
+      schema: {
+        ...schema,
+        tags: schema.tags ?? ['Admin'],
+        security: [...kinds.map((kind) => ({ [`${kind}Key`]: [] })), ...(isAdmin ? [{ consoleSession: [] }] : [])],
+        response: responses(
+          { ...(response && { [isEmpty ? 204 : status]: response }), ...(unchanged && { 304: unchanged }) },
+          [
+            ...[401, ...errors],
+            ...(method === 'GET' ? [] : [403]),
+            ...(schema.querystring === undefined ? [] : [400]),
+            ...(hasBody ? bodyErrors : []),
+          ],
+        ),
+      },
+      ...(config && { config }),
+      ...(validatorCompiler && { validatorCompiler }),
+      onRequest: [
+        isAdmin ? bearer.requireAdmin(kinds) : bearer.requireKey(kinds),
+        ...onRequest,
+        ...(schema.body === undefined ? [] : [requireContentType('application/json')]),
+      ],
+      handler: ({ params, query, body, caller }, reply) => {
+        reply.code(isEmpty ? 204 : status);
+        const now = Math.floor(clock() / 1000);
+        const disconnected = () => onDisconnect(reply.raw);
+        return run({ params, query, body, caller, now, disconnected, store, dependencies } as never, reply);
+      },
+    });
+  };
 }
-
-/** Routes with such an operation. */
-export const operation =
-  <K extends KeyKind, P extends TObject, Q extends TObject, B extends TSchema>(
-    kinds: readonly K[],
-    described: Operation<K, P, Q, B>,
-  ): Routes =>
-  (app, dependencies) =>
-    addOperation(app, dependencies, kinds, described);

@@ -2,50 +2,44 @@ import type { Static } from 'typebox';
 import { conversationFilters, listParameters, periodFilters } from '../admin.ts';
 import { limits } from '../limits.ts';
 import { MessageQuery } from '../message.ts';
-import { epochSeconds, id, integer, list, nullable, number, optional, shape, text } from '../primitives.ts';
+import { described, epochSeconds, id, integer, list, named, nullable, number, optional, text } from '../primitives.ts';
 import { Type } from '../type.ts';
 
-export const ConversationListed = shape(
-  {
-    id: id('Conversation ID.'),
-    user: nullable(text('End user of the conversation.')),
-    name: text('Name. Without a name of its own, the beginning of its first query.'),
-    created_at: epochSeconds('Creation time.'),
-    message_count: integer('Number of messages in it.'),
-    last_message_at: nullable(epochSeconds('Time of its newest message; null if it has none.')),
-    updated_at: epochSeconds('The latest of its creation, its newest message and its last rename.'),
-  },
-  { title: 'Conversation', description: 'A conversation of an app.' },
-);
+export const ConversationListed = named('Conversation', 'A conversation of an app.', {
+  id: id('Conversation ID.'),
+  user: nullable(text('End user of the conversation.')),
+  name: text('Name. Without a name of its own, the beginning of its first query.'),
+  created_at: epochSeconds('Creation time.'),
+  message_count: integer('Number of messages in it.'),
+  last_message_at: nullable(epochSeconds('Time of its newest message; null if it has none.')),
+  updated_at: epochSeconds('The latest of its creation, its newest message and its last rename.'),
+});
 
 export type ConversationListed = Static<typeof ConversationListed>;
 
 const { message_count, last_message_at, updated_at, ...ofConversation } = ConversationListed.properties;
 
-export const ConversationSummary = shape(
-  {
-    ...ofConversation,
-    name: text(
-      `Name. Without a name of its own, the beginning of its first query: up to ${limits.listedTextCharsMax} characters.`,
-    ),
-    app_id: id('App ID.'),
-    app_name: text('Name of the app.'),
-    updated_at,
-    last_message_at,
-    message_count,
-    disliked_count: integer('Number of messages that the user disliked.'),
-    failed_count: integer('Number of messages whose status is `error`.'),
-    price: nullable(
-      number('double', 'Sum of the prices of its messages; null without prices, or in several currencies.'),
-    ),
-    currency: nullable(text('Currency of price; null if price is null.')),
-    last_text: text(
-      `Beginning of the newest answer, or of its query if the answer is empty: up to ${limits.listedTextCharsMax} characters. ` +
-        `Empty if that message is larger than ${limits.joinedDocBytesMax / 1024} KiB.`,
-    ),
-  },
-  { title: 'ConversationSummary', description: 'A conversation of any app, with counts of its messages.' },
-);
+export const ConversationSummary = named('ConversationSummary', 'A conversation of any app, with counts.', {
+  ...ofConversation,
+  name: text(
+    `Name. Without a name of its own, the beginning of its first query: up to ${limits.listedTextCharsMax} characters.`,
+  ),
+  app_id: id('App ID.'),
+  app_name: text('Name of the app.'),
+  updated_at,
+  last_message_at,
+  message_count,
+  disliked_count: integer('Number of messages that the user disliked.'),
+  failed_count: integer('Number of messages whose status is `error`.'),
+  price: nullable(
+    number('double', 'Sum of the prices of its messages; null without prices, or in several currencies.'),
+  ),
+  currency: nullable(text('Currency of price; null if price is null.')),
+  last_text: text(
+    `Beginning of the newest answer, or of its query if the answer is empty: up to ${limits.listedTextCharsMax} characters. ` +
+      `Empty if that message is larger than ${limits.joinedDocBytesMax / 1024} KiB.`,
+  ),
+});
 
 export type ConversationSummary = Static<typeof ConversationSummary>;
 
@@ -75,10 +69,9 @@ export const LocateQuery = Type.Object({
   }),
 });
 
-export const LocatedPage = shape(
-  { first_id: nullable(id('`first_id` of the page. Null: the newest page has the message.')) },
-  { title: 'LocatedPage' },
-);
+export const LocatedPage = named('LocatedPage', 'Where a page begins.', {
+  first_id: nullable(id('`first_id` of the page. Null: the newest page has the message.')),
+});
 export type LocatedPage = Static<typeof LocatedPage>;
 
 export const DetailsQuery = Type.Object({
@@ -92,22 +85,18 @@ export const DetailsQuery = Type.Object({
 /** In `TRACE_URL`. */
 export const traceIdMark = '{trace_id}';
 
-const MessageDetails = shape(
-  {
-    message_id: id('Message ID.'),
-    feedback_content: nullable(text(`Text of the feedback; at most the first ${limits.feedbackUnitsMax} characters.`)),
-    model_provider: nullable(text('Provider of the model that answered.')),
-    model: nullable(text('Model that answered.')),
-    trace_url: nullable(text('Address of the trace, if the message has one and `TRACE_URL` is set.')),
-  },
-  { title: 'MessageDetails' },
-);
+const MessageDetails = named('MessageDetails', 'What readers of `/v1` do not see of a message.', {
+  message_id: id('Message ID.'),
+  feedback_content: nullable(text(`Text of the feedback; at most the first ${limits.feedbackUnitsMax} characters.`)),
+  model_provider: nullable(text('Provider of the model that answered.')),
+  model: nullable(text('Model that answered.')),
+  trace_url: nullable(text('Address of the trace, if the message has one and `TRACE_URL` is set.')),
+});
 export type MessageDetails = Static<typeof MessageDetails>;
 
-export const MessageDetailsList = shape(
-  { data: list(MessageDetails, 'One entry for each of the messages that exist, oldest message first.') },
-  { title: 'MessageDetailsList' },
-);
+export const MessageDetailsList = named('MessageDetailsList', 'Details of messages.', {
+  data: list(MessageDetails, 'One entry for each of the messages that exist, oldest message first.'),
+});
 export type MessageDetailsList = Static<typeof MessageDetailsList>;
 
 const sums = {
@@ -118,10 +107,10 @@ const sums = {
   tokens: number('double', 'Sum of their total_tokens.'),
 };
 
-const Price = shape(
-  { currency: text('Currency.'), price: number('double', 'Sum of the prices in this currency.') },
-  { title: 'Price' },
-);
+const Price = named('Price', 'A sum of prices.', {
+  currency: text('Currency.'),
+  price: number('double', 'Sum of the prices in this currency.'),
+});
 const prices = list(
   Price,
   `Sums of their prices by currency, in the order of the currencies: the ${limits.overviewCurrenciesMax} with the most messages.`,
@@ -129,19 +118,15 @@ const prices = list(
 
 const users = integer('Number of different users.');
 
-const Totals = shape(
-  { ...sums, users, prices },
-  { title: 'OverviewTotals', description: 'Totals of the messages of a period.' },
-);
+const Totals = named('OverviewTotals', 'Totals of the messages of a period.', { ...sums, users, prices });
 
-/** Of another period, to compare with. */
-const ComparedSums = shape({ ...sums, prices }, { title: 'ComparedSums' });
-const Point = shape(
-  { at: epochSeconds('Start of the day or hour in UTC.'), ...sums, prices },
-  { title: 'OverviewPoint' },
-);
+const ComparedSums = named('ComparedSums', 'Totals of another period, to compare with.', { ...sums, prices });
+const at = epochSeconds('Start of the day or hour in UTC.');
+const Point = named('OverviewPoint', 'Totals of a day or hour.', { at, ...sums, prices });
 
-export const Overview = shape(
+export const Overview = named(
+  'Overview',
+  'Totals of a period, and as `before` those of the equally long one before it.',
   {
     from: epochSeconds('Start of the period: midnight UTC.'),
     to: epochSeconds('End of the period: midnight UTC, exclusive.'),
@@ -151,7 +136,7 @@ export const Overview = shape(
       `Distance of points: a day, or an hour if the period has up to ${limits.overviewHourlyDaysMax} days.`,
     ),
     points: list(
-      shape({ ...Point.properties, users }, { title: 'OverviewPointWithUsers' }),
+      named('OverviewPointWithUsers', 'Totals of a day or hour, with its users.', { ...Point.properties, users }),
       'Days or hours of the period that have messages, oldest first.',
     ),
     points_before: list(Point, 'Those of the period before.'),
@@ -161,45 +146,38 @@ export const Overview = shape(
         'those of all others.',
     ),
     so_far: nullable(
-      shape(
-        { today: ComparedSums, yesterday: ComparedSums },
-        { description: 'The complete hours of the running day, and the same hours of the day before.' },
-      ),
+      described('The complete hours of the running day, and the same hours of the day before.', {
+        today: ComparedSums,
+        yesterday: ComparedSums,
+      }),
     ),
     apps: list(
-      shape(
-        { app_id: id('App ID.'), app_name: text('Name of the app.'), ...sums, prices, before: ComparedSums },
-        { title: 'OverviewApp' },
-      ),
+      named('OverviewApp', 'Totals of an app.', {
+        app_id: id('App ID.'),
+        app_name: text('Name of the app.'),
+        ...sums,
+        prices,
+        before: ComparedSums,
+      }),
       `The ${limits.overviewAppsMax} apps with the most messages, most messages first.`,
     ),
     models: list(
-      shape(
-        {
-          model_provider: nullable(text('Provider of the model; null if it is not known.')),
-          model: nullable(text('Model that answered; null if it is not known.')),
-          ...{ ...sums, prices, before: ComparedSums },
-        },
-        { title: 'OverviewModel' },
-      ),
+      named('OverviewModel', 'Totals of a model.', {
+        model_provider: nullable(text('Provider of the model; null if it is not known.')),
+        model: nullable(text('Model that answered; null if it is not known.')),
+        ...{ ...sums, prices, before: ComparedSums },
+      }),
       `The ${limits.overviewModelsMax} models with the most messages, most messages first.`,
     ),
     users: list(
-      shape(
-        {
-          user: text('End user.'),
-          ...sums,
-          price: nullable(number('double', 'Sum of the prices; null without prices, or in several currencies.')),
-          currency: nullable(text('Currency of price; null if price is null.')),
-        },
-        { title: 'OverviewUser' },
-      ),
+      named('OverviewUser', 'Totals of a user.', {
+        user: text('End user.'),
+        ...sums,
+        price: nullable(number('double', 'Sum of the prices; null without prices, or in several currencies.')),
+        currency: nullable(text('Currency of price; null if price is null.')),
+      }),
       `The ${limits.overviewUsersMax} users with the most messages, most messages first.`,
     ),
-  },
-  {
-    title: 'Overview',
-    description: 'Totals of a period, and as `before` those of the equally long period before it.',
   },
 );
 

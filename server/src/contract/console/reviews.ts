@@ -2,43 +2,38 @@ import type { Static } from 'typebox';
 import { conversationFilters, exportFilters, listOf, listParameters, periodFilters } from '../admin.ts';
 import { limits } from '../limits.ts';
 import { Message } from '../message.ts';
-import { choice, id, nonEmpty, nullable, optional, shape, text } from '../primitives.ts';
+import { choice, id, named, nonEmpty, nullable, optional, shape, text } from '../primitives.ts';
 import { reviewFields, reviewStates } from '../reviews/review.ts';
 import { noNul } from '../rules.ts';
 import { Type } from '../type.ts';
 
 const name = nullable(text('Name of the assignee now.'));
-export const ReviewResponse = shape(
-  { ...reviewFields, assignee_name: name, etag: text('Its `ETag`, for `If-Match`.') },
-  { title: 'Review', description: 'What people found out about an answer.' },
-);
+export const ReviewResponse = named('Review', 'What people found out about an answer.', {
+  ...reviewFields,
+  assignee_name: name,
+  etag: text('Its `ETag`, for `If-Match`.'),
+});
 export type ReviewResponse = Static<typeof ReviewResponse>;
 
 export const reviewReasons = ['disliked', 'failed', 'opened'] as const;
 
-const ReviewedMessage = shape(
-  {
-    ...Message.properties,
-    app_id: id('App ID.'),
-    user: nullable(text('End user of the conversation.')),
-    feedback_content: nullable(text('Text of the feedback.')),
-    model_provider: nullable(text('Provider of the model that answered.')),
-    model: nullable(text('Model that answered.')),
-  },
-  { title: 'ReviewedMessage', description: 'A message with what readers of `/v1` do not see.' },
-);
+const ReviewedMessage = named('ReviewedMessage', 'A message with what readers of `/v1` do not see.', {
+  ...Message.properties,
+  app_id: id('App ID.'),
+  user: nullable(text('End user of the conversation.')),
+  feedback_content: nullable(text('Text of the feedback.')),
+  model_provider: nullable(text('Provider of the model that answered.')),
+  model: nullable(text('Model that answered.')),
+});
 
-export const ReviewListed = shape(
-  {
-    message: ReviewedMessage,
-    review: nullable(ReviewResponse),
-    reason: choice(
-      reviewReasons,
-      'Why it is listed: the answer was disliked, its generation failed, or a reviewer opened it.',
-    ),
-  },
-  { title: 'ReviewListed', description: 'A message with its review, if it has one.' },
-);
+export const ReviewListed = named('ReviewListed', 'A message with its review, if it has one.', {
+  message: ReviewedMessage,
+  review: nullable(ReviewResponse),
+  reason: choice(
+    reviewReasons,
+    'Why it is listed: the answer was disliked, its generation failed, or a reviewer opened it.',
+  ),
+});
 export type ReviewListed = Static<typeof ReviewListed>;
 
 const { app_id } = conversationFilters;

@@ -4,87 +4,81 @@ import { Type } from '../../contract/type.ts';
 import { exportEvals } from '../../domain/reviews/evals.ts';
 import { listReviews, putReview } from '../../domain/reviews/reviews.ts';
 import { header, textResponse } from '../openapi/openapi.ts';
-import { addOperation } from '../operation.ts';
+import { operation } from '../operation.ts';
 import { parseIfMatch } from '../request/etag.ts';
 import { sendLargePage } from '../response/large-page.ts';
-import { type Routes, together } from '../route-types.ts';
-import { adminGet } from './routes.ts';
+import { together } from '../route-types.ts';
+import { adminObject } from './routes.ts';
 
-const list: Routes = (app, dependencies) => {
-  adminGet(app, dependencies, {
-    url: '/admin/reviews',
-    operationId: 'listReviews',
-    summary: 'List reviews',
-    description:
-      'Messages with a review, and messages of the last 30 days that were disliked or whose generation failed and that ' +
-      'have none: these are open. Newest message first. Messages of deleted conversations are excluded.',
-    querystring: ReviewQuery,
-    response: ReviewPage,
-    errors: [404],
-    run: async ({ query, now }) => {
-      const page = await listReviews(dependencies.store, query, now);
-      return { ...page, cursor: page.next_cursor };
-    },
-  });
-};
+const list = adminObject({
+  url: '/admin/reviews',
+  operationId: 'listReviews',
+  summary: 'List reviews',
+  description:
+    'Messages with a review, and messages of the last 30 days that were disliked or whose generation failed and that ' +
+    'have none: these are open. Newest message first. Messages of deleted conversations are excluded.',
+  querystring: ReviewQuery,
+  response: ReviewPage,
+  errors: [404],
+  run: async ({ query, now, store }) => {
+    const page = await listReviews(store, query, now);
+    return { ...page, cursor: page.next_cursor };
+  },
+});
 
-const put: Routes = (app, dependencies) => {
-  addOperation(app, dependencies, ['admin'], {
-    method: 'PUT',
-    url: '/admin/apps/:app_id/conversations/:conversation_id/messages/:message_id/review',
-    operationId: 'putReview',
-    summary: 'Replace the review of a message',
-    description:
-      'Absent fields get their defaults. To claim a message for a person, send `assignee` with `If-None-Match: *`, or with ' +
-      '`If-Match` if it has a review: of two reviewers one gets 412, and takes the next one. A claim is free 15 minutes ' +
-      'after `updated_at`. Feedback with which a user dislikes the answer again opens a review that is done.',
-    params: Type.Object({
-      app_id: Type.String({ description: 'App ID.' }),
-      conversation_id: Type.String({ description: 'Conversation ID.' }),
-      message_id: Type.String({ description: 'Message ID.' }),
-    }),
-    headers: Type.Object({
-      ...header('if-match', '`etag` of the review that may be replaced, or `*`.').properties,
-      ...header('if-none-match', '`*`: only if there is no review.').properties,
-    }),
-    body: ReviewEdit,
-    response: ReviewResponse,
-    errors: [404, 412],
-    run: async ({ params, body, caller, now }, reply) => {
-      const { headers } = reply.request;
-      const conditions = {
-        precondition: parseIfMatch(headers['if-match']),
-        exclusion: parseIfMatch(headers['if-none-match']),
-        author: caller.key_id,
-        now,
-      };
-      const review = await putReview(dependencies.store, params, body, conditions);
-      return reply.header('etag', review.etag).send(review);
-    },
-  });
-};
+const put = operation(['admin'], {
+  method: 'PUT',
+  url: '/admin/apps/:app_id/conversations/:conversation_id/messages/:message_id/review',
+  operationId: 'putReview',
+  summary: 'Replace the review of a message',
+  description:
+    'Absent fields get their defaults. To claim a message for a person, send `assignee` with `If-None-Match: *`, or with ' +
+    '`If-Match` if it has a review: of two reviewers one gets 412, and takes the next one. A claim is free 15 minutes ' +
+    'after `updated_at`. Feedback with which a user dislikes the answer again opens a review that is done.',
+  params: Type.Object({
+    app_id: Type.String({ description: 'App ID.' }),
+    conversation_id: Type.String({ description: 'Conversation ID.' }),
+    message_id: Type.String({ description: 'Message ID.' }),
+  }),
+  headers: Type.Object({
+    ...header('if-match', '`etag` of the review that may be replaced, or `*`.').properties,
+    ...header('if-none-match', '`*`: only if there is no review.').properties,
+  }),
+  body: ReviewEdit,
+  response: ReviewResponse,
+  errors: [404, 412],
+  run: async ({ params, body, caller, now, store }, reply) => {
+    const { headers } = reply.request;
+    const conditions = {
+      precondition: parseIfMatch(headers['if-match']),
+      exclusion: parseIfMatch(headers['if-none-match']),
+      author: caller.key_id,
+      now,
+    };
+    const review = await putReview(store, params, body, conditions);
+    return reply.header('etag', review.etag).send(review);
+  },
+});
 
 const ndjson = 'application/x-ndjson';
 
-const evals: Routes = (app, dependencies) => {
-  adminGet(app, dependencies, {
-    url: '/admin/evals.jsonl',
-    operationId: 'exportEvals',
-    summary: 'Export evaluation sets',
-    description:
-      'One test case of promptfoo in each line, for each review that is `done` and has an expected answer, newest message ' +
-      'first. `vars`: `input` (up to 10 messages before it, and the question), `actual` (the answer), `context` (the cited ' +
-      'texts). `assert` compares a new answer with the expected one. `metadata`: app, message, model, labels, times. ' +
-      'Messages of deleted conversations are excluded.',
-    querystring: EvalQuery,
-    response: textResponse(ndjson, 'NDJSON, one test case per line.'),
-    errors: [403, 404],
-    run: async ({ query, disconnected }, reply) => {
-      const lines = await exportEvals(dependencies.store, query, query.redact === '1', disconnected());
-      return sendLargePage(reply.header('content-type', ndjson).header('cache-control', 'no-store'), lines);
-    },
-  });
-};
+const evals = adminObject({
+  url: '/admin/evals.jsonl',
+  operationId: 'exportEvals',
+  summary: 'Export evaluation sets',
+  description:
+    'One test case of promptfoo in each line, for each review that is `done` and has an expected answer, newest message ' +
+    'first. `vars`: `input` (up to 10 messages before it, and the question), `actual` (the answer), `context` (the cited ' +
+    'texts). `assert` compares a new answer with the expected one. `metadata`: app, message, model, labels, times. ' +
+    'Messages of deleted conversations are excluded.',
+  querystring: EvalQuery,
+  response: textResponse(ndjson, 'NDJSON, one test case per line.'),
+  errors: [403, 404],
+  run: async ({ query, disconnected, store }, reply) => {
+    const lines = await exportEvals(store, query, query.redact === '1', disconnected());
+    return sendLargePage(reply.header('content-type', ndjson).header('cache-control', 'no-store'), lines);
+  },
+});
 
 /** Reviews of answers. */
 export const adminReviewRoutes = together(list, put, evals);

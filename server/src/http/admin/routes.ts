@@ -3,7 +3,7 @@ import { ListQuery, listOf } from '../../contract/admin.ts';
 import { Type } from '../../contract/type.ts';
 import type { CursorPage } from '../../domain/paging.ts';
 import { type Operation, operation } from '../operation.ts';
-import type { App, Dependencies, Routes } from '../route-types.ts';
+import type { Routes } from '../route-types.ts';
 
 type Get<P extends TObject, Q extends TObject> = Operation<'admin', P, Q, TSchema>;
 
@@ -39,12 +39,3 @@ export const adminPage = <P extends TObject, Q extends TObject = typeof ListQuer
   ...route
 }: ListRoute<P, Q>): Routes =>
   operation(['admin'], { querystring: ListQuery as TObject as Q, ...route, response: listOf(row) });
-
-/** For routes that add their operations by themselves. */
-export function adminGet<P extends TObject, Q extends TObject = typeof noParameters>(
-  app: App,
-  dependencies: Dependencies,
-  route: Get<P, Q>,
-): void {
-  adminObject(route)(app, dependencies);
-}
