@@ -90,15 +90,12 @@ export const DeletedConversation = shape({
 });
 export const Item = openObject('An item.');
 const listOf = (entry: TSchema, title: string) =>
-  shape(
-    {
-      object: choice(['list'], 'Always `list`.'),
-      data: list(entry, 'The entries.'),
-      first_id: nullable(text('Id of the first entry.')),
-      last_id: nullable(text('Id of the last entry, for `after`.')),
-      has_more: flag('Whether others follow.'),
-    },
-    { title },
-  );
+  named(title, 'A page of a list.', {
+    object: choice(['list'], 'Always `list`.'),
+    data: list(entry, 'The entries.'),
+    first_id: nullable(text('Id of the first entry.')),
+    last_id: nullable(text('Id of the last entry, for `after`.')),
+    has_more: flag('Whether others follow.'),
+  });
 export const ConversationList = listOf(Conversation, 'OpenAIConversationList');
 export const ItemList = listOf(Item, 'OpenAIItemList');

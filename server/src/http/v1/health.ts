@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
-import { choice, described, epochSeconds, integer, named, nullable, shape } from '../../contract/primitives.ts';
+import { choice, described, epochSeconds, integer, named, nullable } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { damaged, ServiceError, unavailable } from '../../domain/errors.ts';
 import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
@@ -21,17 +21,14 @@ const Ready = named('Ready', 'Ready.', {
     }),
   ),
   erased_copies: Type.Optional(
-    shape(
+    described(
+      'If something was erased from the embedded database: copies stay in its files while another process reads older ' +
+        'data. For information only.',
       {
         waiting_since: nullable(
           epochSeconds('Time of the first erasure whose texts still have copies in the files; null if there is none.'),
         ),
         cleaned_at: nullable(epochSeconds('When the files last had no copies of erased texts any more.')),
-      },
-      {
-        description:
-          'If something was erased from the embedded database: copies stay in its files while another process reads older ' +
-          'data. For information only.',
       },
     ),
   ),
