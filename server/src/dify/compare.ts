@@ -19,7 +19,7 @@ export async function compareConversations(context: RunContext, point: SourcePoi
   begin(context.progress, 'comparing conversations', await context.state.countIds('conversation'));
   for (let after = ''; ; ) {
     await context.checkpoint();
-    const ids = await readIds(context, 'conversations', { after, limit: batchConversations });
+    const ids = await readIds(context, 'conversation', { after, limit: batchConversations });
     const differing = await findDifferentConversations(context, point, ids);
     if (differing.length > 0) {
       const again = differing.map(({ id }) => id);
@@ -37,7 +37,7 @@ export async function compareConversations(context: RunContext, point: SourcePoi
 export async function compareDatasets(context: RunContext, point: SourcePoint, visit: Visit): Promise<void> {
   for (let after = ''; ; ) {
     await context.checkpoint();
-    const ids = await readIds(context, 'datasets', { after, limit: batchDatasets });
+    const ids = await readIds(context, 'dataset', { after, limit: batchDatasets });
     const differing = (await findDifferentDatasets(context, point, ids)).map(({ id }) => id);
     if (differing.length > 0) {
       await context.muteReport(() => readUnlisted(context, differing));
@@ -49,10 +49,9 @@ export async function compareDatasets(context: RunContext, point: SourcePoint, v
 }
 
 async function readUnlisted(context: RunContext, datasets: readonly string[]): Promise<void> {
-  const tables = { document: 'documents', segment: 'segments', child_chunk: 'child_chunks' } as const;
   for (const kind of ['document', 'segment', 'child_chunk'] as const) {
     for (let after = ''; ; ) {
-      const ids = await readIds(context, tables[kind], { datasets, after, limit: batchRows });
+      const ids = await readIds(context, kind, { datasets, after, limit: batchRows });
       const listed = await context.state.findIds(kind, ids);
       await reconcile(
         context,

@@ -1,9 +1,9 @@
 import { addChildren, beginWhole, hideIncomplete } from './children.ts';
 import type { IdSets } from './id-set.ts';
-import { readAhead } from './read-ahead.ts';
 import { readConversations } from './rows/conversations.ts';
 import { readChildChunks, readDocuments, readSegments } from './rows/knowledge.ts';
 import { readMessages, type SelectedMessages } from './rows/messages.ts';
+import { readAhead } from './rows/read-ahead.ts';
 import { readIds } from './rows/selection.ts';
 import type { RunContext } from './run-context.ts';
 import { existingIds, queryIds, type RecordInput, type Target, tableOf } from './source.ts';
@@ -43,8 +43,6 @@ async function addAll(
   await writer.flush();
 }
 
-const selectedTables = { document: 'documents', segment: 'segments' } as const;
-
 async function reconcileParents(
   context: RunContext,
   kind: 'document' | 'segment',
@@ -54,7 +52,7 @@ async function reconcileParents(
   const read = async (isIncluded?: (id: string) => boolean) =>
     addAll(context, kind === 'document' ? await readDocuments(context, ids) : readSegments(context, ids), isIncluded);
   if (changed === undefined) return read();
-  const selected = new Set(await readIds(context, selectedTables[kind], { ids }));
+  const selected = new Set(await readIds(context, kind, { ids }));
   const whole = await beginWhole(context, kind, [...selected]);
   // A row that is selected only since then is left to the next sync, which finds its children too.
   await read((id) => selected.has(id));

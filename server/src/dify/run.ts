@@ -10,7 +10,7 @@ import { applyDeletions } from './deletions.ts';
 import { countOrphans, scanAll } from './find/changed.ts';
 import type { Difference } from './find/differing.ts';
 import { pollMessages } from './find/recent.ts';
-import { Follower, type Lag } from './follow/follower.ts';
+import { Follower, type Lag } from './follower.ts';
 import { IdSets } from './id-set.ts';
 import { importModels } from './models.ts';
 import type { SourcePoint } from './point.ts';

@@ -7,13 +7,14 @@ import {
   type ImportSources,
 } from '../domain/store/import-sources.ts';
 import type { SourcePoint } from './point.ts';
-import type { DifySource, ImportOptions, PendingKind } from './source.ts';
+import type { DifySource, ImportOptions, PendingKind, Target } from './source.ts';
 
 const batchIds = 5_000;
 const pendingList = (kind: PendingKind): string => `pending ${kind}`;
 
 /** The position of an interrupted full sync. `after` is the last id of the stage that was imported. */
-export type PassPosition = CopyProgress & { start: SourcePoint; isForced: boolean; stage: string; after: string };
+export type PassPosition = CopyProgress & { start: SourcePoint; isForced: boolean; stage: Stage; after: string };
+export type Stage = Exclude<Target, 'message'>;
 
 /** The installation, by its content: a restored copy has the same oldest workspace. */
 export async function readSourceId(source: DifySource): Promise<string> {

@@ -1,23 +1,18 @@
 import { importConfiguration } from './configuration.ts';
 import type { IdSets } from './id-set.ts';
 import { reconcile } from './reconcile.ts';
-import { conditionOf, isAfter, Parameters, readIds, type SelectedTable, tables } from './rows/selection.ts';
+import { conditionOf, isAfter, Parameters, readIds, selectedFrom } from './rows/selection.ts';
 import { begin, type RunContext } from './run-context.ts';
 import { noId, type Target, targets } from './source.ts';
-import type { PassPosition } from './state.ts';
+import type { PassPosition, Stage } from './state.ts';
 
 /** Conversations, or other rows, that are read at a time. */
 const batchOf = (target: Target): number => (target === 'conversation' ? 200 : 1_000);
 /** Times that changed rows are read at most, because a request may store a newer state while they are written. */
 const readsMax = 3;
 
-/** The stages of a full sync after the configuration, in their order. */
-const stages = [
-  { name: 'conversations', target: 'conversation' },
-  { name: 'documents', target: 'document' },
-  { name: 'segments', target: 'segment' },
-  { name: 'child_chunks', target: 'child_chunk' },
-] as const satisfies { name: SelectedTable; target: Target }[];
+/** The stages of a full sync after the configuration. Messages are read with their conversations. */
+const stages = ['conversation', 'document', 'segment', 'child_chunk'] as const;
 
 /** Reads everything that is selected, and continues at the position of a sync that was interrupted. */
 export async function syncAll(
@@ -27,29 +22,29 @@ export async function syncAll(
 ): Promise<void> {
   const { state, checkpoint, progress, writer } = context;
   const messages = () => writer.counts.get('message')?.read ?? 0;
-  const write = (stage: string, after: string) => {
+  const write = (stage: Stage, after: string) => {
     const { done, total } = progress;
     return state.writePosition({ ...begun, stage, after, done, ...(total !== undefined && { total }) });
   };
-  if (interrupted === undefined) await write(stages[0].name, '');
+  if (interrupted === undefined) await write(stages[0], '');
   await importConfiguration(context, undefined);
   begin(progress, 'importing', await countRows(context, interrupted));
-  const first = interrupted === undefined ? 0 : stages.findIndex(({ name }) => name === interrupted.stage);
-  for (const [index, { name, target }] of stages.entries()) {
+  const first = interrupted === undefined ? 0 : stages.indexOf(interrupted.stage);
+  for (const [index, kind] of stages.entries()) {
     if (index < first) continue;
     let after = index === first ? (interrupted?.after ?? '') : '';
     for (;;) {
       await checkpoint();
-      const ids = await readIds(context, name, { after, limit: batchOf(target) });
+      const ids = await readIds(context, kind, { after, limit: batchOf(kind) });
       const read = messages();
-      if (ids.length > 0) await reconcile(context, target, ids, undefined);
+      if (ids.length > 0) await reconcile(context, kind, ids, undefined);
       progress.done += ids.length + messages() - read;
       after = ids.at(-1) ?? after;
-      if (ids.length < batchOf(target)) break;
-      await write(name, after);
+      if (ids.length < batchOf(kind)) break;
+      await write(kind, after);
     }
     const next = stages[index + 1];
-    if (next !== undefined) await write(next.name, '');
+    if (next !== undefined) await write(next, '');
   }
 }
 
@@ -58,15 +53,14 @@ async function countRows(
   { source, options }: RunContext,
   interrupted: PassPosition | undefined,
 ): Promise<number | undefined> {
-  const first = stages.findIndex(({ name }) => name === (interrupted?.stage ?? stages[0].name));
+  const first = stages.indexOf(interrupted?.stage ?? stages[0]);
   let total = 0;
-  for (const { name } of stages.slice(first)) {
-    // Messages are read with their conversations.
-    for (const table of name === 'conversations' ? ([name, 'messages'] as const) : [name]) {
+  for (const stage of stages.slice(first)) {
+    for (const kind of stage === 'conversation' ? ([stage, 'message'] as const) : [stage]) {
       const parameters = new Parameters();
-      const conditions = [conditionOf(table, options, parameters)];
-      if (name === interrupted?.stage) conditions.push(...isAfter(name, interrupted.after, parameters));
-      const sql = `SELECT count(*)::float8 AS n FROM ${tables[table]} WHERE ${conditions.join(' AND ')}`;
+      const conditions = [conditionOf(kind, options, parameters)];
+      if (stage === interrupted?.stage) conditions.push(...isAfter(stage, interrupted.after, parameters));
+      const sql = `SELECT count(*)::float8 AS n FROM ${selectedFrom[kind]} WHERE ${conditions.join(' AND ')}`;
       const rows = await source.query<{ n: number }>(sql, parameters.values).catch(() => undefined);
       if (rows === undefined) return undefined;
       total += rows[0]?.n ?? 0;

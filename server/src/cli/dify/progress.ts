@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { Lag } from '../../dify/follow/follower.ts';
+import type { Lag } from '../../dify/follower.ts';
 import type { Progress } from '../../dify/run-context.ts';
 import { print, showLine, timeOf } from '../output.ts';
 

@@ -1,8 +1,9 @@
 import type { KnowledgeCount, MessageCount } from '../../domain/store/import-sources.ts';
 import type { SourcePoint } from '../point.ts';
 import { isUnfinished } from '../rows/messages.ts';
-import { conditionOf, epoch, Parameters, tables } from '../rows/selection.ts';
+import { conditionOf, epoch, Parameters, selectedFrom } from '../rows/selection.ts';
 import type { RunContext } from '../run-context.ts';
+import { tableOf } from '../source.ts';
 import { changedSince } from './changed.ts';
 
 /** A conversation or dataset with fewer or older records in Backscroll; `target` is undefined if it is missing. */
@@ -37,11 +38,11 @@ export async function findDifferentConversations(
   });
 }
 
-/** The tables of a dataset, with the name of the rows whose changes after the point are not counted. */
+/** What is counted of a dataset. Changes after the point of the rows of this name are not counted. */
 const knowledge = [
-  { name: 'documents', table: 'documents', row: 'd' },
-  { name: 'segments', table: 'document_segments', row: 'g' },
-  { name: 'child_chunks', table: 'child_chunks', row: 'h' },
+  { name: 'documents', kind: 'document', row: 'd' },
+  { name: 'segments', kind: 'segment', row: 'g' },
+  { name: 'child_chunks', kind: 'child_chunk', row: 'h' },
 ] as const;
 
 /** Compares the numbers of documents, segments and child chunks of datasets in the same way. */
@@ -51,13 +52,13 @@ export async function findDifferentDatasets(
   ids: readonly string[],
 ): Promise<Difference[]> {
   const counts = new Map(ids.map((id) => [id, { documents: 0, segments: 0, child_chunks: 0 }]));
-  for (const { name, table, row } of knowledge) {
+  for (const { name, kind, row } of knowledge) {
     const parameters = new Parameters();
     const isOneOf = `s.id = ANY(${parameters.bind(ids)}::uuid[])`;
-    const isLater = changedSince(source, table, row, point, point);
+    const isLater = changedSince(source, tableOf[kind], row, point, point);
     const rows = await source.query<{ id: string; n: number }>(
-      `SELECT s.id, count(*)::int4 AS n FROM ${tables[name]}
-       WHERE ${isOneOf} AND ${conditionOf(name, options, parameters)} AND NOT ${isLater} GROUP BY s.id`,
+      `SELECT s.id, count(*)::int4 AS n FROM ${selectedFrom[kind]}
+       WHERE ${isOneOf} AND ${conditionOf(kind, options, parameters)} AND NOT ${isLater} GROUP BY s.id`,
       parameters.values,
     );
     for (const { id, n } of rows) {

@@ -1,6 +1,6 @@
 import type { Mapping, RecordInput } from '../source.ts';
+import { asText, isObject, type OpenObject, pick } from './json.ts';
 import { RecordMapper } from './record-mapper.ts';
-import { asText, isObject, type OpenObject, pick } from './values.ts';
 
 /** A row of `apps` with its settings: the columns of `app_model_configs`, or those of its published workflow. */
 export type AppRow = {

@@ -1,6 +1,6 @@
 import { derivedId } from '../../domain/derived-id.ts';
+import { asInteger, asNumber, asText, isAbsent, isObject, isUuidText, type OpenObject } from './json.ts';
 import type { RecordMapper } from './record-mapper.ts';
-import { asInteger, asNumber, asText, isAbsent, isObject, isUuidText, type OpenObject } from './values.ts';
 
 /** The citations in the metadata of a message. In the source, each field of a citation may be null. */
 export function mapCitations(

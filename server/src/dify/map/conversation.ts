@@ -1,7 +1,6 @@
 import type { Mapping, RecordInput } from '../source.ts';
-import { withoutInternals } from './files.ts';
+import { isAbsent, withoutInternals } from './json.ts';
 import { RecordMapper } from './record-mapper.ts';
-import { isAbsent } from './values.ts';
 
 export type ConversationRow = {
   id: string;

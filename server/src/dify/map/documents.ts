@@ -1,6 +1,6 @@
 import type { Mapping, RecordInput } from '../source.ts';
+import { asText, isAbsent, isObject, type OpenObject, pick } from './json.ts';
 import { RecordMapper } from './record-mapper.ts';
-import { asText, isAbsent, isObject, type OpenObject, pick } from './values.ts';
 
 export type DocumentRow = {
   id: string;

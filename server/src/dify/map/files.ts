@@ -1,7 +1,6 @@
-import { parseJson } from './json.ts';
+import { isAbsent, isUuidText, type OpenObject } from './json.ts';
 import { withoutSlash } from './links.ts';
 import type { RecordMapper } from './record-mapper.ts';
-import { isAbsent, isObject, isUuidText, type OpenObject } from './values.ts';
 
 /** A row of `message_files`, with its row of `upload_files`, if the upload belongs to the same workspace. */
 export type FileRow = {
@@ -99,29 +98,4 @@ function nameInUrl(url: string): string {
   } catch {
     return name;
   }
-}
-
-/** Fields of a file inside `inputs` that belong to the installation that stored it. */
-const internalFields = ['tenant_id', 'storage_key', '_storage_key', 'reference'];
-
-/** The value of `inputs` without internals of the files in it. Their signed links are removed as in every text. */
-export function withoutInternals(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutInternals);
-  if (!isObject(value)) return value;
-  const isFile = value.dify_model_identity === '__dify__file__';
-  const entries = Object.entries(value).filter(([name]) => !isFile || !internalFields.includes(name));
-  const kept = Object.fromEntries(entries.map(([name, inner]) => [name, withoutInternals(inner)]));
-  const hasReference = isFile && Object.hasOwn(value, 'reference') && !Object.hasOwn(value, 'related_id');
-  return hasReference ? { ...kept, related_id: referredId(value.reference) } : kept;
-}
-
-const referenceStart = 'dify-file-ref:';
-
-/** The id of the upload or tool file in a reference: the id itself, or an object with it, in Base64. Null if it has none. */
-function referredId(reference: unknown): string | null {
-  if (typeof reference !== 'string') return null;
-  if (!reference.startsWith(referenceStart)) return isUuidText(reference) ? reference : null;
-  const parsed = parseJson(Buffer.from(reference.slice(referenceStart.length), 'base64url').toString(), String);
-  const id = 'value' in parsed && isObject(parsed.value) ? parsed.value.record_id : null;
-  return isUuidText(id) ? id : null;
 }

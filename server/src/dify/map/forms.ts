@@ -1,6 +1,5 @@
-import { withoutInternals } from './files.ts';
+import { asText, isAbsent, isObject, type OpenObject, pick, withoutInternals } from './json.ts';
 import type { RecordMapper } from './record-mapper.ts';
-import { asText, isAbsent, isObject, type OpenObject, pick } from './values.ts';
 
 /**
  * A row of `execution_extra_contents` with its row of `human_input_forms`. The tables with the tokens of forms

@@ -1,4 +1,39 @@
 import { limits } from '../../contract/limits.ts';
+import { isUuid } from '../../contract/primitives.ts';
+
+export type OpenObject = Record<string, unknown>;
+
+export const isObject = (value: unknown): value is OpenObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Null and the empty text are the same in many columns of the source. */
+export const isAbsent = (value: unknown): value is null | undefined | '' =>
+  value === null || value === undefined || value === '';
+
+export const isUuidText = (value: unknown): value is string => typeof value === 'string' && isUuid(value);
+
+/** The value as text; undefined if it is an object or a list. */
+export function asText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? `${value}` : undefined;
+}
+
+/** The value as a number; undefined if it is none. Python writes some numbers as text. */
+export function asNumber(value: unknown): number | undefined {
+  const isNumeric = typeof value === 'number' || (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value));
+  return isNumeric && Math.abs(Number(value)) <= Number.MAX_SAFE_INTEGER ? Number(value) : undefined;
+}
+
+/** `3.0` is an integer too; JSON does not distinguish it from `3`. */
+export function asInteger(value: unknown): number | undefined {
+  const number = asNumber(value);
+  return Number.isInteger(number) ? number : undefined;
+}
+
+/** Only these fields of an object. */
+export function pick(value: OpenObject, names: readonly string[]): OpenObject {
+  return Object.fromEntries(names.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]));
+}
 
 /** Applied to each text of a parsed value. */
 export type CleanText = (text: string) => string;
@@ -73,8 +108,6 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-type OpenObject = Record<string, unknown>;
-
 class Walk {
   hadLargeNumber = false;
   hadBadText = false;
@@ -109,4 +142,29 @@ class Walk {
     this.hadBadText = true;
     return text.toWellFormed().replaceAll('\0', '');
   }
+}
+
+/** Fields of a file inside `inputs` that belong to the installation that stored it. */
+const internalFields = ['tenant_id', 'storage_key', '_storage_key', 'reference'];
+
+/** The value of `inputs` without internals of the files in it. Their signed links are removed as in every text. */
+export function withoutInternals(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutInternals);
+  if (!isObject(value)) return value;
+  const isFile = value.dify_model_identity === '__dify__file__';
+  const entries = Object.entries(value).filter(([name]) => !isFile || !internalFields.includes(name));
+  const kept = Object.fromEntries(entries.map(([name, inner]) => [name, withoutInternals(inner)]));
+  const hasReference = isFile && Object.hasOwn(value, 'reference') && !Object.hasOwn(value, 'related_id');
+  return hasReference ? { ...kept, related_id: referredId(value.reference) } : kept;
+}
+
+const referenceStart = 'dify-file-ref:';
+
+/** The id of the upload or tool file in a reference: the id itself, or an object with it, in Base64. Null if it has none. */
+function referredId(reference: unknown): string | null {
+  if (typeof reference !== 'string') return null;
+  if (!reference.startsWith(referenceStart)) return isUuidText(reference) ? reference : null;
+  const parsed = parseJson(Buffer.from(reference.slice(referenceStart.length), 'base64url').toString(), String);
+  const id = 'value' in parsed && isObject(parsed.value) ? parsed.value.record_id : null;
+  return isUuidText(id) ? id : null;
 }

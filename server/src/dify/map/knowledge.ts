@@ -1,8 +1,8 @@
 import { constantsOf, KnowledgeBase } from '../../contract/knowledge.ts';
 import { compile, type Validator } from '../../contract/validator.ts';
 import type { Mapping, RecordInput } from '../source.ts';
+import { isObject, type OpenObject, pick } from './json.ts';
 import { RecordMapper } from './record-mapper.ts';
-import { isObject, type OpenObject, pick } from './values.ts';
 
 export type DatasetRow = {
   id: string;

@@ -1,10 +1,11 @@
 import type { Mapping, RecordInput } from '../source.ts';
 import { mapCitations } from './citations.ts';
-import { type FileRow, mapFile, type ToolFile, withoutInternals } from './files.ts';
+import { type FileRow, mapFile, type ToolFile } from './files.ts';
 import { type FormRow, mapForm } from './forms.ts';
+import type { OpenObject } from './json.ts';
+import { withoutInternals } from './json.ts';
 import { RecordMapper } from './record-mapper.ts';
 import { mapThought, type ThoughtRow } from './thoughts.ts';
-import type { OpenObject } from './values.ts';
 
 export type MessageRow = {
   id: string;

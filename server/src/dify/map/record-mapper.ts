@@ -4,9 +4,8 @@ import type { RecordKind } from '../../contract/record.ts';
 import { BadRecord } from '../../domain/errors.ts';
 import { prepareRecord } from '../../domain/records/prepare-record.ts';
 import type { Mapping, RecordInput, Report, Skip } from '../source.ts';
-import { parseJson } from './json.ts';
+import { isAbsent, isObject, type OpenObject, parseJson } from './json.ts';
 import { removeSignatures } from './links.ts';
-import { isAbsent, isObject, type OpenObject } from './values.ts';
 
 type RecordProblem = Pick<Problem, 'path' | 'text'> & { reason: 'too large' | 'not valid' };
 const tooLarge: RecordProblem = {

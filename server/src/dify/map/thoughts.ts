@@ -1,5 +1,5 @@
+import { asText, type OpenObject } from './json.ts';
 import type { RecordMapper } from './record-mapper.ts';
-import { asText, type OpenObject } from './values.ts';
 
 /** A row of `message_agent_thoughts`. */
 export type ThoughtRow = {

@@ -9,6 +9,6 @@ export async function readConversations(reading: Reading, ids: readonly string[]
     c.from_end_user_id AS end_user_id, u.session_id, ${epoch('c.created_at')} AS created_at,
     ${hasUpdates ? epoch('c.updated_at') : 'NULL'} AS updated_at`;
   const joins = 'LEFT JOIN end_users u ON u.id = c.from_end_user_id';
-  const rows = await readRows<ConversationRow>(reading, 'conversations', selected, { ids, joins });
+  const rows = await readRows<ConversationRow>(reading, 'conversation', selected, { ids, joins });
   return rows.flatMap((row) => mapConversation(row, reading) ?? []);
 }

@@ -8,8 +8,8 @@ import {
   mapSegment,
   type SegmentRow,
 } from '../map/documents.ts';
+import type { OpenObject } from '../map/json.ts';
 import { type DatasetRow, mapDataset } from '../map/knowledge.ts';
-import type { OpenObject } from '../map/values.ts';
 import { type DifySource, type Reading, type RecordInput, silentReport } from '../source.ts';
 import { columns, epoch, readRows } from './selection.ts';
 
@@ -18,7 +18,7 @@ export async function readDatasets(reading: Reading): Promise<RecordInput[]> {
   const hasStructure = source.has('datasets', 'chunk_structure');
   const rows = await readRows<DatasetRow>(
     reading,
-    'datasets',
+    'dataset',
     `s.id, s.tenant_id AS workspace_id, s.name, s.description, s.indexing_technique, s.data_source_type,
        ${epoch('s.created_at')} AS created_at, ${epoch('s.updated_at')} AS updated_at, s.provider, s.permission,
        coalesce(${hasStructure ? "nullif(s.chunk_structure, '')" : 'NULL'},
@@ -71,7 +71,7 @@ export async function readDocuments(reading: Reading, ids: readonly string[]): P
   const { source } = reading;
   const rows = await readRows<DocumentRow>(
     reading,
-    'documents',
+    'document',
     `d.id, d.dataset_id, d.name, d.position, ${epoch('d.created_at')} AS created_at,
        ${epoch('d.updated_at')} AS updated_at, d.enabled, d.archived, d.indexing_status, d.is_paused, d.doc_form,
        d.data_source_type, d.data_source_info::text AS data_source_info, d.tokens,
@@ -99,7 +99,7 @@ export async function readDocuments(reading: Reading, ids: readonly string[]): P
 export async function* readSegments(reading: Reading, ids: readonly string[]): AsyncGenerator<RecordInput> {
   const { source } = reading;
   const bytes = 'octet_length(g.content) + coalesce(octet_length(g.answer), 0)';
-  for await (const batch of batches(reading, 'segments', bytes, ids)) {
+  for await (const batch of batches(reading, 'segment', bytes, ids)) {
     const rows = await source.query<SegmentRow>(
       `SELECT g.id, g.document_id, g.position, g.content, g.answer, g.keywords::text AS keywords, g.enabled, g.status,
          g.tokens, g.hit_count, g.index_node_id, g.index_node_hash, ${epoch('g.created_at')} AS created_at,
@@ -116,7 +116,7 @@ export async function* readSegments(reading: Reading, ids: readonly string[]): A
 export async function* readChildChunks(reading: Reading, ids: readonly string[]): AsyncGenerator<RecordInput> {
   const { source } = reading;
   const bytes = 'octet_length(h.content)';
-  for await (const batch of batches(reading, 'child_chunks', bytes, ids)) {
+  for await (const batch of batches(reading, 'child_chunk', bytes, ids)) {
     const rows = await source.query<ChildChunkRow & { is_of_large_segment: boolean }>(
       `SELECT h.id, h.segment_id, h.content, h.position, h.type, ${epoch('h.created_at')} AS created_at,
          ${epoch('h.updated_at')} AS updated_at, h.index_node_id,
@@ -153,18 +153,17 @@ const toList = (record: RecordInput | undefined): RecordInput[] => (record === u
 /** Ids of selected rows that are read together: their texts have a bounded size. Rows that are too large are listed. */
 async function* batches(
   reading: Reading,
-  table: 'segments' | 'child_chunks',
+  kind: 'segment' | 'child_chunk',
   bytes: string,
   ids: readonly string[],
 ): AsyncGenerator<string[]> {
   if (ids.length === 0) return;
-  const id = table === 'segments' ? 'g.id' : 'h.id';
-  const rows = await readRows<{ id: string; bytes: number }>(reading, table, `${id}, ${bytes} AS bytes`, { ids });
+  const id = kind === 'segment' ? 'g.id' : 'h.id';
+  const rows = await readRows<{ id: string; bytes: number }>(reading, kind, `${id}, ${bytes} AS bytes`, { ids });
   let batch: string[] = [];
   let total = 0;
   for (const row of rows) {
     if (row.bytes > limits.recordBytesMax) {
-      const kind = table === 'segments' ? 'segment' : 'child_chunk';
       reading.report.skip({ kind, id: row.id, reason: 'too large', detail: `${row.bytes} bytes` });
       continue;
     }

@@ -3,7 +3,7 @@ import { type MessageRow, mapMessage } from '../map/message.ts';
 import { type DifySource, queryIds, type Reading, type RecordInput, type Report } from '../source.ts';
 import { type MessageKey, orderMessages } from './message-order.ts';
 import { readMessageParts } from './message-parts.ts';
-import { conditionOf, epoch, Parameters, readIds, tables } from './selection.ts';
+import { conditionOf, epoch, Parameters, readIds, selectedFrom } from './selection.ts';
 
 /**
  * Ids of messages that are not final: `unfinished` have no record yet; `open` have one, because their answer may never be written, or
@@ -40,15 +40,15 @@ export async function* readMessages(reading: Reading, selected: SelectedMessages
 
 async function* readKeysOf({ source, options }: Reading, ids: readonly string[]): AsyncGenerator<Key[]> {
   const parameters = new Parameters();
-  const from = `(SELECT m.* FROM ${tables.messages}
-    WHERE m.id = ANY(${parameters.bind(ids)}::uuid[]) AND ${conditionOf('messages', options, parameters)}) k`;
+  const from = `(SELECT m.* FROM ${selectedFrom.message}
+    WHERE m.id = ANY(${parameters.bind(ids)}::uuid[]) AND ${conditionOf('message', options, parameters)}) k`;
   yield source.query<Key>(selectKeys(source, from), parameters.values);
 }
 
 /** Pages of keys. The size of a page bounds the memory, also for a conversation with a million messages. */
 async function* readKeysIn(reading: Reading, ids: readonly string[]): AsyncGenerator<Key[]> {
   const { source } = reading;
-  let rest = (await readIds(reading, 'conversations', { ids })).sort();
+  let rest = (await readIds(reading, 'conversation', { ids })).sort();
   let last: Key | undefined;
   while (rest.length > 0) {
     const parameters = new Parameters();

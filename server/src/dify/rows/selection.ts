@@ -15,30 +15,23 @@ export class Parameters {
  * The rows that are imported, whatever their state is, as a FROM clause with the parents of a row, and a condition. The aliases of tables are those of
  * the keys: `c` in `c.id`. Rows without a parent are orphans, and not selected.
  */
-const workspaces = 'tenants t';
-const apps = 'apps a JOIN tenants t ON t.id = a.tenant_id';
-const conversations = 'conversations c JOIN apps a ON a.id = c.app_id JOIN tenants t ON t.id = a.tenant_id';
-const messages = `messages m JOIN conversations c ON c.id = m.conversation_id JOIN apps a ON a.id = c.app_id
-  JOIN tenants t ON t.id = a.tenant_id`;
-const datasets = 'datasets s JOIN tenants t ON t.id = s.tenant_id';
-const documents = `documents d JOIN datasets s ON s.id = d.dataset_id JOIN tenants t ON t.id = s.tenant_id`;
-const segments = `document_segments g JOIN documents d ON d.id = g.document_id JOIN datasets s ON s.id = d.dataset_id
-  JOIN tenants t ON t.id = s.tenant_id`;
-const child_chunks = `child_chunks h JOIN document_segments g ON g.id = h.segment_id
-  JOIN documents d ON d.id = g.document_id JOIN datasets s ON s.id = d.dataset_id JOIN tenants t ON t.id = s.tenant_id`;
-
-export const tables = { workspaces, apps, conversations, messages, datasets, documents, segments, child_chunks };
-export type SelectedTable = keyof typeof tables;
-const idColumns: Readonly<Record<SelectedTable, string>> = {
-  workspaces: 't.id',
-  apps: 'a.id',
-  conversations: 'c.id',
-  messages: 'm.id',
-  datasets: 's.id',
-  documents: 'd.id',
-  segments: 'g.id',
-  child_chunks: 'h.id',
+const ofApp = 'JOIN apps a ON a.id = c.app_id JOIN tenants t ON t.id = a.tenant_id';
+const ofDataset = 'JOIN datasets s ON s.id = d.dataset_id JOIN tenants t ON t.id = s.tenant_id';
+const ofDocument = `JOIN documents d ON d.id = g.document_id ${ofDataset}`;
+export const selectedFrom = {
+  workspace: 'tenants t',
+  app: 'apps a JOIN tenants t ON t.id = a.tenant_id',
+  conversation: `conversations c ${ofApp}`,
+  message: `messages m JOIN conversations c ON c.id = m.conversation_id ${ofApp}`,
+  dataset: 'datasets s JOIN tenants t ON t.id = s.tenant_id',
+  document: `documents d ${ofDataset}`,
+  segment: `document_segments g ${ofDocument}`,
+  child_chunk: `child_chunks h JOIN document_segments g ON g.id = h.segment_id ${ofDocument}`,
 };
+export type SelectedKind = keyof typeof selectedFrom;
+
+/** The column with the ids of a kind: its table is the first one. */
+const idColumn = (kind: SelectedKind): string => `${selectedFrom[kind].split(' ')[1]}.id`;
 
 type Rows = {
   /** Only rows with these ids. */
@@ -54,59 +47,59 @@ type Rows = {
 /** Reads selected rows in the order of their ids. */
 export function readRows<R>(
   { source, options }: Pick<Reading, 'source' | 'options'>,
-  table: SelectedTable,
+  kind: SelectedKind,
   selected: string,
   { ids, datasets, after = '', limit, joins = '' }: Rows = {},
 ): Promise<R[]> {
   const parameters = new Parameters();
-  const id = idColumns[table];
+  const id = idColumn(kind);
   const conditions = [
     ...(ids === undefined ? [] : [`${id} = ANY(${parameters.bind(ids)}::uuid[])`]),
     ...(datasets === undefined ? [] : [`s.id = ANY(${parameters.bind(datasets)}::uuid[])`]),
-    ...isAfter(table, after, parameters),
-    conditionOf(table, options, parameters),
+    ...isAfter(kind, after, parameters),
+    conditionOf(kind, options, parameters),
   ];
   const page = `ORDER BY ${id} ${limit === undefined ? '' : `LIMIT ${limit}`}`;
   return source.query<R>(
-    `SELECT ${selected} FROM ${tables[table]} ${joins} WHERE ${conditions.join(' AND ')} ${page}`,
+    `SELECT ${selected} FROM ${selectedFrom[kind]} ${joins} WHERE ${conditions.join(' AND ')} ${page}`,
     parameters.values,
   );
 }
 
 /** The condition for rows after an id; none if it is empty. */
-export const isAfter = (table: SelectedTable, after: string, parameters: Parameters): string[] =>
-  after === '' ? [] : [`${idColumns[table]} > ${parameters.bind(after)}::uuid`];
+export const isAfter = (kind: SelectedKind, after: string, parameters: Parameters): string[] =>
+  after === '' ? [] : [`${idColumn(kind)} > ${parameters.bind(after)}::uuid`];
 
 export async function readIds(
   reading: Pick<Reading, 'source' | 'options'>,
-  table: SelectedTable,
+  kind: SelectedKind,
   rows: Rows,
 ): Promise<string[]> {
-  return (await readRows<{ id: string }>(reading, table, `${idColumns[table]} AS id`, rows)).map(({ id }) => id);
+  return (await readRows<{ id: string }>(reading, kind, `${idColumn(kind)} AS id`, rows)).map(({ id }) => id);
 }
 
-/** The condition for the FROM clause in `tables`. */
-export function conditionOf(table: SelectedTable, options: ImportOptions, parameters: Parameters): string {
-  const conditions = conditionsOf(table, options, parameters);
+/** The condition for the FROM clause in `selectedFrom`. */
+export function conditionOf(kind: SelectedKind, options: ImportOptions, parameters: Parameters): string {
+  const conditions = conditionsOf(kind, options, parameters);
   return conditions.length === 0 ? 'true' : conditions.join(' AND ');
 }
 
-function conditionsOf(table: SelectedTable, options: ImportOptions, parameters: Parameters): string[] {
+function conditionsOf(kind: SelectedKind, options: ImportOptions, parameters: Parameters): string[] {
   const { workspaceIds, appIds, since } = options;
   const isOneOf = (column: string, ids: readonly string[]) =>
     `${column}::text = ANY(${parameters.bind(ids.map((id) => id.toLowerCase()))})`;
   const ofWorkspace = () => (workspaceIds === undefined ? [] : [isOneOf('t.id', workspaceIds)]);
-  switch (table) {
-    case 'workspaces':
+  switch (kind) {
+    case 'workspace':
       return [
         ...ofWorkspace(),
         ...(appIds === undefined ? [] : [`t.id IN (SELECT tenant_id FROM apps WHERE ${isOneOf('id', appIds)})`]),
       ];
-    case 'apps':
+    case 'app':
       return [...ofWorkspace(), ...(appIds === undefined ? [] : [isOneOf('a.id', appIds)])];
-    case 'messages':
-    case 'conversations': {
-      const conditions = conditionsOf('apps', { ...options, workspaceIds }, parameters);
+    case 'message':
+    case 'conversation': {
+      const conditions = conditionsOf('app', { ...options, workspaceIds }, parameters);
       // Test chats of the console have this source: they must not become readable for the users of the app.
       if (!options.console) conditions.push("c.from_source = 'api'");
       if (since !== undefined) {
@@ -115,12 +108,12 @@ function conditionsOf(table: SelectedTable, options: ImportOptions, parameters: 
       }
       return conditions;
     }
-    case 'datasets':
+    case 'dataset':
       return appIds === undefined ? ofWorkspace() : ['false'];
-    case 'documents':
-    case 'segments':
-    case 'child_chunks':
-      return conditionsOf('datasets', options, parameters);
+    case 'document':
+    case 'segment':
+    case 'child_chunk':
+      return conditionsOf('dataset', options, parameters);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Reading, RecordInput } from '../source.ts';
 import { readRows } from './selection.ts';
 
 export async function readWorkspaces(reading: Reading): Promise<RecordInput[]> {
-  const rows = await readRows<{ id: string; name: string | null }>(reading, 'workspaces', 't.id, t.name');
+  const rows = await readRows<{ id: string; name: string | null }>(reading, 'workspace', 't.id, t.name');
   return rows.flatMap(({ id, name }) => {
     const record: RecordInput = { record: 'workspace', id, name: name ?? '' };
     return new RecordMapper('workspace', id, reading).finish(record) ?? [];
@@ -46,5 +46,5 @@ function readAppRows(reading: Reading, after: string): Promise<AppRow[]> {
     source.has('workflows') ? 'LEFT JOIN workflows w ON w.id = a.workflow_id' : '',
     hasSites ? site : '',
   ].join(' ');
-  return readRows<AppRow>(reading, 'apps', selected, { joins, after, limit: batchSize });
+  return readRows<AppRow>(reading, 'app', selected, { joins, after, limit: batchSize });
 }

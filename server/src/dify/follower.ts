@@ -1,11 +1,11 @@
-import { importConfiguration } from '../configuration.ts';
-import { pollMessages, pollOthers, readConfigurationFingerprint } from '../find/recent.ts';
-import { IdSets } from '../id-set.ts';
-import { endDoubts, readDoubts } from '../owned/doubts.ts';
-import { isComparable, type SourcePoint } from '../point.ts';
-import type { RunContext } from '../run-context.ts';
-import { addPending, syncChanges } from '../sync.ts';
+import { importConfiguration } from './configuration.ts';
 import { Deletions } from './deletions.ts';
+import { pollMessages, pollOthers, readConfigurationFingerprint } from './find/recent.ts';
+import { IdSets } from './id-set.ts';
+import { endDoubts, readDoubts } from './owned/doubts.ts';
+import { isComparable, type SourcePoint } from './point.ts';
+import type { RunContext } from './run-context.ts';
+import { addPending, syncChanges } from './sync.ts';
 
 /** The least time between two writes of the progress, if nothing else was written. */
 const followWriteMillis = 10_000;
