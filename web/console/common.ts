@@ -18,3 +18,5 @@ import './knowledge/revisions.tsx';
 import './knowledge/level.tsx';
 import './overview/health.tsx';
 import './overview/plot.tsx';
+import './overview/recent-problems.tsx';
+import './overview/tables.tsx';
