@@ -135,7 +135,7 @@ export const limits = {
   searchTokensMax: 16_000,
   searchTokenUnitsMax: 300_000,
   /** Counts of search results stop here. */
-  searchCountMax: 1_000,
+  searchCountMax: 10_000,
   /** Candidates of one search whose texts are compared with a phrase. */
   searchCandidatesMax: 2_000,
   /** The same while none of them has the phrase. */

@@ -122,7 +122,7 @@ onEveryEngine('the search', (engine) => {
     assert.deepEqual(await found({ q, conversation_id: one.ids.conversation }), [slow]);
     const { body } = await get('/admin/search/counts', { q });
     const counts = {
-      max: 1000,
+      max: limits.searchCountMax,
       all: 4,
       disliked: 1,
       failed: 1,

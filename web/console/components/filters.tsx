@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
+import { limits } from '../../../server/src/contract/limits.ts';
 import { Icon, IconButton } from '../../shared/controls.tsx';
 import { useStrip } from '../hooks/use-strip.ts';
 import { useFilters } from '../state/route.ts';
@@ -15,9 +16,6 @@ export function Chips({ label, children }: { label: string; children?: Component
     </div>
   );
 }
-
-/** The service counts up to this number, which means that or more. */
-const countMax = 1000;
 
 type ChipProps = {
   label: string;
@@ -48,7 +46,7 @@ export const Chip = ({ label, count: matches, isPartial = false, isActive, canRe
 );
 
 const countText = (matches: number, isPartial: boolean): string =>
-  `${count(matches)}${isPartial || matches >= countMax ? '+' : ''}`;
+  `${count(matches)}${isPartial || matches >= limits.searchCountMax ? '+' : ''}`;
 
 type FilterChipsProps = {
   label: string;

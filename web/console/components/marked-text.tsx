@@ -20,7 +20,10 @@ export function Marked({ text, ranges, draw = String }: Props) {
 
 /** A text without the marks of Markdown that would show most, such as the lines of a table. */
 export const plain = (text: string): string =>
-  text.replaceAll(/\*+|`+|^#+ |^> /gm, '').replaceAll(/(\|\s*:?-+:?\s*)+(\||$)|\|/g, ' ');
+  text
+    .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/\*+|`+|^#+ |^> |^- /gm, '')
+    .replaceAll(/(\|\s*:?-+:?\s*)+(\||$)|\|/g, ' ');
 
 /** Whether one of the names contains the text, in any case. */
 export const contains = (text: string, ...names: (string | undefined)[]): boolean =>

@@ -13,7 +13,7 @@ import { type ConversationEntry, type Conversations, placeOf } from './use-conve
 import { useStableFocus } from './use-stable-focus.ts';
 
 /** This many pixels before the end of the list, the next page is read. */
-const readAheadPixels = 400;
+const readAheadPixels = 800;
 
 type Props = {
   conversations: Conversations;
@@ -36,7 +36,7 @@ export function ConversationList({
   // It leaves this place when a page that has it is read.
   const isFirstPage = list.isLoading && entries.length === 0;
   const isApart = open !== undefined && !isListed && !isFirstPage && summaryOf(open.id) !== undefined;
-  const shown: readonly ConversationEntry[] = isApart ? [{ ...open, hits: [] }, ...entries] : entries;
+  const shown: readonly ConversationEntry[] = isApart ? [open, ...entries] : entries;
   const namesApp = new Set(shown.map(({ app_id }) => app_id)).size > 1;
   const apart = list.hasMore ? 'Not in the part of the list that was read.' : 'Not in this list.';
   // Rows are taller with their summaries.
@@ -118,13 +118,13 @@ type RowProps = {
 };
 
 function Row({ entry, summary, isOpen, apart, namesApp, filters }: RowProps) {
-  const { hits } = entry;
-  const [hit] = hits;
+  const { hit } = entry;
   const at = hit?.created_at ?? summary?.last_message_at ?? null;
   const name = summary?.name ?? '…';
   const words = wordsOf(filters.q ?? '');
   // The title may be the text that was found, and the text of a message without an answer is its query.
   const found = hit !== undefined && !isAlike(hit.snippet, name) ? hit : undefined;
+  const comment = words.length === 0 && hit?.feedback_content;
   const last = summary && (isAlike(summary.last_text, name) ? 'no answer' : summary.last_text);
   return (
     <a href={hrefWith(placeOf(entry), filters)} aria-current={isOpen ? 'true' : undefined}>
@@ -132,9 +132,13 @@ function Row({ entry, summary, isOpen, apart, namesApp, filters }: RowProps) {
         <Marked text={name} ranges={found ? [] : matchesIn(name, words)} />
       </strong>
       <span class={`words soft whole-row ${found === undefined ? 'one-line' : 'two-lines'}`}>
-        <Marked text={found?.snippet ?? last ?? ''} ranges={found?.ranges ?? []} draw={plain} />
+        {comment ? (
+          `“${comment}”`
+        ) : (
+          <Marked text={found?.snippet ?? last ?? ''} ranges={found?.ranges ?? []} draw={plain} />
+        )}
       </span>
-      <span class="soft small statistics">{summary && statistics(summary, hits, words, namesApp)}</span>
+      <span class="soft small statistics">{summary && statistics(summary, hit, words, namesApp)}</span>
       <span class="soft small when">
         <Sign n={summary?.disliked_count} label="disliked" />
         <Sign n={summary?.failed_count} label="failed" />
@@ -158,20 +162,20 @@ function isAlike(one: string, other: string): boolean {
 /** On one line: the cost gives way to the app where there are several. */
 function statistics(
   summary: ConversationSummary,
-  hits: readonly SearchHit[],
+  hit: SearchHit | undefined,
   words: readonly string[],
   namesApp: boolean,
 ) {
   const { user, message_count, price, currency, app_name } = summary;
   const ranges = matchesIn(user ?? '', words);
-  const isById = words.length > 0 && hits[0]?.ranges.length === 0 && ranges.length === 0;
+  const isById = words.length > 0 && hit?.ranges.length === 0 && ranges.length === 0;
   return (
     <>
       <span title={user ?? undefined} class="one-line">
         <Marked text={user ?? 'no user'} ranges={ranges} />
       </span>
       <span>{counted(message_count, 'msg')}</span>
-      {hits.length > 1 && <span>{counted(hits.length, 'hit')}</span>}
+      {hit?.hit_count && hit.hit_count > 1 && <span>{counted(hit.hit_count, 'hit')}</span>}
       {isById && <span>matches an ID</span>}
       {namesApp ? (
         <span title={app_name} class="one-line">

@@ -7,12 +7,12 @@ import type { Filters } from '../state/route.ts';
 import type { ConversationSummary, SearchHit } from '../state/types.ts';
 import { isSearched, queryOf } from './search-query.ts';
 
-/** A conversation in the list, with its messages that the search has found, newest first. */
-export type ConversationEntry = { id: string; app_id: string; hits: readonly SearchHit[] };
+/** A conversation in the list, with the newest of its messages that the search has found. */
+export type ConversationEntry = { id: string; app_id: string; hit?: SearchHit };
 
 /** The address of a conversation: at its newest hit, if it has hits. */
-export const placeOf = ({ id, app_id, hits }: ConversationEntry): string[] =>
-  ['conversations', app_id, id, hits[0]?.message_id].filter((part) => part !== undefined);
+export const placeOf = ({ id, app_id, hit }: ConversationEntry): string[] =>
+  ['conversations', app_id, id, hit?.message_id].filter((part) => part !== undefined);
 
 export type Conversations = {
   entries: readonly ConversationEntry[];
@@ -23,9 +23,6 @@ export type Conversations = {
 };
 
 const pageRows = 50;
-/** A conversation may have many hits. Pages are read until there are this many conversations, or so many pages. */
-const entriesMin = 12;
-const pagesMax = 10;
 
 /**
  * The list of conversations: all of them by their latest activity, or those with hits of the search and the filters. The
@@ -34,21 +31,17 @@ const pagesMax = 10;
  */
 export function useConversations(filters: Filters, open: string | undefined, mayMove: () => boolean): Conversations {
   const isSearch = isSearched(filters);
-  const path = pathOf(['admin', isSearch ? 'search' : 'conversations'], { ...queryOf(filters), limit: pageRows });
+  const query = { ...queryOf(filters), limit: pageRows };
+  const path = isSearch
+    ? pathOf(['admin', 'search'], { ...query, group: 'conversation' })
+    : pathOf(['admin', 'conversations'], query);
   const all = useList<ConversationSummary>(isSearch ? undefined : path);
   const found = useList<SearchHit>(isSearch ? path : undefined);
-  const entries = useMemo(
-    () => (isSearch ? entriesOf(found.rows) : all.rows.map(({ id, app_id }) => ({ id, app_id, hits: [] }))),
-    [isSearch, found.rows, all.rows],
-  );
+  const entries = useMemo(() => (isSearch ? entriesOf(found.rows) : all.rows), [isSearch, found.rows, all.rows]);
   const { summaryOf, put, refresh } = useSummaries();
   useMemo(() => put(all.rows), [all.rows]);
   const ids = useMemo(() => [...new Set([...entries.map(({ id }) => id), open ?? []].flat())], [entries, open]);
   useEffect(() => void refresh(ids.filter((id) => summaryOf(id) === undefined)), [ids]);
-  useEffect(() => {
-    const isShort = entries.length < entriesMin && found.rows.length < pagesMax * pageRows;
-    if (isSearch && isShort && found.error === undefined) found.more();
-  }, [found.rows, found.isLoading]);
   const rowIds = isSearch ? found.rows.map(({ message_id }) => message_id) : all.rows.map(({ id }) => id);
   const { fresh, look } = useFresh(path, rowIds, ids);
   useChanges((changes) => {
@@ -94,9 +87,10 @@ function useFresh(path: string, rowIds: readonly string[], version: unknown) {
 /** The next change of the feed tries again. */
 const ignore = () => undefined;
 
+/** A later page may have a conversation again, if there are very many hits. */
 function entriesOf(hits: readonly SearchHit[]): ConversationEntry[] {
-  const byConversation = Map.groupBy(hits, ({ conversation_id }) => conversation_id);
-  return [...byConversation].map(([id, hits]) => ({ id, app_id: hits[0]?.app_id ?? '', hits }));
+  const newest = Map.groupBy(hits, ({ conversation_id }) => conversation_id);
+  return [...newest].flatMap(([id, [hit]]) => (hit ? { id, app_id: hit.app_id, hit } : []));
 }
 
 /** Summaries by conversation; null for a conversation that does not exist. */

@@ -1,4 +1,5 @@
 import { Icon } from '../../shared/controls.tsx';
+import { plain } from '../components/marked-text.tsx';
 import { ListEnd, Section, Time } from '../components/ui.tsx';
 import { useList } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
@@ -31,7 +32,9 @@ export function Newest({ title, filters, look, period: { from, to }, app_id }: N
   const entry = (hit: SearchHit) => (
     <li key={hit.message_id}>
       <a href={hrefOf(hit)}>
-        <span class="one-line">{hit.snippet || 'no text'}</span>
+        <span class="one-line">
+          {hit.feedback_content ? `“${hit.feedback_content}”` : plain(hit.snippet) || 'no text'}
+        </span>
         <span class="soft small one-line">
           {hit.user ?? 'no user'} · <Time at={hit.created_at} />
         </span>

@@ -9,7 +9,9 @@ const ranges = Type.Unsafe<[number, number][]>({
   items: { type: 'array', items: { type: 'integer' }, minItems: 2, maxItems: 2 },
   description: 'Matches in the snippet: start and end, in UTF-16 units.',
 });
-const snippet = text('Part of the text around the first match; without one, its beginning.');
+const snippet = text(
+  'Part of the text around the first match; without one, its beginning. Of a message without `q`: of its answer.',
+);
 
 export const SearchHit = named('SearchHit', 'A message.', {
   app_id: id('App ID.'),
@@ -19,6 +21,13 @@ export const SearchHit = named('SearchHit', 'A message.', {
   user: nullable(text('End user of the conversation.')),
   snippet,
   ranges,
+  feedback_content: nullable(text(`Text of the feedback; at most the first ${limits.listedTextCharsMax} characters.`)),
+  hit_count: nullable(
+    integer(
+      'With `group=conversation`: number of hits in the conversation; null for phrases, and if there are very many hits ' +
+        'in its time.',
+    ),
+  ),
 });
 export type SearchHit = Static<typeof SearchHit>;
 
@@ -75,7 +84,15 @@ const filters = {
   model: optional.text('Only messages that this model answered; the exact name.'),
 };
 
-export const SearchQuery = Type.Object({ ...filters, ...listParameters });
+export const SearchQuery = Type.Object({
+  ...filters,
+  group: optional.choice(
+    ['none', 'conversation'],
+    'With `conversation`: one row for each conversation, its newest hit.',
+    'none',
+  ),
+  ...listParameters,
+});
 export type SearchQuery = Static<typeof SearchQuery>;
 export const SearchCountsQuery = Type.Object(filters);
 export type SearchFilters = Static<typeof SearchCountsQuery>;

@@ -64,6 +64,7 @@ export function candidateMessages(
   const query = indexQuery(search, words);
   return {
     find: (to, count) => reads.findMessages({ ...query, to: Math.min(to, query.to ?? to) }, count, budget),
+    count: (max: number) => reads.countMessages(query, max, budget),
     read: (entries) => reads.readMessages(entries),
     readText: (entry) => reads.readMessage(entry),
     textsOf: (_, { app_id, user }, text) => {
@@ -80,7 +81,7 @@ export function candidateMessages(
         fields: fields.map(([field]) => field),
       };
     },
-  } satisfies Candidates<IndexHit, MessageHit>;
+  } satisfies Candidates<IndexHit, MessageHit> & { count: unknown };
 }
 
 /** Whether the message has the words. The index tells so, unless it has words of texts that the reader cannot see. */

@@ -28,9 +28,10 @@ export function searchMessages(
   signal: AbortSignal,
 ): Promise<CursorPage<SearchHit>> {
   requireSearchOn(searched);
-  const { limit: _, cursor: __, ...filters } = query;
+  const { limit: _, cursor: __, group, ...filters } = query;
   return messagePages.readWindow(query, async (range) => {
-    const input = { search: searchOf(filters, searched.clock()), ...positionsOf(range) };
+    const search = searchOf(filters, searched.clock());
+    const input = { search, isGrouped: group === 'conversation', ...positionsOf(range) };
     return rowsOf(await searched.store.search.run('searchMessages', input, signal));
   });
 }

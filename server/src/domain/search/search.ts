@@ -1,7 +1,7 @@
 import type { KnowledgeHit, SearchHit } from '../../contract/console/search.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
-import type { ChunkHit, ChunkIndexHit, IndexHit, IndexQuery, MessageHit, SearchReads } from '../store/search-reads.ts';
+import type { ChunkHit, ChunkIndexHit, Count, IndexQuery, SearchReads } from '../store/search-reads.ts';
 import type {
   FoundPart,
   MessageCounts,
@@ -11,7 +11,7 @@ import type {
   SearchResult,
 } from '../store/searches.ts';
 import { tokensWithIds } from '../words/search-document.ts';
-import { hasTokens, parseQuery, type SearchWords, tokensInQuery } from '../words/search-query.ts';
+import { hasTokens, isEmpty, parseQuery, type SearchWords, tokensInQuery } from '../words/search-query.ts';
 import { snippetCutter } from '../words/snippets.ts';
 import {
   type AnyEntry,
@@ -22,6 +22,7 @@ import {
   type Verified,
   verified,
 } from './candidates.ts';
+import { countInConversations, oneOfEach, type PlacedHit } from './conversation-hits.ts';
 import { candidateMessages, findsNothing } from './message-candidates.ts';
 import { suggestQuery } from './near-words.ts';
 import { searchOwnMessages } from './own-search.ts';
@@ -57,22 +58,31 @@ async function pageOf<Entry extends AnyEntry, Hit extends AnyHit, Found>(
   return { hits, next: undefined };
 }
 
-/** Messages before a position, newest first. */
+/** Messages before a position, newest first; if they are grouped, the newest one of each conversation. */
 async function searchMessages(
   reads: SearchReads,
-  { search, ...range }: SearchInput<'searchMessages'>,
+  { search, isGrouped, ...range }: SearchInput<'searchMessages'>,
   budget: ReadBudget,
 ): Promise<FoundPart<SearchHit>> {
   const words = parseQuery(search.q ?? '');
   if (findsNothing(search.q, words)) return { hits: [], next: undefined };
-  const candidatesOf = (part: SearchWords) => candidateMessages(reads, search, part, budget);
+  const listed = new Set<string>();
+  const candidatesOf = (part: SearchWords) => {
+    const all = candidateMessages(reads, search, part, budget);
+    return isGrouped ? oneOfEach(all, (id) => listed.has(id)) : all;
+  };
   const cutSnippet = snippetCutter(words);
-  return pageOf(candidatesOf, words, range, budget, ({ entry, hit, shown }) => {
+  const page = await pageOf(candidatesOf, words, range, budget, ({ entry, hit, shown, fields }): PlacedHit => {
     const { conversation_id, id: message_id } = entry;
-    const { app_id, created_at, user } = hit;
-    const { snippet, ranges } = cutSnippet(shown);
-    return { app_id, conversation_id, message_id, created_at, user, snippet, ranges };
+    listed.add(conversation_id);
+    const { app_id, created_at, user, feedback_content, first, last } = hit;
+    const answers = isEmpty(words) ? shown.filter((_, at) => fields?.[at] === 'answer') : [];
+    const { snippet, ranges } = cutSnippet([...answers, ...shown]);
+    const found = { app_id, conversation_id, message_id, created_at, user, snippet, ranges, feedback_content };
+    return { ...found, hit_count: null, first, last };
   });
+  if (isGrouped) return countInConversations(reads, search, words, page, range.before, budget);
+  return { ...page, hits: page.hits.map(({ first: _, last: __, ...hit }) => hit) };
 }
 
 const countedFilters: Record<
@@ -131,18 +141,15 @@ async function countMessages(
   return counts;
 }
 
-type Count = { count: number; isPartial: boolean };
-
 async function countUpTo(
   max: number,
-  candidatesOf: CandidatesOf<IndexHit, MessageHit>,
+  candidatesOf: (words: SearchWords) => ReturnType<typeof candidateMessages>,
   words: SearchWords,
   missesMax: number,
   budget: ReadBudget,
 ): Promise<Count> {
   if (words.phrases.length === 0) {
-    const { hits, end } = await candidatesOf(words).find(Number.MAX_SAFE_INTEGER, { usual: max, slow: max });
-    return { count: hits.length, isPartial: end !== undefined };
+    return candidatesOf(words).count(max);
   }
   let count = 0;
   for await (const candidate of verified(candidatesOf, words, { before: undefined, limit: max, missesMax }, budget)) {

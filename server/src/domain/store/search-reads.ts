@@ -23,7 +23,18 @@ export type IndexQuery = {
 export type IndexHit = { position: number; conversation_id: string; id: string };
 /** The stored text of a hit. `text` is null if it has more than `limits.joinedDocBytesMax`. */
 type HitText = { text: string | null; bytes: number };
-export type MessageHit = HitText & { app_id: string; user: string | null; created_at: number };
+export type MessageHit = HitText & {
+  app_id: string;
+  user: string | null;
+  created_at: number;
+  /** At most `limits.listedTextCharsMax` characters. */
+  feedback_content: string | null;
+  /** Times of the first and the last message of the conversation. */
+  first: number;
+  last: number;
+};
+/** `isPartial`: there may be more. */
+export type Count = { count: number; isPartial: boolean };
 
 /**
  * How many hits a part of the index should have. `slow`: if a statement reads all rows of many words, no matter how many it
@@ -68,6 +79,8 @@ export type CitedSegment = { dataset_id: string; segment_id: string; disliked: n
 /** Reads of a search. Lists are in the order of the hits; undefined for hits that do not exist or were deleted. */
 export interface SearchReads {
   findMessages(query: IndexQuery, count: HitCount, budget: ReadBudget): Promise<IndexPart<IndexHit>>;
+  /** Counts as far as `max`. */
+  countMessages(query: IndexQuery, max: number, budget: ReadBudget): Promise<Count>;
   readMessages(hits: readonly IndexHit[]): Promise<(MessageHit | undefined)[]>;
   /** The text, whatever its size. */
   readMessage(hit: IndexHit): Promise<string | undefined>;

@@ -40,7 +40,8 @@ export type MessageCounts = { -readonly [Name in Exclude<keyof SearchCounts, 'is
 
 /** The searches by name, each with its input and result. `domain/search/search.ts` implements them. */
 export type Searches = {
-  searchMessages: [Range & { search: MessageSearch }, FoundPart<SearchHit>];
+  /** `isGrouped`: one hit of each conversation. */
+  searchMessages: [Range & { search: MessageSearch; isGrouped: boolean }, FoundPart<SearchHit>];
   countMessages: [{ search: MessageSearch }, MessageCounts];
   searchKnowledge: [Range & { q: string | undefined; scope?: KnowledgeScope | undefined }, FoundPart<KnowledgeHit>];
   /** `since` is a day. */

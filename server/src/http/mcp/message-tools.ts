@@ -56,8 +56,7 @@ const listConversations = defineTool({
   title: 'List conversations',
   description:
     'Conversations, latest activity first, with counts of disliked and failed answers, price and newest text. Use it to find ' +
-    'conversations of a user, app or period. With `disliked` or `failed`, `from` and `to` are about the time of such an ' +
-    'answer, and a conversation with several of them can be on several pages.',
+    'conversations of a user, app or period. With `disliked` or `failed`, `from` and `to` are about the time of such an answer.',
   kinds: ['app', 'admin'],
   operation: 'listAllConversations',
   input: {
@@ -74,10 +73,10 @@ const listConversations = defineTool({
     if (given !== undefined) await requireApp(store, given);
     const hits = await searchMessages(
       call.dependencies,
-      { ...inApp, ...(disliked && { rating: 'dislike' }), ...(failed && { status: 'error' }) },
+      { ...inApp, group: 'conversation', ...(disliked && { rating: 'dislike' }), ...(failed && { status: 'error' }) },
       call.disconnected(),
     );
-    const ids = [...new Set(hits.data.map(({ conversation_id }) => conversation_id))];
+    const ids = hits.data.map(({ conversation_id }) => conversation_id);
     // A page of them ends early if they are large.
     const listed = ids.length === 0 ? [] : await readAll((page) => listAllConversations(store, { ...page, id: ids }));
     return { ...hits, data: listed };

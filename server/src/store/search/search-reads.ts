@@ -1,8 +1,10 @@
+import { limits } from '../../contract/limits.ts';
 import type { ReadBudget } from '../../domain/store/read-budget.ts';
 import type {
   ChunkHit,
   ChunkIndexHit,
   CitedSegment,
+  Count,
   HitCount,
   IndexHit,
   IndexPart,
@@ -12,7 +14,7 @@ import type {
 } from '../../domain/store/search-reads.ts';
 import { positionsPerSecond } from '../../domain/words/search-document.ts';
 import type { QueryToken } from '../../domain/words/tokens.ts';
-import type { Dialect, Reader, SearchTable } from '../base/engine.ts';
+import type { Dialect, Reader, SearchTable, Value } from '../base/engine.ts';
 import { sizedColumns, type TextSource } from '../base/sized.ts';
 import type { Statement } from '../base/statement.ts';
 import * as sql from './statements.ts';
@@ -44,36 +46,57 @@ export class SqlSearchReads implements SearchReads {
     return this.#find<ChunkIndexHit>('search_chunks', query, count, budget);
   }
 
-  /** Searches windows of positions: see `SearchWindows`. */
   async #find<Hit extends object>(
+    table: SearchTable,
+    query: IndexQuery,
+    count: HitCount,
+    budget: ReadBudget,
+  ): Promise<IndexPart<Hit>> {
+    const hits: Hit[] = [];
+    const add = (rows: readonly Hit[]) => hits.push(...rows);
+    return { hits, ...(await this.#inWindows(table, query, count, budget, sql.findEntries<Hit>, add)) };
+  }
+
+  async countMessages(query: IndexQuery, max: number, budget: ReadBudget): Promise<Count> {
+    let count = 0;
+    const add = (rows: readonly { n: number }[]) => (count += rows[0]?.n ?? 0);
+    const atMost = { usual: max, slow: max };
+    const { end } = await this.#inWindows('search_messages', query, atMost, budget, sql.countFound, add);
+    return { count, isPartial: end !== undefined };
+  }
+
+  /** Reads windows of positions, see `SearchWindows`. `add` returns how many hits there are so far. */
+  async #inWindows<Row extends object>(
     table: SearchTable,
     query: IndexQuery,
     { usual, slow }: HitCount,
     budget: ReadBudget,
-  ): Promise<IndexPart<Hit>> {
+    statementFor: (...find: Parameters<typeof sql.findEntries>) => [Statement<Row>, Value[]],
+    add: (rows: readonly Row[]) => number,
+  ): Promise<Omit<IndexPart<never>, 'hits'>> {
     const range = await this.#range(table, budget);
     if (range === undefined) return nothing;
     const first = Math.max(query.from ?? Number.MIN_SAFE_INTEGER, range.first);
     let end = Math.min(query.to ?? Number.MAX_SAFE_INTEGER, range.last + 1);
     const expanded = await this.#expand(table, query);
     if (expanded === undefined) return nothing;
-    const [statement, values] = sql.findEntries<Hit>(this.#dialect, table, expanded.query);
+    const [statement, values] = statementFor(this.#dialect, table, expanded.query);
     const count = expanded.isSlow ? slow : usual;
-    const hits: Hit[] = [];
+    let found = 0;
     const { days, fast, slow: slowMillis, tooSlow } = this.#dialect.search.windows;
     const firstWindow = days * positionsPerDay;
-    for (let window = expanded.isSlow ? end - first : firstWindow; end > first && hits.length < count; ) {
+    for (let window = expanded.isSlow ? end - first : firstWindow; end > first && found < count; ) {
       const start = Math.max(first, end - window);
       const startedAt = performance.now();
-      hits.push(...(await this.#read(statement, ...values, start, end, count - hits.length)));
+      found = add(await this.#read(statement, ...values, start, end, count - found));
       const millis = performance.now() - startedAt;
       if (millis < slowMillis) window *= millis < fast ? 8 : 2;
       if (millis > tooSlow) window = Math.max(firstWindow, Math.floor(window / 2));
       end = start;
       await budget.spend(0);
-      if (budget.isSpent && end > first && hits.length < count) return { hits, isLast: false, end };
+      if (budget.isSpent && end > first && found < count) return { isLast: false, end };
     }
-    return { hits, isLast: hits.length < count, end: undefined };
+    return { isLast: found < count, end: undefined };
   }
 
   /** A search reads it once: what is indexed while it runs need not be found. Undefined if the index is empty. */
@@ -123,7 +146,8 @@ export class SqlSearchReads implements SearchReads {
     if (hits.length === 0) return [];
     const { isPair, pairs } = this.#dialect;
     const statement: Statement<MessageHit & { conversation_id: string; id: string }> = `
-      SELECT m.conversation_id, m.id, m.created_at, c.app_id, c."user", ${textColumns(sql.searched)}
+      SELECT m.conversation_id, m.id, m.created_at, c.app_id, c."user", c.first_message_at AS first,
+        c.last_message_at AS last, substr(m.feedback_content, 1, ${limits.listedTextCharsMax}) AS feedback_content, ${textColumns(sql.searched)}
       FROM messages m CROSS JOIN conversations c
       WHERE ${isPair('m.conversation_id', 'm.id')} AND c.conversation_id = m.conversation_id AND c.deleted = 0`;
     const keys = hits.map(({ conversation_id, id }) => [conversation_id, id] as const);
@@ -221,4 +245,4 @@ type Text = { text: string | null; bytes: number };
 type SegmentText = Segment & Text;
 const chunkKeyOf = ({ dataset_id, id }: ChunkKey): string => `${dataset_id} ${id}`;
 
-const nothing: IndexPart<never> = { hits: [], isLast: true, end: undefined };
+const nothing = { isLast: true, end: undefined };

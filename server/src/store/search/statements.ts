@@ -49,6 +49,12 @@ export function findEntries<R extends object>(
   return [statement, conditions.map(([, value]) => value)];
 }
 
+/** How many rows `findEntries` returns. */
+export function countFound(...find: Parameters<typeof findEntries>): [Statement<{ n: number }>, Value[]] {
+  const [statement, values] = findEntries(...find);
+  return [`SELECT COUNT(*) AS n FROM (${statement}) found`, values];
+}
+
 /** Of one conversation. Parameters: conversation_id, count. */
 export const findIndexed = ({ isIndexed }: SearchDialect): Statement<{ conversation_id: string; id: string }> => `
   SELECT s.conversation_id, s.id FROM search_messages s
