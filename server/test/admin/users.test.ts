@@ -63,7 +63,7 @@ onEveryEngine('users of all apps', (engine) => {
           ...{ disliked: 1, failed: 1, total_price: 0.75, currency: 'USD', first_at: 90, last_at: 401 },
         },
       ],
-      next_cursor: null,
+      ...{ next_cursor: null, total: null },
     });
     const [inOne] = (await get(`?q=zoe&app_id=${one.ids.app.toUpperCase()}`)).body.data;
     const ofOne = { app_ids: [one.ids.app], conversations: 1, messages: 2, total_price: 0.5, first_at: 100 };
@@ -73,7 +73,10 @@ onEveryEngine('users of all apps', (engine) => {
   });
 
   it('200: sorted by any column, in both directions, each user once whatever the limit', async () => {
-    const all = (await get('?limit=100&sort=user')).body.data;
+    const { data: all, total } = (await get('?limit=100&sort=user')).body;
+    assert.equal(total, all.length);
+    const inOne = await walk(`app_id=${one.ids.app}`, 2);
+    assert.equal((await get(`?app_id=${one.ids.app}&limit=1`)).body.total, inOne.length);
     assert.deepEqual(names(all), ['Eve_%', 'ann', ...longNames, 'zoe']);
     const value = (row: Row, column: string) => (column === 'app_ids' ? row.app_ids.length : (row[column] ?? 0));
     for (const column of userColumns) {

@@ -58,9 +58,10 @@ describe('Overview in the console', () => {
     const priced = { total_price: '0.5', currency: 'USD', answer_tokens: 10, model_provider: 'acme', model: 'swift-2' };
     const write = (count: number, conversation_id: string, at: number, more: object) =>
       Array.from({ length: count }, () => message(conversation_id, at, { ...priced, ...more }));
+    const disliked = { feedback: { rating: 'dislike' }, feedback_content: 'It closes at six.' };
     await service.load([
       ...write(6, one.ids.conversation, noon - 2 * day, {}),
-      ...write(2, one.ids.conversation, noon - 2 * day, { feedback: { rating: 'dislike' }, query: 'What was wrong?' }),
+      ...write(2, one.ids.conversation, noon - 2 * day, { ...disliked, query: 'What was wrong?' }),
       ...write(1, talk.id, noon - day, { status: 'error', error: 'no model', answer: '', query: 'Why does it fail?' }),
       ...write(1, talk.id, noon, {}),
       ...write(5, one.ids.conversation, noon - 9 * day, { feedback: { rating: 'dislike' } }),
@@ -167,7 +168,7 @@ describe('Overview in the console', () => {
     await page.goto('/console#/models');
     await page.getByRole('heading', { name: 'Models' }).waitFor();
     await page.goto(place);
-    await list('Newest disliked answers').getByRole('link', { name: 'What was wrong?' }).first().waitFor();
+    await list('Newest disliked answers').getByRole('link', { name: '“It closes at six.”' }).first().waitFor();
     await list('Newest failed answers').getByRole('link', { name: 'Why does it fail?' }).click();
     await page.waitForURL(new RegExp(`#/conversations/${other.ids.app}/${talk.id}/.*status=error`));
     await page.goBack();

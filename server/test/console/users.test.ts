@@ -5,6 +5,7 @@ import type { Browser } from 'playwright-core';
 import { type ConsoleTab, checkInBothThemes, openBrowser, openConsole } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';
+import { untilEqual } from '../support/until.ts';
 
 describe('users in the console', () => {
   const { admin, records, one, other } = makeTwoTenants();
@@ -110,6 +111,34 @@ describe('users in the console', () => {
     assert.ok(receipts.length === 2 && receipts.every((id) => entries.includes(id)), `${receipts} of ${entries}`);
     await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByText('This user has no conversations.').waitFor();
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('Back shows the rows of the list as they were left, at their place, without reading them again', async () => {
+    const { page, pageErrors, visit } = tab;
+    const talk = (n: number) => ({
+      ...{ record: 'conversation', id: randomUUID(), app_id: one.ids.app, user: `person ${n}` },
+      created_at: 1_000_000 + n,
+    });
+    await service.load(Array.from({ length: 170 }, (_, n) => talk(n)));
+    await visit('users');
+    await page.getByRole('combobox', { name: 'App' }).selectOption('');
+    const { total } = (await service.request('GET', '/admin/users', { key: admin })).body;
+    await page.locator('.page-head').getByText(`${total}`, { exact: true }).waitFor();
+    const rows = page.getByRole('table', { name: 'Users' }).getByRole('row');
+    // The next page is read before the end of this one is seen.
+    await untilEqual(async () => (await rows.count()) > 51, true);
+    for (const n of [120, 60]) await page.getByRole('link', { name: `person ${n}` }).scrollIntoViewIfNeeded();
+    const scrolled = () => page.evaluate<number>('Math.round(scrollY)');
+    const [place, count] = [await scrolled(), await rows.count()];
+    assert.ok(place > 1_000 && count > 101);
+    await page.getByRole('link', { name: 'person 60' }).click();
+    await page.getByRole('heading', { name: 'person 60' }).waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => request.url().includes('/admin/users') && asked.push(request.url()));
+    await page.goBack();
+    await untilEqual(scrolled, place);
+    assert.deepEqual([await rows.count(), asked], [count, []]);
     assert.deepEqual(pageErrors, []);
   });
 });

@@ -32,11 +32,14 @@ export const capital = (words: string): string => `${words.slice(0, 1).toUpperCa
 /** `1 word`, `2 words`. */
 export const counted = (n: number, thing: string): string => `${whole(n)} ${thing}${n === 1 ? '' : 's'}`;
 
-/** How many rows a list has, as far as it is loaded: `12`, `50+`, `12 users`. */
-export function listed({ rows, hasMore }: { rows: readonly unknown[]; hasMore: boolean }, thing = ''): string {
-  if (rows.length === 0) return '';
-  const number = `${whole(rows.length)}${hasMore ? '+' : ''}`;
-  return thing === '' ? number : `${number} ${thing}${rows.length === 1 ? '' : 's'}`;
+type Listed = { rows: readonly unknown[]; hasMore: boolean; total?: number | null | undefined };
+
+/** How many rows a list has; without its total, as far as it is loaded: `12`, `50+`, `12 users`. */
+export function listed({ rows, hasMore, total }: Listed, thing = ''): string {
+  const n = total ?? rows.length;
+  if (n === 0) return '';
+  const number = `${whole(n)}${hasMore && n === rows.length ? '+' : ''}`;
+  return thing === '' ? number : `${number} ${thing}${n === 1 ? '' : 's'}`;
 }
 
 const decimalsOf = (value: number): number => (value !== 0 && Math.abs(value) < 1 ? 4 : 2);

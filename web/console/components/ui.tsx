@@ -42,16 +42,32 @@ export const Nothing = ({ icon, children }: { icon?: IconName | undefined; child
   </div>
 );
 
-type ListEndProps = { list: All<unknown>; nothing: ComponentChildren; icon?: IconName; lines?: number };
+type ListEndProps = {
+  list: All<unknown>;
+  nothing: ComponentChildren;
+  icon?: IconName;
+  lines?: number;
+  /** More rows are read before the user gets to the end. */
+  readsAhead?: boolean;
+};
+
+const readAhead = { rootMargin: '800px' };
 
 /** The end of a list: that it loads, an error, a button for more rows, or that it is empty. */
-export function ListEnd({ list, nothing, icon, lines }: ListEndProps) {
+export function ListEnd({ list, nothing, icon, lines, readsAhead = false }: ListEndProps) {
+  const more = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!readsAhead || more.current === null) return undefined;
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && list.more(), readAhead);
+    observer.observe(more.current);
+    return () => observer.disconnect();
+  }, [readsAhead, list.rows, list.isLoading]);
   if (list.error !== undefined)
     return <ErrorNote error={list.error} retry={list.rows.length > 0 ? list.more : list.reload} />;
   if (list.isLoading) return <Skeleton lines={list.rows.length > 0 ? 1 : lines} />;
   if (list.rows.length === 0) return <Nothing icon={icon}>{nothing}</Nothing>;
   return list.hasMore ? (
-    <Button class="more" onClick={list.more}>
+    <Button class="more" ref={more} onClick={list.more}>
       Show more
     </Button>
   ) : null;

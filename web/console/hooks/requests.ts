@@ -1,12 +1,21 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { limits } from '../../../server/src/contract/limits.ts';
 import { type ApiError, request } from '../state/api.ts';
+import { keepRows, keptRows } from '../state/kept-rows.ts';
 
-export type CursorPage<T> = { limit: number; has_more: boolean; data: T[]; next_cursor: string | null };
+export type CursorPage<T> = {
+  limit: number;
+  has_more: boolean;
+  data: T[];
+  next_cursor: string | null;
+  total?: number | null;
+};
 
 export type List<T> = {
   rows: readonly T[];
   hasMore: boolean;
+  /** The number of all rows, if the service tells it. */
+  total?: number | null | undefined;
   isLoading: boolean;
   error: ApiError | undefined;
   more: () => void;
@@ -18,8 +27,8 @@ export type List<T> = {
 
 /** The rows of a list of the service, page after page. With `path` undefined nothing is requested. */
 export function useList<T>(path: string | undefined): List<T> {
-  const [state, setState] = useState<Rows<T>>(() => empty(path));
-  const [isLoading, setLoading] = useState(path !== undefined);
+  const [state, setState] = useState<Rows<T>>(() => keptRows(path) ?? empty(path));
+  const [isLoading, setLoading] = useState(path !== undefined && keptRows(path) === undefined);
   const [error, setError] = useState<ApiError>();
   const [attempt, setAttempt] = useState(0);
   const pending = useRef<AbortController | undefined>(undefined);
@@ -38,6 +47,7 @@ export function useList<T>(path: string | undefined): List<T> {
           rows: cursor === null ? body.data : [...rows, ...body.data],
           cursor: body.next_cursor,
           hasMore: body.has_more,
+          total: body.total,
         }));
         setLoading(false);
       } catch (error) {
@@ -51,10 +61,16 @@ export function useList<T>(path: string | undefined): List<T> {
 
   // `attempt` counts the reloads.
   useEffect(() => {
-    setState(empty(path));
-    void load(null);
+    const kept = attempt === 0 ? keptRows<Rows<T>>(path) : undefined;
+    setState(kept ?? empty(path));
+    setLoading(kept === undefined && path !== undefined);
+    if (kept === undefined) void load(null);
     return () => pending.current?.abort();
   }, [load, attempt]);
+
+  useEffect(() => {
+    if (state.path !== undefined && state.rows.length > 0) keepRows(state.path, state);
+  });
 
   const more = useCallback(() => {
     // A cursor continues the list of its own path only.
@@ -72,12 +88,18 @@ export function useList<T>(path: string | undefined): List<T> {
   );
   // Until the effect has run, the rows are those of another path.
   if (state.path !== path) return { ...waiting, more, reload, refresh };
-  return { rows: state.rows, hasMore: state.hasMore, isLoading, error, more, reload, refresh };
+  return { rows: state.rows, hasMore: state.hasMore, total: state.total, isLoading, error, more, reload, refresh };
 }
 
 const waiting = { rows: [], hasMore: false, isLoading: true, error: undefined };
 
-type Rows<T> = { path: string | undefined; rows: T[]; cursor: string | null; hasMore: boolean };
+type Rows<T> = {
+  path: string | undefined;
+  rows: T[];
+  cursor: string | null;
+  hasMore: boolean;
+  total?: number | null | undefined;
+};
 
 function empty<T>(path: string | undefined): Rows<T> {
   return { path, rows: [], cursor: null, hasMore: false };

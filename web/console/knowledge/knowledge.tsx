@@ -128,7 +128,7 @@ function Documents({ dataset }: { dataset: string }) {
   return (
     <Level title={title} dataset={dataset} trail={trail} meta={sizeOf(list, 'document')} names={list.rows}>
       <DataTable<Document> label="Documents" columns={columns} rows={list.rows} rowKey={({ id }) => id} />
-      <ListEnd list={list} nothing="This dataset has no documents." />
+      <ListEnd list={list} readsAhead nothing="This dataset has no documents." />
       <RecentActivity title="Recent changes" filters={{ dataset_id: dataset }} isOptional />
     </Level>
   );

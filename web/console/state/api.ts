@@ -1,3 +1,5 @@
+import { forgetRows } from './kept-rows.ts';
+
 /** An error response of the service, or no response at all (status 0). */
 export class ApiError extends Error {
   readonly status: number;
@@ -63,6 +65,7 @@ export async function send(
   { method = 'GET', body, upload, headers = {}, signal }: RequestOptions = {},
 ): Promise<Response> {
   const sent = upload ?? (body === undefined ? undefined : JSON.stringify(body));
+  if (method !== 'GET') forgetRows();
   const type = upload === undefined ? 'application/json' : 'application/x-ndjson';
   const response = await fetch(path, {
     method,

@@ -39,6 +39,7 @@ function Users() {
       />
       <ListEnd
         list={list}
+        readsAhead
         icon="users"
         nothing={isSearch ? 'No user matches.' : <FirstSteps text="No user has a conversation yet." />}
       />
@@ -112,7 +113,7 @@ function UserPage({ user }: { user: string }) {
           rows={list.rows}
           rowKey={({ id }) => id}
         />
-        <ListEnd list={list} icon="conversations" nothing="This user has no conversations." />
+        <ListEnd list={list} readsAhead icon="conversations" nothing="This user has no conversations." />
       </Section>
       <RecentReads title="Read by" query={{ user }} />
       {isErasing && body && <Erasure of={body} close={() => setErasing(false)} erased={reloadAll} />}

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { conversationFilters, listParameters } from '../admin.ts';
+import { conversationFilters, listOf, listParameters } from '../admin.ts';
 import { limits } from '../limits.ts';
 import { epochSeconds, id, integer, keysOf, list, named, nullable, number, optional, text } from '../primitives.ts';
 import { noNul } from '../rules.ts';
@@ -24,6 +24,11 @@ export type UserListed = Static<typeof UserListed>;
 export const userColumns = keysOf(UserListed.properties);
 const userOrders = userColumns.flatMap((column) => [column, `-${column}`] as const);
 export type UserOrder = (typeof userOrders)[number];
+
+export const UserPage = named('UserPage', 'A page of the list.', {
+  ...listOf(UserListed).properties,
+  total: nullable(integer('Number of users in the list; null with `q`.')),
+});
 
 export const UserQuery = Type.Object({
   ...listParameters,

@@ -106,4 +106,6 @@ export type UserRows = { rows: UserListed[]; next: UserKey | undefined };
 export interface Users {
   /** With `q` only a part of the list is compared: rows may be fewer than requested, even none, although more follow. */
   list(selection: UserSelection, range: ListRange): Promise<UserRows>;
+  /** Of an app, or of all. */
+  count(app_id: string | undefined): Promise<number>;
 }

@@ -4,7 +4,7 @@ import type { UserKey, Users } from '../../domain/store/activity-reads.ts';
 import type { ListRange } from '../../domain/store/admin-reads.ts';
 import { priceOf } from '../accounting/user-totals.ts';
 import type { ReadEngine, Value } from '../base/engine.ts';
-import type { Bound } from '../base/statement.ts';
+import type { Bound, Statement } from '../base/statement.ts';
 import { contains } from '../knowledge/statements.ts';
 import { type List, readList } from './admin-statements.ts';
 
@@ -40,6 +40,9 @@ export function usersIn(order: UserOrder): List {
   };
 }
 
+/** Parameters: app_id. */
+const countUsers: Statement<{ n: number }> = 'SELECT COUNT(*) AS n FROM user_totals WHERE app_id = ?';
+
 /** The key of the last row that one request compares with a part of a name. */
 export function scanEnd(
   order: UserOrder,
@@ -68,6 +71,7 @@ export const userReads = (reads: ReadEngine): Users => ({
     const last = has_more ? rows.at(-1) : undefined;
     return { rows: rows.map(listed), next: last === undefined ? end : [last[columnOf(order)], last.user_key] };
   },
+  count: async (app_id = '') => (await reads.read(countUsers, app_id))[0]?.n ?? 0,
 });
 
 async function findEnd(
