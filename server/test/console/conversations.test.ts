@@ -166,6 +166,7 @@ describe('the console, conversations', () => {
     assert.equal(await footer(newest).getByLabel('Feedback').count(), 0);
     await service.load([{ ...newest, feedback_content: 'Wrong product.' }]);
     await footer(newest).getByLabel('Feedback').getByText('Wrong product.').waitFor();
+    await page.locator('.inspector').getByRole('link', { name: '“Wrong product.”' }).waitFor();
     assert.ok(await page.evaluate(jumpToStart(4_000)));
     await footer(old).getByText('liked').waitFor();
     const feedback = footer(old).getByLabel('Feedback');
@@ -221,6 +222,7 @@ describe('the console, conversations', () => {
     assert.match((await full.locator('footer time').getAttribute('title')) ?? '', /1970.* UTC \(/);
     await full.getByText('2 steps').click();
     const steps = full.locator('.steps > li');
+    assert.match((await steps.first().innerText()) ?? '', /^3 seconds/);
     assert.match((await steps.first().innerText()) ?? '', /Knowledge search[\s\S]*"query": "screw"[\s\S]*one section/);
     await full.getByText('Inputs').click();
     await full.getByText('en-GB').waitFor();

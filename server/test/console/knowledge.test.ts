@@ -175,6 +175,9 @@ describe('knowledge in the console', () => {
         .getByRole('link', { name: 'Open in' })
         .click();
     };
+    await visit(answer);
+    const cited = page.locator('.inspector .loaded li').filter({ hasText: 'guide.md' });
+    await untilMatch(async () => `${await cited.textContent()}`, /\d answers?, \d disliked$/);
     await openCited(answer);
     await page.locator('.chunk.target button:focus', { hasText: 'Edit' }).waitFor();
     assert.equal(await page.locator('.chunk.target').count(), 1);

@@ -114,6 +114,21 @@ describe('users in the console', () => {
     assert.deepEqual(pageErrors, []);
   });
 
+  it('shows the disliked answers of a user, those with a comment first', async () => {
+    const { page, pageErrors, visit } = tab;
+    const talk = { record: 'conversation', id: randomUUID(), app_id: one.ids.app, user: 'critic', created_at: now };
+    const disliked = { feedback: { rating: 'dislike' } };
+    const commented = message(talk.id, now, { ...disliked, feedback_content: 'It closes at six.' });
+    await service.load([talk, commented, message(talk.id, now + 1, { ...disliked, answer: '**At nine.**' })]);
+    await service.index();
+    await visit('users/critic');
+    const rows = page.getByRole('region', { name: 'Disliked answers' }).getByRole('listitem');
+    await untilEqual(() => rows.locator('.one-line').allTextContents(), ['“It closes at six.”', 'At nine.']);
+    await rows.first().getByRole('link').click();
+    await page.waitForURL(new RegExp(`/${commented.id}\\?user=critic&rating=dislike$`));
+    assert.deepEqual(pageErrors, []);
+  });
+
   it('Back shows the rows of the list as they were left, at their place, without reading them again', async () => {
     const { page, pageErrors, visit } = tab;
     const talk = (n: number) => ({

@@ -113,7 +113,15 @@ function thought(
 ) {
   const tool_labels = tool === '' ? null : { [tool]: { en_US: 'Knowledge search' } };
   const fields = { thought: text, tool, tool_labels, tool_input, observation };
-  return { id: randomUUID(), chain_id: null, message_id, position, ...fields, files: [], created_at: 2_000 };
+  return {
+    id: randomUUID(),
+    chain_id: null,
+    message_id,
+    position,
+    ...fields,
+    files: [],
+    created_at: 1_997 + 3 * position,
+  };
 }
 
 export function pendingForm() {

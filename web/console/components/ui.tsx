@@ -106,6 +106,13 @@ export const Id = ({ id, text = id }: { id: string; text?: string }) => (
   </span>
 );
 
+/** A number as a bar, after its text: `of` is the largest one. */
+export const Bar = ({ part, of }: { part: number; of: number }) => (
+  <svg class="number-bar" viewBox="0 0 64 8" aria-hidden={true}>
+    <rect width={(64 * part) / Math.max(1, of)} height="8" rx="2" />
+  </svg>
+);
+
 type DialogProps = { title: string; close: () => void; mustConfirm?: boolean; children?: ComponentChildren };
 
 /**

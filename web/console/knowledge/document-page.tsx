@@ -89,6 +89,12 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
       }
       actions={
         <nav class="row" aria-label="Documents">
+          {cited && (
+            <a class="button quiet" href={cited.href}>
+              <Icon name="left" />
+              Back to the answer
+            </a>
+          )}
           {neighbour(shown?.previous, 'prev', <Icon name="left" />, 'Previous')}
           {neighbour(shown?.next, 'next', 'Next', <Icon name="right" />)}
         </nav>
@@ -98,10 +104,6 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
         <p class="cited-by row">
           <span class="soft">Cited by:</span>
           <q class="one-line">{cited.question}</q>
-          <a class="button quiet" href={cited.href}>
-            <Icon name="left" />
-            Back to the answer
-          </a>
         </p>
       )}
       <Fold key={saves} title="Recent changes">

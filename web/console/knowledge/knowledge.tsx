@@ -3,7 +3,7 @@ import { limits } from '../../../server/src/contract/limits.ts';
 import { Icon, type IconName } from '../../shared/controls.tsx';
 import { RecentActivity } from '../activity/activity.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
-import { count, counted, Dots, FirstSteps, ListEnd, listed, percent, Time } from '../components/ui.tsx';
+import { Bar, count, counted, Dots, FirstSteps, ListEnd, listed, percent, Time } from '../components/ui.tsx';
 import { type List, useList } from '../hooks/requests.ts';
 import { cacheRecords } from '../hooks/use-record.ts';
 import { pathOf } from '../state/api.ts';
@@ -35,7 +35,7 @@ const name = <T extends Dataset | Document>(icon: IconName, ...above: string[]):
 });
 /** `filters`: what the answers cite, for the link to them. */
 function numbers<T extends Dataset | Document>(rows: readonly T[], filters: (row: T) => FilterChange): Column<T>[] {
-  const most = Math.max(1, ...rows.map(({ cited }) => cited));
+  const most = Math.max(...rows.map(({ cited }) => cited));
   return [
     { title: 'Segments', count: ({ segment_count }) => segment_count },
     {
@@ -45,9 +45,7 @@ function numbers<T extends Dataset | Document>(rows: readonly T[], filters: (row
       cell: ({ cited }) => (
         <span class={cited === 0 ? 'soft' : undefined}>
           {count(cited)}
-          <svg class="cited-bar" viewBox="0 0 64 8" aria-hidden={true}>
-            <rect width={(64 * cited) / most} height="8" rx="2" />
-          </svg>
+          <Bar part={cited} of={most} />
         </span>
       ),
     },

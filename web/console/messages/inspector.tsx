@@ -1,19 +1,19 @@
-import { type ComponentChildren, Fragment } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { Button } from '../../shared/controls.tsx';
-import { count, counted, Id, millis, money, Time } from '../components/ui.tsx';
+import { count, Id, money, Time } from '../components/ui.tsx';
 import { Export } from '../conversations/export.tsx';
 import type { MessageKind } from '../conversations/next-message.ts';
-import type { ShownMessage } from '../conversations/transcript-history.ts';
 import type { Scroll } from '../conversations/transcript-scroll.ts';
 import { useList } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
 import { hrefOf, hrefWith } from '../state/route.ts';
 import type { ConversationSummary, SearchHit } from '../state/types.ts';
+import { LoadedMessages } from './loaded-messages.tsx';
 
 type Props = {
   summary: ConversationSummary;
   path: readonly string[];
-  /** The messages of the transcript: latency is computed from those that are loaded. */
+  /** The messages of the transcript. */
   shown: { current: Scroll | undefined };
   toNext: (kind: MessageKind) => void;
 };
@@ -53,8 +53,11 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
         fact('Disliked', count(disliked_count)),
         fact('Failed', count(failed_count)),
         fact('Cost', summary.price === null ? '–' : money(summary.price, summary.currency ?? '')),
-        <Loaded shown={shown} />,
       )}
+      <LoadedMessages
+        messages={loaded.map(({ message }) => message)}
+        hrefOfMessage={(id) => hrefOf('conversations', app_id, summary.id, id)}
+      />
       <div class="row tight" role="group" aria-label="Go to">
         <h3 class="whole-row">Jump to</h3>
         {jump('Next disliked', disliked_count > 0, () => toNext('disliked'))}
@@ -80,56 +83,3 @@ const fact = (title: string, value: ComponentChildren, look?: string) => (
     <dd class={look}>{value}</dd>
   </>
 );
-
-/** `, US$0.12`; nothing in several currencies. */
-function costOf(messages: readonly ShownMessage[]): string {
-  const priced = messages.filter(({ total_price }) => total_price !== null);
-  const [currency, another] = new Set(priced.map(({ currency }) => currency));
-  if (!currency || another !== undefined) return '';
-  const cost = priced.reduce((sum, { total_price }) => sum + Number(total_price), 0);
-  return `, ${money(cost, currency)}`;
-}
-
-/** Models, tokens and latency of the messages that are loaded. */
-function Loaded({ shown }: Pick<Props, 'shown'>) {
-  const messages = (shown.current?.history.rows ?? []).map(({ message }) => message);
-  const sum = (name: 'message_tokens' | 'answer_tokens') => messages.reduce((all, one) => all + one[name], 0);
-  const [tokensIn, tokensOut] = [sum('message_tokens'), sum('answer_tokens')];
-  const seconds = messages
-    .map(({ provider_response_latency }) => provider_response_latency)
-    .filter((latency) => latency > 0)
-    .toSorted((one, other) => one - other);
-  const median = seconds[Math.floor(seconds.length / 2)];
-  const title = `of the ${count(messages.length)} messages that are loaded`;
-  const answered = messages.filter(({ details }) => details?.model);
-  const models = [...Map.groupBy(answered, ({ details }) => details?.model ?? '')];
-  return (
-    <>
-      {models.map(([model, answers]) => (
-        <Fragment key={model}>
-          <dt title={title}>Model</dt>
-          <dd>
-            {model}, {counted(answers.length, 'answer')}
-            {costOf(answers)}
-          </dd>
-        </Fragment>
-      ))}
-      {tokensIn + tokensOut > 0 && (
-        <>
-          <dt title={title}>Tokens</dt>
-          <dd>
-            {count(tokensIn)} in, {count(tokensOut)} out
-          </dd>
-        </>
-      )}
-      {median !== undefined && (
-        <>
-          <dt title={title}>Latency</dt>
-          <dd>
-            median {millis(median * 1000)}, max {millis((seconds.at(-1) ?? 0) * 1000)}
-          </dd>
-        </>
-      )}
-    </>
-  );
-}

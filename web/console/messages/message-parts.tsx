@@ -2,7 +2,7 @@ import type { ComponentChild, ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button, Fold, Icon } from '../../shared/controls.tsx';
 import { prettyJson } from '../../shared/pretty-json.ts';
-import { count, counted } from '../components/ui.tsx';
+import { Bar, count, counted } from '../components/ui.tsx';
 import { CitedText } from '../knowledge/cited-text.tsx';
 import { hrefWith, readRoute } from '../state/route.ts';
 import { locale } from '../state/times.ts';
@@ -95,22 +95,35 @@ function Citation({ resource, href: answer }: { resource: RetrieverResource; hre
 export function Steps({ thoughts, id }: { thoughts: readonly AgentThought[]; id: string }) {
   if (thoughts.length === 0) return null;
   const tools = [...new Set(thoughts.flatMap(toolsOf))].join(', ');
+  const most = Math.max(...thoughts.map((_, at) => secondsOf(inOrder(thoughts), at)));
   const title = [counted(thoughts.length, 'step'), tools !== '' && <span class="soft"> {tools}</span>];
   return (
     <Fold class="collapsible small" id={`${id} steps`} title={title}>
       <ol class="steps stack">
-        {inOrder(thoughts).map((thought) => (
-          <Step key={thought.id} thought={thought} />
+        {inOrder(thoughts).map((thought, at, all) => (
+          <Step key={thought.id} thought={thought} seconds={secondsOf(all, at)} most={most} />
         ))}
       </ol>
     </Fold>
   );
 }
 
-function Step({ thought }: { thought: AgentThought }) {
+/** How long a step took: until the next one began. That of the last step is not known. */
+const secondsOf = (steps: readonly AgentThought[], at: number): number =>
+  Math.max(0, (steps[at + 1] ?? steps[at] ?? { created_at: 0 }).created_at - (steps[at]?.created_at ?? 0));
+
+type StepProps = { thought: AgentThought; seconds: number; most: number };
+
+function Step({ thought, seconds, most }: StepProps) {
   const tools = toolsOf(thought).join(', ');
   return (
     <li>
+      {seconds > 0 && (
+        <p class="soft tabular">
+          {counted(seconds, 'second')}
+          <Bar part={seconds} of={most} />
+        </p>
+      )}
       {thought.thought !== '' && <p class="as-written">{thought.thought}</p>}
       {tools !== '' && (
         <p>

@@ -5,6 +5,7 @@ import { RecentReads } from '../activity/reads.tsx';
 import { download } from '../components/download.tsx';
 import { FilterSearch } from '../components/filters.tsx';
 import { capital, cost, listed, whole } from '../components/format-number.ts';
+import { plain } from '../components/marked-text.tsx';
 import { Menu } from '../components/menu.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
 import { ErrorNote, Facts, FirstSteps, ListEnd, Page, Section, Time } from '../components/ui.tsx';
@@ -12,7 +13,7 @@ import { type CursorPage, useAttempt, useList, useReading } from '../hooks/reque
 import { useSettled } from '../hooks/use-settled.ts';
 import { pathOf, request } from '../state/api.ts';
 import { hrefOf, hrefWith, useFilters, useMayRead, useMayWrite, type ViewProps } from '../state/route.ts';
-import type { ConversationSummary, User } from '../state/types.ts';
+import type { ConversationSummary, SearchHit, User } from '../state/types.ts';
 import { Erasure } from './erasure.tsx';
 
 /** All users of the apps, or one of them. */
@@ -106,6 +107,7 @@ function UserPage({ user }: { user: string }) {
     >
       <ErrorNote error={error} retry={reload} />
       {body && <Totals of={body} />}
+      {body && body.disliked > 0 && <Disliked user={user} total={body.disliked} />}
       <Section title="Conversations" meta={listed(list)}>
         <DataTable<ConversationSummary>
           label="Conversations"
@@ -184,6 +186,37 @@ function Totals({ of: row }: { of: User }) {
     />
   );
 }
+
+/** The newest disliked answers, those with a comment first. Nothing without the search. */
+function Disliked({ user, total }: { user: string; total: number }) {
+  const filters = { user, rating: 'dislike' };
+  const { rows } = useList<SearchHit>(pathOf(['admin', 'search'], { ...filters, limit: 50 }));
+  if (rows.length === 0) return null;
+  const isQuiet = ({ feedback_content }: SearchHit) => Number(feedback_content === null);
+  const shown = rows.toSorted((one, other) => isQuiet(one) - isQuiet(other)).slice(0, dislikedShown);
+  return (
+    <Section title="Disliked answers" meta={whole(total)}>
+      <div class="card">
+        <ul class="plain newest">
+          {shown.map((hit) => (
+            <li key={hit.message_id}>
+              <a href={hrefWith(['conversations', hit.app_id, hit.conversation_id, hit.message_id], filters)}>
+                <span class="one-line">
+                  {hit.feedback_content === null ? plain(hit.snippet) : `“${hit.feedback_content}”`}
+                </span>
+                <span class="soft small">
+                  <Time at={hit.created_at} />
+                </span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      </div>
+      {total > shown.length && <a href={hrefWith(['conversations'], filters)}>Show all</a>}
+    </Section>
+  );
+}
+const dislikedShown = 5;
 
 const conversationColumns = (user: string): Column<ConversationSummary>[] => [
   {
