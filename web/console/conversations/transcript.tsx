@@ -23,7 +23,7 @@ type TranscriptProps = {
   words: readonly string[];
   /** Set to what is shown, for the controls around the transcript. */
   shown: { current: Scroll | undefined };
-  /** Called after messages were loaded. */
+  /** Called after messages or comments were loaded. */
   loaded: () => void;
 };
 
@@ -35,7 +35,9 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
   }, [message_id]);
   useLayoutEffect(() => scroll.settle());
   useLayoutEffect(() => highlight(scroller.current, '.query, .answer', words));
-  useLayoutEffect(loaded, [scroll.history.rows.length]);
+  const { rows } = scroll.history;
+  const comments = rows.filter(({ message }) => message.details?.feedback_content).length;
+  useLayoutEffect(loaded, [rows.length, comments]);
   const isStale = useLiveMessages(scroll, path.at(-1), fail);
   useStableFocus(scroller.current);
 
