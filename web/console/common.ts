@@ -16,6 +16,8 @@ import './knowledge/chunk-editor.tsx';
 import './knowledge/cited-text.tsx';
 import './knowledge/revisions.tsx';
 import './knowledge/level.tsx';
+import './knowledge/worst-texts.tsx';
+import './messages/message.tsx';
 import './overview/health.tsx';
 import './overview/plot.tsx';
 import './overview/recent-problems.tsx';

@@ -19,6 +19,7 @@ const view = (
 export const views = {
   overview: view('Overview', 'overview', 'o', () => import('./overview/overview.tsx')),
   conversations: view('Conversations', 'conversations', 'c', () => import('./conversations/conversations.tsx')),
+  review: view('Review', 'review', 'r', () => import('./review/review.tsx')),
   users: view('Users', 'users', 'u', () => import('./users/users.tsx')),
   knowledge: view('Knowledge', 'knowledge', 'k', () => import('./knowledge/knowledge.tsx')),
   models: view('Models', 'models', 'm', () => import('./models/models.tsx')),

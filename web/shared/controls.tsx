@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 const paths = {
   overview: 'M4 20V10M10 20V4M16 20v-7M21 20H3',
   conversations: 'M20 11.5a7.5 7.5 0 0 1-11 6.6L4 19.5l1.4-4.6A7.5 7.5 0 1 1 20 11.5Z',
+  review: 'M4 6h11M4 12h7M4 18h4M12.5 16.5l3 3 5-7',
   users:
     'M3.5 19.5a5.75 5.75 0 0 1 11.5 0M9.25 11.5a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7M15.5 5a3.3 3.3 0 0 1 0 6.2M17.5 14.4a5.6 5.6 0 0 1 3.25 5.1',
   knowledge: 'M12 6.5C10 5 7.5 4.5 4 4.5v13c3.5 0 6 .5 8 2 2-1.5 4.5-2 8-2v-13c-3.5 0-6 .5-8 2Zm0 0v13',

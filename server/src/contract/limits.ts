@@ -91,6 +91,8 @@ export const limits = {
   reviewLabelsMax: 20,
   reviewLabelUnitsMax: 64,
   reviewHistoryMax: 20,
+  /** Open messages, and reviews of each state whose labels are counted. */
+  reviewsCountedMax: 1_000,
   /** Audit entries deleted or read by one statement. */
   auditBatchMax: 1_000,
   /** Audit entries that one request compares with a filter for which there is no index. */

@@ -233,7 +233,7 @@ onOneEngine('the console', (engine) => {
       if (isFolded) await menu.click();
       await views(page).waitFor();
       const places = await views(page).getByRole('link').evaluateAll(placesOf);
-      assert.equal(places.length, 7);
+      assert.equal(places.length, 8);
       for (const { name, left, right } of places) assert.ok(left >= 0 && right <= width, `${name} at ${width}`);
       assert.ok(!(await scrollsHorizontally(page)), `${width}`);
       if (isFolded) await page.keyboard.press('Escape');

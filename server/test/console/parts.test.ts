@@ -129,7 +129,7 @@ describe('the console, in any view', () => {
     await page.keyboard.press('?');
     const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
     await help.getByText('Show these shortcuts').waitFor();
-    const views = ['o', 'c', 'u', 'k', 'm', 'a', 'y'].map((letter) => `g then ${letter}`);
+    const views = ['o', 'c', 'r', 'u', 'k', 'm', 'a', 'y'].map((letter) => `g then ${letter}`);
     await untilEqual(() => help.getByRole('term').allTextContents(), [...views, '/', '?', 'Ctrl K']);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });

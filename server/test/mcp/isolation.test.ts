@@ -32,6 +32,11 @@ function makeRows(fixture: IsolationFixture): Record<string, Row> {
     given: () => ({ conversation_id: id }),
     missing: () => ({ conversation_id: randomUUID() }),
   }));
+  const reviewed: Record<string, string | undefined> = {
+    'of one': messages.one[0]?.id,
+    'of the second app': messages.second.id,
+    'of the other': messages.other.id,
+  };
   const listed = conversations.map(({ id, visibleTo }) => ({ id, visibleTo }));
   const found = [
     { id: messages.bob.id, visibleTo: ['one app', 'admin'] },
@@ -64,6 +69,15 @@ function makeRows(fixture: IsolationFixture): Record<string, Row> {
     list_conversations: { owned: listed, given: { limit: 100 } },
     get_messages: { targets: page },
     search_messages: { owned: found, given: { limit: 100 } },
+    list_reviews: { owned: [{ id: messages.bob.id, visibleTo: [] }], given: { limit: 100 } },
+    review_message: {
+      targets: conversations.slice(0, 3).map(({ name, id, app }) => ({
+        name,
+        visibleTo: ['admin'],
+        given: () => ({ app_id: app, conversation_id: id, message_id: reviewed[name], etag: '"of no one"' }),
+        missing: () => ({ app_id: app, conversation_id: id, message_id: randomUUID(), etag: null }),
+      })),
+    },
     overview: { owned: [{ id: one.ids.app, visibleTo: ['admin'] }], given: { from: 0, to: 86_400 } },
     list_datasets: { owned: ownDatasets, given: { limit: 100 } },
     list_documents: { targets: inDatasets(({ dataset }) => ({ dataset_id: dataset })) },
@@ -123,7 +137,7 @@ onOneEngine('isolation of agents', (engine) => {
             if (target.visibleTo.includes(caller)) {
               assert.equal(
                 status,
-                tool === 'update_chunk' ? 412 : undefined,
+                ['update_chunk', 'review_message'].includes(tool) ? 412 : undefined,
                 `${caller} ${kind}: ${JSON.stringify(result)}`,
               );
             } else {

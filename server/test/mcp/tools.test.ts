@@ -84,17 +84,36 @@ onOneEngine('tools of agents', (engine) => {
   const callOnce = (key: string, name: string, given: object = {}, version?: Version): Promise<Result> =>
     withClient(key, (client) => call(client, name, given), version);
 
+  it('a bad answer is found in the queue, and reviewed under a version check', async () => {
+    const [row] = (await callOnce(admin, 'list_reviews', { state: 'open', app_id: ids.app })).data;
+    assert.deepEqual(
+      [row.message.id, row.reason, row.message.feedback_content, row.review],
+      [disliked.id, 'disliked', 'You open at nine!', null],
+    );
+    const place = { app_id: ids.app, conversation_id: ids.conversation, message_id: disliked.id };
+    const edit = { labels: ['hours'], expected_answer: 'At nine.' };
+    const review = await callOnce(admin, 'review_message', { ...place, ...edit, etag: null });
+    assert.deepEqual([review.labels, review.expected_answer, review.state], [['hours'], 'At nine.', 'open']);
+    const write = (etag: string | null) => callOnce(admin, 'review_message', { ...place, state: 'done', etag });
+    assert.equal((await write(null)).status, 412);
+    assert.equal((await write('"x"')).status, 412);
+    assert.equal((await write(review.etag)).state, 'done');
+    const [entry] = (await callOnce(admin, 'list_changes', { record: 'review', limit: 1 })).data;
+    assert.deepEqual([entry.action, entry.tool], ['update', 'review_message']);
+    assert.ok(entry.records[0].id.endsWith(disliked.id));
+  });
+
   for (const version of versions) {
     describe(`version ${version}`, () => {
       it('lists exactly the tools that the key allows', async () => {
-        const all = [...ofMessages, ...reading, 'overview', 'list_changes'];
+        const all = [...ofMessages, ...reading, 'list_reviews', 'overview', 'list_changes'];
         const expected: [string, readonly string[]][] = [
           [keys.app, ofMessages],
           [readers.app.secret, ofMessages],
           [keys.knowledge, [...reading, 'update_chunk']],
           [readers.restricted.secret, [...reading, 'update_chunk']],
           [readers.knowledge.secret, reading],
-          [admin, [...all, 'update_chunk']],
+          [admin, [...all, 'update_chunk', 'review_message']],
           [readers.admin.secret, all],
         ];
         for (const [key, names] of expected) {
@@ -103,7 +122,7 @@ onOneEngine('tools of agents', (engine) => {
           for (const { name, description = '', inputSchema, outputSchema, annotations } of tools) {
             assert.match(description, /\b[Uu]se it\b/, name);
             assert.deepEqual([inputSchema.type, outputSchema?.type], ['object', 'object'], name);
-            const isWrite = name === 'update_chunk';
+            const isWrite = ['update_chunk', 'review_message'].includes(name);
             const { readOnlyHint, destructiveHint, idempotentHint } = annotations ?? {};
             assert.deepEqual([readOnlyHint, destructiveHint, idempotentHint], [!isWrite, isWrite, true], name);
             const isForAdmins = key === admin || key === readers.admin.secret;

@@ -124,6 +124,7 @@ export const exampleRequests: Record<string, ExampleRequest> = {
     body: { labels: ['outdated'], expected_answer: 'Descale it every two months.' },
     normalize: review,
   },
+  countReviews: { key: 'admin' },
   listReviews: {
     key: 'admin',
     parameters: { state: 'open', limit: 1 },

@@ -351,6 +351,7 @@ function adminRows({ one, messages, revokedKeyId }: IsolationFixture): Rows {
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/locate': adminOnly(get(`${ofApp}/locate`)),
     'GET /admin/apps/{app_id}/conversations/{conversation_id}/details': adminOnly(get(`${ofApp}/details?message_id=x`)),
     'GET /admin/reviews': adminOnly(get('/admin/reviews')),
+    'GET /admin/reviews/counts': adminOnly(get('/admin/reviews/counts')),
     'GET /admin/evals.jsonl': adminOnly(get('/admin/evals.jsonl')),
     'PUT /admin/apps/{app_id}/conversations/{conversation_id}/messages/{message_id}/review': {
       ...adminOnly({ method: 'PUT', path: `${ofApp}/messages/${messages.one[0]?.id}/review`, body: {} }),

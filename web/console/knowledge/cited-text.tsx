@@ -32,7 +32,8 @@ export function CitedText({ resource }: { resource: RetrieverResource }) {
   );
 }
 
-function CitedChunk({ resource }: { resource: RetrieverResource }) {
+/** The chunk with the cited text, open to be edited. */
+export function CitedChunk({ resource }: { resource: RetrieverResource }) {
   const { dataset_id, document_id, segment_id, content } = resource;
   const path = pathOf([
     'admin',

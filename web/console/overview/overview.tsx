@@ -2,6 +2,7 @@ import { IconButton } from '../../shared/controls.tsx';
 import { PeriodFields } from '../components/period-fields.tsx';
 import { ErrorNote, FirstSteps, Nothing, Page, Skeleton } from '../components/ui.tsx';
 import { useResponse } from '../hooks/requests.ts';
+import { ToReview } from '../review/to-review.tsx';
 import { pathOf } from '../state/api.ts';
 import { type Period, periodOf } from '../state/period.ts';
 import { hrefWith, useFilters, type ViewProps } from '../state/route.ts';
@@ -84,6 +85,7 @@ function Totals() {
             <>
               <DayPlot overview={overview} app_id={app_id} measure={measure} />
               <RecentProblems period={period} app_id={app_id} />
+              <ToReview app_id={app_id} />
               <Tables overview={overview} app_id={app_id} />
             </>
           )}

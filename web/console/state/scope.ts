@@ -9,7 +9,7 @@ export const firstStepsPlace = 'backscroll-first-steps';
 const names = ['app_id', 'days', 'from', 'to'] as const;
 
 /** The views that show one app or all; those with a period as well. */
-export const viewsWithApp: readonly string[] = ['overview', 'conversations', 'users'];
+export const viewsWithApp: readonly string[] = ['overview', 'conversations', 'review', 'users'];
 export const viewsWithPeriod: readonly string[] = ['overview', 'conversations'];
 
 export function rememberScope(filters: Filters): void {

@@ -34,6 +34,11 @@ export type {
   SegmentWithChunks,
   WorstTexts,
 } from '../../../server/src/contract/console/knowledge.ts';
+export type {
+  ReviewCounts,
+  ReviewListed,
+  ReviewResponse as Review,
+} from '../../../server/src/contract/console/reviews.ts';
 export type { KnowledgeHit, SearchCounts, SearchHit } from '../../../server/src/contract/console/search.ts';
 export type { Failures, Traffic, UpstreamStatistics } from '../../../server/src/contract/console/traffic.ts';
 export type { UserListed as User } from '../../../server/src/contract/console/users.ts';

@@ -2,15 +2,17 @@ import type { Static } from 'typebox';
 import { conversationFilters, exportFilters, listOf, listParameters, periodFilters } from '../admin.ts';
 import { limits } from '../limits.ts';
 import { Message } from '../message.ts';
-import { choice, id, named, nonEmpty, nullable, optional, shape, text } from '../primitives.ts';
-import { reviewFields, reviewStates } from '../reviews/review.ts';
+import { choice, id, integer, list, named, nonEmpty, nullable, optional, shape, text } from '../primitives.ts';
+import { HistoryEntry, reviewFields, reviewStates } from '../reviews/review.ts';
 import { noNul } from '../rules.ts';
 import { Type } from '../type.ts';
 
-const name = nullable(text('Name of the assignee now.'));
+const name = (whose: string) => nullable(text(`Name of ${whose} now.`));
+const NamedEntry = shape({ ...HistoryEntry.properties, name: name('who changed it') });
 export const ReviewResponse = named('Review', 'What people found out about an answer.', {
   ...reviewFields,
-  assignee_name: name,
+  history: list(NamedEntry, `The ${limits.reviewHistoryMax} latest changes, newest first.`),
+  assignee_name: name('the assignee'),
   etag: text('Its `ETag`, for `If-Match`.'),
 });
 export type ReviewResponse = Static<typeof ReviewResponse>;
@@ -62,6 +64,17 @@ export const EvalQuery = Type.Object({
     ),
   ),
 });
+
+export const ReviewCountsQuery = Type.Object({ app_id, ...periodFilters('creation time of the message') });
+
+export const ReviewCounts = named('ReviewCounts', 'Numbers of open messages and of labels.', {
+  open: integer(`Open messages; ${limits.reviewsCountedMax} or more if it is that number.`),
+  labels: list(
+    shape({ label: text('Label.'), count: integer('Number of reviews with it.') }),
+    `Labels of the newest ${limits.reviewsCountedMax} reviews of each state, most frequent first.`,
+  ),
+});
+export type ReviewCounts = Static<typeof ReviewCounts>;
 
 const page = listOf(ReviewListed);
 export const ReviewPage = shape({ ...page.properties, cursor: page.properties.next_cursor });

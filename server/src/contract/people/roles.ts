@@ -38,6 +38,7 @@ export const operationRoles = {
   getRetention: 'viewer',
   listActivity: 'viewer',
   listReviews: 'viewer',
+  countReviews: 'viewer',
 
   updateChildChunkAsAdmin: 'editor',
   putReview: 'editor',

@@ -46,7 +46,7 @@ export const ReviewEdit = shape({
 });
 export type ReviewEdit = Static<typeof ReviewEdit>;
 
-const HistoryEntry = shape({
+export const HistoryEntry = shape({
   at: epochSeconds('Time.'),
   ...by,
   state,

@@ -1,9 +1,10 @@
-import type { ReviewListed, ReviewQuery, ReviewResponse } from '../../contract/console/reviews.ts';
+import type { ReviewCounts, ReviewListed, ReviewQuery, ReviewResponse } from '../../contract/console/reviews.ts';
 import { limits } from '../../contract/limits.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import type { ReviewEdit } from '../../contract/reviews/review.ts';
 import { Names } from '../activity/names.ts';
 import { requireApp } from '../activity/require-app.ts';
+import { personPrefix } from '../author.ts';
 import { invalidParam, notFound, ServiceError } from '../errors.ts';
 import { type CursorPage, Paging } from '../paging.ts';
 import type { MessageLocation } from '../store/erasure.ts';
@@ -25,11 +26,14 @@ export async function listReviews(store: Store, query: ReviewQuery, now: number)
   return newestFirst.read(query, async (range) => {
     const { rows, has_more } = await store.reviews.list(selection, range);
     const names = new Names();
-    for (const { review } of rows) names.addAuthor(review?.assignee ?? null);
+    for (const { review } of rows) if (review !== null) addNames(names, review);
     await names.read(store);
     return { rows: rows.map((row) => listedOf(row, names)), has_more };
   });
 }
+
+export const countReviews = async (store: Store, filters: ReviewFilters, now: number): Promise<ReviewCounts> =>
+  store.reviews.count(await selectReviews(store, filters, now));
 
 export type ReviewFilters = Partial<Omit<ReviewSelection, 'unreviewedFrom'>>;
 
@@ -52,9 +56,20 @@ function listedOf({ doc, review, ...others }: ReviewRow, names: Names): ReviewLi
   return { message, review: review && responseOf(review, names), reason };
 }
 
+const authorOf = ({ key_id, person_id }: { key_id: string | null; person_id: string | null }): string | null =>
+  person_id === null ? key_id : `${personPrefix}${person_id}`;
+
+function addNames(names: Names, { assignee, history }: StoredReview): void {
+  for (const author of [assignee, ...history.map(authorOf)]) names.addAuthor(author);
+}
+
 function responseOf({ version, ...review }: StoredReview, names: Names): ReviewResponse {
-  const { key_name, person_name } = names.ofAuthor(review.assignee);
-  return { ...review, assignee_name: person_name ?? key_name, etag: `"${version}"` };
+  const nameOf = (author: string | null) => {
+    const { key_name, person_name } = names.ofAuthor(author);
+    return person_name ?? key_name;
+  };
+  const history = review.history.map((entry) => ({ ...entry, name: nameOf(authorOf(entry)) }));
+  return { ...review, history, assignee_name: nameOf(review.assignee), etag: `"${version}"` };
 }
 
 type Put = Pick<ReviewChange, 'precondition' | 'exclusion' | 'author' | 'now' | 'tool'>;
@@ -80,7 +95,7 @@ export async function putReview(
   if (outcome === 'stale') throw new ServiceError('precondition_failed', 'the review has changed since it was read');
   if (typeof outcome === 'string') throw notFound(`${outcome.replace('no ', '')} not exists`);
   const names = new Names();
-  names.addAuthor(assignee);
+  addNames(names, outcome);
   await names.read(store);
   return responseOf(outcome, names);
 }

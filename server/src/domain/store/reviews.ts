@@ -1,3 +1,4 @@
+import type { ReviewCounts } from '../../contract/console/reviews.ts';
 import type { ReviewEdit, ReviewState } from '../../contract/reviews/review.ts';
 import type { Opened } from '../large-text.ts';
 import type { ListRange } from './admin-reads.ts';
@@ -61,6 +62,8 @@ export type ReviewedAnswer = ReviewRow & { review: StoredReview; earlier: string
 export interface Reviews {
   /** Of conversations that are not deleted, newest message first. The sort key is created_at, conversation_id and id. */
   list(selection: ReviewSelection, range: ListRange): Promise<{ rows: ReviewRow[]; has_more: boolean }>;
+  /** Of the same: open ones, and labels in any state. Counts stop at `limits.reviewsCountedMax` of each state. */
+  count(selection: ReviewSelection): Promise<ReviewCounts>;
   /** Those with an expected answer, from one snapshot, with flat memory. See `Exports`. */
   evals(selection: ReviewSelection, signal: AbortSignal): Promise<Opened<ReviewedAnswer>>;
 }

@@ -1,8 +1,15 @@
-import { EvalQuery, ReviewPage, ReviewQuery, ReviewResponse } from '../../contract/console/reviews.ts';
+import {
+  EvalQuery,
+  ReviewCounts,
+  ReviewCountsQuery,
+  ReviewPage,
+  ReviewQuery,
+  ReviewResponse,
+} from '../../contract/console/reviews.ts';
 import { ReviewEdit } from '../../contract/reviews/review.ts';
 import { Type } from '../../contract/type.ts';
 import { exportEvals } from '../../domain/reviews/evals.ts';
-import { listReviews, putReview } from '../../domain/reviews/reviews.ts';
+import { countReviews, listReviews, putReview } from '../../domain/reviews/reviews.ts';
 import { header, textResponse } from '../openapi/openapi.ts';
 import { operation } from '../operation.ts';
 import { parseIfMatch } from '../request/etag.ts';
@@ -24,6 +31,17 @@ const list = adminObject({
     const page = await listReviews(store, query, now);
     return { ...page, cursor: page.next_cursor };
   },
+});
+
+const counts = adminObject({
+  url: '/admin/reviews/counts',
+  operationId: 'countReviews',
+  summary: 'Count reviews',
+  description: 'How many messages are open, and how often each label was given.',
+  querystring: ReviewCountsQuery,
+  response: ReviewCounts,
+  errors: [404],
+  run: ({ query, now, store }) => countReviews(store, query, now),
 });
 
 const put = operation(['admin'], {
@@ -81,4 +99,4 @@ const evals = adminObject({
 });
 
 /** Reviews of answers. */
-export const adminReviewRoutes = together(list, put, evals);
+export const adminReviewRoutes = together(list, counts, put, evals);

@@ -6,6 +6,7 @@ import { listActivity } from '../../domain/activity/list-activity.ts';
 import { findOverview } from '../../domain/activity/overview.ts';
 import { knowledgeTools } from './knowledge-tools.ts';
 import { messageTools } from './message-tools.ts';
+import { reviewTools } from './review-tools.ts';
 import { type AgentCaller, defineTool, type Tool } from './tool.ts';
 
 const overview = defineTool({
@@ -35,7 +36,7 @@ const listChanges = defineTool({
 });
 
 /** Every tool. A name may occur once for each kind of key. */
-export const tools: readonly Tool[] = [...messageTools, overview, ...knowledgeTools, listChanges];
+export const tools: readonly Tool[] = [...messageTools, ...reviewTools, overview, ...knowledgeTools, listChanges];
 
 /** The tools that a key allows. For the others it is as if they did not exist. */
 export const toolsFor = (caller: AgentCaller): Tool[] =>

@@ -1,8 +1,10 @@
-import type { ReviewState } from '../../contract/reviews/review.ts';
+import { limits } from '../../contract/limits.ts';
+import { type ReviewState, reviewStates } from '../../contract/reviews/review.ts';
 import type { ListRange } from '../../domain/store/admin-reads.ts';
 import type { ReviewRow, ReviewSelection, Reviews } from '../../domain/store/reviews.ts';
 import type { ReadEngine } from '../base/engine.ts';
 import { type Condition, inPeriod, split } from '../base/selection.ts';
+import type { Statement } from '../base/statement.ts';
 import { type ReviewColumns, reviewColumns, reviewOf } from '../reviews/rows.ts';
 import { type List, readList } from './admin-statements.ts';
 
@@ -12,7 +14,7 @@ type MessageRow = Omit<ReviewRow, 'review'> & { created_at: number; conversation
   );
 
 /** Each state is one range of an index; `new` are messages that need a review. */
-export const reviews = (engine: ReadEngine): Pick<Reviews, 'list'> => ({
+export const reviews = (engine: ReadEngine): Pick<Reviews, 'list' | 'count'> => ({
   list: async (selection, range) => {
     const parts = await Promise.all(
       statesOf(selection).map((state) => {
@@ -23,7 +25,39 @@ export const reviews = (engine: ReadEngine): Pick<Reviews, 'list'> => ({
     );
     return merge(parts, range);
   },
+  count: async (selection) => {
+    const counts = await Promise.all((['new', 'open'] as const).map((state) => countOpen(engine, state, selection)));
+    const rows = await Promise.all(reviewStates.map((state) => countLabels(engine, state, selection)));
+    const byLabel = new Map<string, number>();
+    for (const { labels, count } of rows.flat()) {
+      for (const label of JSON.parse(labels)) byLabel.set(label, (byLabel.get(label) ?? 0) + count);
+    }
+    return {
+      open: Math.min(limits.reviewsCountedMax, (counts[0] ?? 0) + (counts[1] ?? 0)),
+      labels: [...byLabel]
+        .map(([label, count]) => ({ label, count }))
+        .sort((one, other) => other.count - one.count)
+        .slice(0, limits.listRowsMax),
+    };
+  },
 });
+
+async function countOpen({ read }: ReadEngine, state: State, selection: ReviewSelection): Promise<number> {
+  const { texts, values } = split(conditionsOf(state, selection));
+  const found: Statement<{ count: number }> = `
+    SELECT COUNT(*) AS count FROM (SELECT m.id FROM messages m CROSS JOIN conversations c
+    WHERE ${texts.join(' AND ')} ORDER BY m.created_at DESC LIMIT ?) s`;
+  const [row] = await read(found, ...values, limits.reviewsCountedMax);
+  return row?.count ?? 0;
+}
+
+function countLabels({ read }: ReadEngine, state: State, selection: ReviewSelection) {
+  const { texts, values } = split(conditionsOf(state, selection));
+  const counted: Statement<{ labels: string; count: number }> = `
+    SELECT labels, COUNT(*) AS count FROM (SELECT r.labels FROM ${list.from}
+    WHERE ${texts.join(' AND ')} ORDER BY m.created_at DESC LIMIT ?) s WHERE labels <> '[]' GROUP BY labels`;
+  return read(counted, ...values, limits.reviewsCountedMax);
+}
 
 type State = ReviewState | 'new';
 

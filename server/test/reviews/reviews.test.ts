@@ -98,7 +98,7 @@ onEveryEngine('reviews', (engine) => {
       ...{ labels: ['price', 'tone'], note: 'n', expected_answer: 'better', assignee: null, updated_at: now },
       ...{ person_id: null, assignee_name: null },
     });
-    assert.deepEqual(history, [{ at: now, key_id, person_id: null, state: 'open', assignee: null }]);
+    assert.deepEqual(history, [{ at: now, key_id, person_id: null, state: 'open', assignee: null, name: 'admin' }]);
     const [row] = (await list('label=price')).data;
     assert.deepEqual([row.message.id, row.reason, row.review], [fine.id, 'opened', response.body]);
     assert.deepEqual(await ids('label=pric'), []);
@@ -167,6 +167,34 @@ onEveryEngine('reviews', (engine) => {
     assert.ok(!(await ids()).includes(liked.id));
   });
 
+  it('200: counts of open messages and of labels', async () => {
+    const counts = async (query = '') =>
+      (await service.request('GET', `/admin/reviews/counts?${query}`, { key: admin })).body;
+    const counted = async (query = '') => (await list(`state=open&limit=100${query}`)).data.length;
+    const before = await counts();
+    assert.equal(before.open, await counted());
+    await put(fine, { labels: ['price', 'tone'] });
+    await put(failed, { state: 'ignored', labels: ['tone'] });
+    assert.deepEqual(await counts(), {
+      open: await counted(),
+      labels: [
+        { label: 'tone', count: 2 },
+        { label: 'price', count: 1 },
+      ],
+    });
+    assert.deepEqual(await counts(`app_id=${other.ids.app}`), { open: 1, labels: [] });
+    assert.deepEqual(await counts(`from=${now - 20}&to=${now - 15}`), {
+      open: await counted(`&from=${now - 20}&to=${now - 15}`),
+      labels: [{ label: 'tone', count: 1 }],
+    });
+    assert.equal(
+      (await service.request('GET', `/admin/reviews/counts?app_id=${randomUUID()}`, { key: admin })).status,
+      404,
+    );
+    await put(fine, {});
+    await put(failed, { state: 'ignored' });
+  });
+
   it('400, 404: what is refused', async () => {
     const refused = async (body: object, text: RegExp) => {
       const response = await put(fine, body);
@@ -199,7 +227,7 @@ onEveryEngine('reviews', (engine) => {
     assert.ok(exported.includes('"record":"review"'));
     const copy = await startService(engine);
     try {
-      const secret = { record: 'api_key', kind: 'admin', name: 'a', secret: admin };
+      const secret = { record: 'api_key', kind: 'admin', name: 'admin', secret: admin };
       await copy.load(
         exported
           .trim()

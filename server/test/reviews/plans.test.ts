@@ -59,6 +59,18 @@ async function statementsOf(dialect: Dialect, read: Reader, selection: ReviewSel
   return statements;
 }
 
+/** Of the counts, with those of the labels. */
+async function countStatementsOf(dialect: Dialect, read: Reader) {
+  const statements: Parameters<Reader>[] = [];
+  const counted: Reader = async (...statement) => {
+    statements.push(statement);
+    return read(...statement);
+  };
+  const { open, labels } = await reviews({ dialect, read: counted }).count(all);
+  assert.deepEqual([open, labels.map(({ label }) => label)], [1_000, ['price']]);
+  return statements;
+}
+
 describe('query plans of reviews', () => {
   it('SQLite: each state is a range of the index, in its order', async () => {
     const { db, read, close } = await openSqlite();
@@ -70,6 +82,11 @@ describe('query plans of reviews', () => {
           assert.match(plan[0] ?? '', /^SEARCH m USING INDEX messages_by_review \(review_state=\?/, name);
           assert.deepEqual(plan.filter(isWasteful), [], `${name}: ${plan.join('\n')}`);
         }
+      }
+      for (const [text] of await countStatementsOf(dialects.sqlite, read)) {
+        const plan = planOf(db, text).join('\n');
+        assert.match(plan, /SEARCH m USING .*INDEX messages_by_review \(review_state=\?/);
+        assert.doesNotMatch(plan, /SCAN [mrc]|FOR ORDER BY/);
       }
     } finally {
       await close();
@@ -90,6 +107,7 @@ describe('query plans of reviews', () => {
           assert.ok(found <= reads, `${name}: ${found} messages: ${describePlan(plan)}`);
         }
       }
+      await countStatementsOf(dialects.postgres, read);
     } finally {
       await close();
     }

@@ -1,0 +1,65 @@
+import { useEffect, useState } from 'preact/hooks';
+import { useAttempt, useList, useResponse } from '../hooks/requests.ts';
+import { pathOf } from '../state/api.ts';
+import { useFilters, useMayWrite } from '../state/route.ts';
+import { boundsOfDay, daySeconds, dayText, zone } from '../state/times.ts';
+import type { Review, ReviewCounts, ReviewListed } from '../state/types.ts';
+import { claimFirst } from './save-review.ts';
+
+/** This many answers before the end of the list, more are read. */
+const readAhead = 5;
+
+export type Queue = ReturnType<typeof useQueue>;
+
+/** The answers with the filters in the address, the one that is open (`at`), and the step to the next one. */
+export function useQueue(me: string) {
+  const { filters, setFilters } = useFilters();
+  const { state = 'open', label, app_id, assignee, at } = filters;
+  const mayWrite = useMayWrite('putReview');
+  const query = { state: state === 'all' ? '' : state, label, app_id, assignee: assignee === 'me' ? me : assignee };
+  const list = useList<ReviewListed>(pathOf(['admin', 'reviews'], { ...query, limit: 50 }));
+  const counts = useCounts(app_id);
+  const [saved, setSaved] = useState<ReadonlyMap<string, Review>>(new Map());
+  const { error, isBusy, attempt } = useAttempt();
+  const [message, setMessage] = useState('');
+  const rows = list.rows.map((row) => ({ ...row, review: saved.get(row.message.id) ?? row.review }));
+  const place = rows.findIndex((row) => row.message.id === at);
+  useEffect(() => {
+    if (place >= 0 && place >= rows.length - readAhead) list.more();
+  }, [place, rows.length]);
+  const keep = (review: Review) => {
+    setSaved((before) => new Map(before).set(review.message_id, review));
+    counts.reload();
+  };
+  const reload = () => {
+    setSaved(new Map());
+    list.reload();
+  };
+  const next = () =>
+    attempt(async () => {
+      const after = rows.slice(place + 1);
+      const found = mayWrite ? await claimFirst(after, me) : after[0];
+      setMessage(found === undefined ? 'No other answer in this list is free.' : '');
+      if (found?.review) keep(found.review);
+      if (found !== undefined) setFilters({ at: found.message.id }, 'replace');
+    });
+  return { state, label, at, list, rows, current: rows[place], counts, keep, reload, next, error, isBusy, message };
+}
+
+/** How many are left this week, and how often each label was given. */
+function useCounts(app_id: string | undefined) {
+  const read = (from?: number) => useResponse<ReviewCounts>(pathOf(['admin', 'reviews', 'counts'], { app_id, from }));
+  const [all, week] = [read(), read(mondayOf())];
+  const reload = () => {
+    all.reload();
+    week.reload();
+  };
+  return { labels: all.body?.labels ?? [], left: week.body?.open, reload };
+}
+
+/** The start of this week, in the zone of the times. Day 0 was a Thursday. */
+function mondayOf(now = new Date()): number | undefined {
+  const minutesBehind = zone === 'UTC' ? 0 : now.getTimezoneOffset();
+  const day = Math.floor((now.getTime() / 1000 - minutesBehind * 60) / daySeconds);
+  return boundsOfDay(dayText((day - ((day + 3) % 7)) * daySeconds))?.[0];
+}
