@@ -27,13 +27,14 @@ describe('the review queue in the console', () => {
     }),
   );
   const [newest, middle, oldest] = bad.map(({ id }) => id);
+  const failed = message(other.ids.conversation, now - 9, { status: 'error' });
   const colleague = '11111111-1111-4111-8111-111111111111';
   let service: Service;
   let browser: Browser;
   let tab: ConsoleTab;
   before(async () => {
     [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
-    await service.load([...records, ...bad, message(other.ids.conversation, now - 9, { status: 'error' })]);
+    await service.load([...records, ...bad, failed]);
     tab = await openConsole(browser, service.base, admin);
   });
   after(async () => {
@@ -117,6 +118,22 @@ describe('the review queue in the console', () => {
     assert.equal((await reviews()).get(`${middle}`)?.state, 'open');
     await page.getByText(/^History \(3\)/).click();
     await page.getByText('Open admin').first().waitFor();
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('j takes an answer whose claim is 15 minutes old, and skips one with a younger claim', async () => {
+    const { page, pageErrors, visit } = tab;
+    const claim = { record: 'review', app_id: one.ids.app, conversation_id: conversation, message_id: middle };
+    for (const [age, taken] of [
+      [600, failed.id],
+      [901, middle],
+    ] as const) {
+      await service.load([{ ...claim, assignee: colleague, updated_at: Math.floor(Date.now() / 1000) - age }]);
+      await visit('review');
+      await page.getByRole('link', { name: /middle/ }).waitFor();
+      await pressShortcut(page, 'j');
+      await page.waitForURL(new RegExp(`at=${taken}`));
+    }
     assert.deepEqual(pageErrors, []);
   });
 
