@@ -2,6 +2,7 @@
 import '../../server/src/contract/console/first-message.ts';
 import '../../server/src/contract/rules.ts';
 import './activity/activity.tsx';
+import './components/action-dialog.tsx';
 import './components/download.tsx';
 import './components/filters.tsx';
 import './components/marked-text.tsx';

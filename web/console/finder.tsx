@@ -1,26 +1,30 @@
 import { useEffect, useId, useState } from 'preact/hooks';
+import { type AdminOperation, allows } from '../../server/src/contract/people/roles.ts';
 import { Icon, type IconName } from '../shared/controls.tsx';
+import { applyTheme, storeTheme, themes } from '../shared/settings.tsx';
 import { Marked, matchesIn, plain, wordsOf } from './components/marked-text.tsx';
 import { Dialog } from './components/ui.tsx';
 import { type CursorPage, useAll, useReading } from './hooks/requests.ts';
 import { useSettled } from './hooks/use-settled.ts';
 import { hrefOfHit, withoutRepeats } from './knowledge/level.tsx';
 import { pathOf, request } from './state/api.ts';
+import { recentPlaces } from './state/places.ts';
 import { hrefOf, hrefWith } from './state/route.ts';
-import type { App, Dataset, KnowledgeHit, SearchHit, User } from './state/types.ts';
+import type { App, ConsoleSession, Dataset, KnowledgeHit, SavedView, SearchHit, User } from './state/types.ts';
 import { views } from './views.ts';
 
-type Entry = { icon: IconName; text: string; detail?: string; href: string };
+type Look = { icon: IconName; detail?: string } & ({ href: string } | { run: () => void });
+type Entry = Look & { text: string };
 /** Entries of one kind. Those with a name are before those with a text. */
 type Group = { title: string; entries: readonly Entry[] };
 
-export type FinderProps = { close: () => void };
+export type FinderProps = { session: ConsoleSession; close: () => void };
 
 /** So many entries of a kind are shown. */
 const shownOfKind = 4;
 
-/** Leads to views, apps, users, knowledge bases, documents, messages and ids, by what the user types. */
-export function View({ close }: FinderProps) {
+/** Leads to views, apps, users, knowledge bases, documents, messages and ids, by what the user types, and offers actions. */
+export function View({ session, close }: FinderProps) {
   const [typed, setTyped] = useState('');
   const [chosen, setChosen] = useState(0);
   const id = useId();
@@ -33,14 +37,15 @@ export function View({ close }: FinderProps) {
     href: hrefWith(['conversations'], { q }),
   };
   const search = { title: 'Search', entries: q === '' ? [] : [messages] };
-  const all = [...useNamed(q), ...(settled === q ? found : []), search];
+  const all = [...useNamed(q, session), ...(settled === q ? found : []), search];
   const groups = all.filter((group) => group.entries.length > 0);
   const entries = groups.flatMap((group) => group.entries);
   const at = Math.min(chosen, entries.length - 1);
   const open = (entry: Entry | undefined) => {
     if (entry === undefined) return;
     close();
-    location.hash = entry.href;
+    if ('run' in entry) entry.run();
+    else location.hash = entry.href;
   };
   useEffect(() => document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: 'nearest' }), [at]);
   const onKeyDown = (event: KeyboardEvent) => {
@@ -83,7 +88,7 @@ export function View({ close }: FinderProps) {
               return (
                 // biome-ignore lint/a11y: the focus stays in the field, whose keys choose an option
                 <div
-                  key={entry.href}
+                  key={`${n}`}
                   id={`${id}-${n}`}
                   class="entry place"
                   role="option"
@@ -130,27 +135,55 @@ function rangesOf(text: string, q: string): readonly (readonly number[])[] {
   return at < 0 || /\s/.test(q) ? matchesIn(text, wordsOf(q)) : [[at, at + q.length]];
 }
 
-/** Views, apps and knowledge bases whose name or id contains the text. */
-function useNamed(q: string): Group[] {
+/** Views, actions, apps and knowledge bases whose name or id contains the text; without one, also the recent places. */
+function useNamed(q: string, { role, read_only }: ConsoleSession): Group[] {
   const [apps, datasets] = [useAll<App>('/admin/apps').rows, useAll<Dataset>('/admin/datasets').rows];
+  const saved = useAll<SavedView>('/admin/views').rows;
   const part = q.toLowerCase();
   type Named = { id: string; name: string };
-  const group = (title: string, rows: readonly Named[], of: (id: string) => Omit<Entry, 'text'>): Group => ({
+  const group = (title: string, rows: readonly Named[], of: (id: string) => Look): Group => ({
     title,
     entries: rows
       .filter(({ id, name }) => name.toLowerCase().includes(part) || id === part)
       .slice(0, q === '' ? rows.length : shownOfKind)
       .map(({ id, name }) => ({ text: name || id, ...of(id) })),
   });
-  const places = Object.entries(views).map(([id, { title }]) => ({ id, name: title }));
-  const named = [group('Views', places, (id) => ({ icon: views[id as 'start'].icon, href: hrefOf(id) }))];
-  if (q === '') return named;
+  const shown = Object.entries(views).filter(([, { needs }]) => allows(role, needs));
+  const places = shown.map(([id, { title }]) => ({ id, name: title }));
+  const ofSaved = saved.map(({ name, address }) => ({ id: address, name }));
+  const mine = actions.filter(({ needs }) => needs === undefined || (allows(role, needs) && !read_only));
+  const named = [
+    group('Saved views', ofSaved, (href) => ({ icon: 'bookmark', href })),
+    group('Views', places, (id) => ({ icon: views[id as 'start'].icon, href: hrefOf(id) })),
+    group('Actions', mine, (id) => actions.find((one) => one.id === id)?.of ?? { icon: 'check', href: '' }),
+  ];
+  if (q === '')
+    return [{ title: 'Recent', entries: recentPlaces().map((place) => ({ icon: 'activity', ...place })) }, ...named];
   return [
     ...named,
     group('Apps', apps, (id) => ({ icon: 'app', href: hrefOf('apps', id) })),
     group('Knowledge bases', datasets, (id) => ({ icon: 'knowledge', href: hrefOf('knowledge', id) })),
   ];
 }
+
+type Action = { id: string; name: string; needs?: AdminOperation; of: Look };
+
+const theme = (id: string): Action => ({
+  id,
+  name: `Theme: ${id}`,
+  of: {
+    icon: 'eye',
+    run: () => {
+      applyTheme(id);
+      storeTheme(id);
+    },
+  },
+});
+const actions: readonly Action[] = [
+  { id: 'key', name: 'New key', needs: 'createKey', of: { icon: 'keys', href: hrefWith(['keys'], { new: 'key' }) } },
+  { id: 'erase', name: 'Erase user…', needs: 'purge', of: { icon: 'users', href: hrefOf('users') } },
+  ...themes.map(theme),
+];
 
 /** Users, documents and messages that the service finds. A search that is turned off finds none. */
 async function find(q: string, signal: AbortSignal): Promise<Group[]> {

@@ -5,6 +5,7 @@ import { Lazy } from '../shared/lazy.tsx';
 import { ThemeChoice } from '../shared/settings.tsx';
 import { readSetting } from '../shared/stored.ts';
 import { Menu } from './components/menu.tsx';
+import { SavedViews } from './components/saved-views.tsx';
 import { ScopeBar } from './components/scope-bar.tsx';
 import type { FinderProps } from './finder.tsx';
 import { HealthDot } from './overview/verdicts.tsx';
@@ -68,6 +69,7 @@ export function Shell({ session, signOut }: ShellProps) {
           </Menu>
         )}
         <HealthDot />
+        <SavedViews />
         <Button class="quiet" title="Go to anything" onClick={showFinder}>
           <Icon name="search" />
           <span class="hidden-label">Go to</span>
@@ -96,7 +98,7 @@ export function Shell({ session, signOut }: ShellProps) {
         </Menu>
       </header>
       <ShortcutHelp />
-      <FinderKey />
+      <FinderKey session={session} />
       {allowed.map((to) => (
         <ViewKey key={to} to={to} />
       ))}
@@ -135,10 +137,10 @@ function ViewKey({ to }: { to: ViewName }) {
   return null;
 }
 
-function FinderKey() {
+function FinderKey({ session }: { session: ConsoleSession }) {
   const [isOpen, setOpen] = useState(false);
   useShortcut('Ctrl+K', 'Go to anything', () => setOpen(true));
-  return isOpen ? <Lazy<FinderProps> load={loadFinder} props={{ close: () => setOpen(false) }} /> : null;
+  return isOpen ? <Lazy<FinderProps> load={loadFinder} props={{ session, close: () => setOpen(false) }} /> : null;
 }
 const loadFinder = () => import('./finder.tsx');
 

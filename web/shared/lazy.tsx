@@ -1,34 +1,51 @@
 import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './controls.tsx';
+import { whenBack } from './when-back.ts';
 
 /** Loaded components, by the function that loads them, so that they are shown at once the next time. */
 const loaded = new Map<unknown, unknown>();
 
-type Props<P> = { load: () => Promise<{ View: ComponentType<P> }>; props: P };
+type Load<P> = () => Promise<{ View: ComponentType<P> }>;
+type Props<P> = { load: Load<P>; props: P };
 
-/** A component whose module is loaded when it is first shown. */
+/** A component whose module is loaded when it is first shown. A failed load is repeated in place. */
 export function Lazy<P extends object>({ load, props }: Props<P>) {
   const [, redraw] = useState(0);
-  const [hasFailed, setFailed] = useState(false);
+  const [failures, setFailures] = useState(0);
+  const again = useRef(() => undefined as unknown);
   useEffect(() => {
-    if (loaded.has(load)) return;
-    loadPart(load).then(
-      ({ View }) => {
-        loaded.set(load, View);
-        redraw((count) => count + 1);
-      },
-      () => setFailed(true),
-    );
+    if (loaded.has(load)) return undefined;
+    let isShown = true;
+    let cancel = () => {};
+    const tryAgain = (attempt: number) => {
+      cancel();
+      loadPart(load, attempt).then(
+        ({ View }) => {
+          loaded.set(load, View);
+          if (isShown) redraw((count) => count + 1);
+        },
+        () => {
+          if (!isShown) return;
+          setFailures(attempt + 1);
+          again.current = () => tryAgain(attempt + 1);
+          cancel = whenBack(() => tryAgain(attempt + 1));
+        },
+      );
+    };
+    tryAgain(0);
+    return () => {
+      isShown = false;
+      cancel();
+    };
   }, [load]);
   const Component = loaded.get(load) as ComponentType<P> | undefined;
   if (Component !== undefined) return <Component {...props} />;
-  if (!hasFailed) return null;
+  if (failures === 0) return null;
   return (
     <div class="note bad row" role="alert">
-      <p>This part of the page could not be loaded.</p>
-      {/* Browsers do not repeat a failed import. */}
-      <Button onClick={() => location.reload()}>Reload the page</Button>
+      <p>This part of the page could not be loaded. It is tried again every 5 seconds.</p>
+      <Button onClick={() => again.current()}>Try again</Button>
     </div>
   );
 }
@@ -39,9 +56,9 @@ const place = 'backscroll-reloaded';
  * After an upgrade of the service the file of a part is gone: then the page loads again, once for each version that it came from.
  * It stays as it is if the service serves the same version or cannot be reached.
  */
-async function loadPart<T>(load: () => Promise<T>): Promise<T> {
+async function loadPart<P>(load: Load<P>, attempt: number): Promise<{ View: ComponentType<P> }> {
   try {
-    return await load();
+    return await (attempt === 0 ? load() : import(addressOf(load, attempt)));
   } catch (error) {
     const version = new URL(import.meta.url).pathname;
     const page = await fetch(location.pathname).then((response) => response.text());
@@ -52,3 +69,7 @@ async function loadPart<T>(load: () => Promise<T>): Promise<T> {
     return new Promise(() => undefined);
   }
 }
+
+/** A browser does not repeat a failed import of the same address, which is in the text of the function that imports. */
+const addressOf = (load: () => unknown, attempt: number): string =>
+  `${new URL(/import\("(.+?)"\)/.exec(`${load}`)?.[1] ?? '', import.meta.url)}?${attempt}`;

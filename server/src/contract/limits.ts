@@ -93,6 +93,8 @@ export const limits = {
   reviewHistoryMax: 20,
   /** Open messages, and reviews of each state whose labels are counted. */
   reviewsCountedMax: 1_000,
+  savedViewUnitsMax: 80,
+  savedAddressUnitsMax: 2_000,
   /** Audit entries deleted or read by one statement. */
   auditBatchMax: 1_000,
   /** Audit entries that one request compares with a filter for which there is no index. */

@@ -13,6 +13,7 @@ import { adminKnowledgeRoutes } from './admin/knowledge.ts';
 import { adminOverviewRoutes } from './admin/overview.ts';
 import { adminPeopleRoutes } from './admin/people.ts';
 import { adminReviewRoutes } from './admin/reviews.ts';
+import { adminSavedViewRoutes } from './admin/saved-views.ts';
 import { adminSearchRoutes } from './admin/search.ts';
 import { sessionRoutes } from './admin/session.ts';
 import { adminTrafficRoutes } from './admin/traffic.ts';
@@ -83,6 +84,7 @@ const routes: readonly Routes[] = [
   adminOverviewRoutes,
   adminUserRoutes,
   adminReviewRoutes,
+  adminSavedViewRoutes,
   adminChangeRoutes,
   adminSearchRoutes,
   mcpRoutes,

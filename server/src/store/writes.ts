@@ -6,6 +6,7 @@ import { emptyLog, noteLog, noteRebuilt, rebuildFile } from './base/copies.ts';
 import type { Reader, WriteContext, WriteInput, WriteName, WriteResult } from './base/engine.ts';
 import type { Write } from './base/statement.ts';
 import { sequenceChanges, startEpoch } from './changes/sequencing.ts';
+import { saveView } from './console/saved-views.ts';
 import { sessionWrites } from './console/session-statements.ts';
 import { deleteMessage, eraseConversations, keepTombstones, setRetentionDays, updateApp } from './erasure/writes.ts';
 import { applyRecords } from './import/apply-records.ts';
@@ -55,6 +56,7 @@ export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   noteLog,
   setRetentionDays,
   updateApp,
+  saveView,
   ...sessionWrites,
   trimAudit,
   noteReads,

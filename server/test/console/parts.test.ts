@@ -184,6 +184,39 @@ describe('the console, in any view', () => {
     assert.deepEqual(pageErrors, []);
   });
 
+  it('saves a view under a name for everyone, and leads there from its menu and from Ctrl-K', async () => {
+    const { page, pageErrors, visit } = tab;
+    await visit('users?q=ann');
+    await page.getByRole('link', { name: 'ann', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Saved views' }).click();
+    await page.getByLabel('Save this view as').fill('Only Ann');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('link', { name: 'Only Ann' }).waitFor();
+    await visit('users/ann');
+    await page.getByRole('heading', { name: 'ann' }).waitFor();
+    await visit('keys');
+    await page.keyboard.press('Control+k');
+    const group = (name: string) => page.getByRole('group', { name }).getByRole('option');
+    await group('Recent').filter({ hasText: 'ann' }).first().waitFor();
+    await checkAccessibility(page, page.getByRole('dialog'));
+    await group('Saved views').filter({ hasText: 'Only Ann' }).click();
+    await page.waitForURL('**#/users?q=ann');
+    await page.getByRole('button', { name: 'Saved views' }).click();
+    await page.getByRole('button', { name: 'Delete the view Only Ann' }).click();
+    await page.getByRole('link', { name: 'Only Ann' }).waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await group('Actions').filter({ hasText: 'Theme: dark' }).click();
+    await untilEqual(() => page.evaluate<string>('document.documentElement.dataset.theme'), 'dark');
+    await page.keyboard.press('Control+k');
+    await group('Actions').filter({ hasText: 'Theme: system' }).click();
+    await page.keyboard.press('Control+k');
+    await group('Actions').filter({ hasText: 'New key' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+    await page.waitForURL(/#\/keys$/);
+    assert.deepEqual(pageErrors, []);
+  });
+
   it('has targets of 44 pixels for fingers', async () => {
     const { page } = await openTab(browser, service.base, { viewport: phone, hasTouch: true, isMobile: true });
     await signIn(page, admin, '/console#/keys');

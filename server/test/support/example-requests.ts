@@ -214,6 +214,13 @@ export const exampleRequests: Record<string, ExampleRequest> = {
   },
   revokeKey: { key: 'admin', parameters: { key_id: exampleKeys.writer } },
   listReads: { key: 'admin', normalize: () => exampleReads },
+  saveView: {
+    key: 'admin',
+    parameters: { name: 'Disliked this week' },
+    body: { address: '#/conversations?rating=dislike&days=7' },
+  },
+  listSavedViews: { key: 'admin' },
+  deleteView: { key: 'admin', parameters: { name: 'Disliked this week' } },
   listPeople: { key: 'admin' },
   updatePerson: { key: 'admin', parameters: { person_id }, body: { blocked: true } },
   endPersonSessions: { key: 'admin', parameters: { person_id } },

@@ -335,6 +335,12 @@ function adminRows({ one, messages, revokedKeyId }: IsolationFixture): Rows {
     'POST /admin/keys/{key_id}/rotate': adminOnly({ method: 'POST', path: `/admin/keys/${one.keyIds.feed}/rotate` }),
     'DELETE /admin/keys/{key_id}': adminOnly({ method: 'DELETE', path: `/admin/keys/${revokedKeyId}` }),
     'GET /admin/reads': adminOnly(get('/admin/reads')),
+    'GET /admin/views': adminOnly(get('/admin/views')),
+    'PUT /admin/views/{name}': {
+      ...adminOnly({ method: 'PUT', path: '/admin/views/mine', body: { address: '#/users' } }),
+      invalid: { 'PUT a view without a content type': () => ({ method: 'PUT', path: '/admin/views/mine', body: '{' }) },
+    },
+    'DELETE /admin/views/{name}': adminOnly({ method: 'DELETE', path: '/admin/views/gone' }),
     'GET /admin/people': adminOnly(get('/admin/people')),
     'PATCH /admin/people/{person_id}': {
       ...adminOnly({ method: 'PATCH', path: `/admin/people/${personOfFixture}`, body: { blocked: false } }),

@@ -1,13 +1,11 @@
-import type { TargetedSubmitEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import { appendLine, readLine } from '../../../server/src/contract/console/first-message.ts';
-import { limits } from '../../../server/src/contract/limits.ts';
 import { CodeBlock } from '../../shared/code-block.tsx';
-import { Button, Field } from '../../shared/controls.tsx';
+import { Button } from '../../shared/controls.tsx';
 import { RecentActivity } from '../activity/activity.tsx';
+import { RenameDialog } from '../components/action-dialog.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
 import {
-  Dialog,
   ErrorNote,
   Facts,
   Id,
@@ -20,7 +18,7 @@ import {
   Time,
   whole,
 } from '../components/ui.tsx';
-import { useAll, useAttempt, useList, useResponse } from '../hooks/requests.ts';
+import { useAll, useList, useResponse } from '../hooks/requests.ts';
 import { KeyCreation } from '../keys/key-creation.tsx';
 import { stateOf, titleOf } from '../keys/key-labels.ts';
 import { Kind, State } from '../keys/key-page.tsx';
@@ -66,7 +64,17 @@ export function AppPage({ id }: { id: string }) {
         <FirstCalls />
         <RecentActivity title="Changes of this app" filters={{ record: 'app', record_id: id }} isOptional />
       </div>
-      {isRenaming && <Rename of={app} close={() => setRenaming(false)} renamed={reload} />}
+      {isRenaming && (
+        <RenameDialog
+          title="Rename the app"
+          name={app.name}
+          rename={async (name) => {
+            await request(pathOf(['admin', 'apps', id]), { method: 'PATCH', body: { name } });
+            reload();
+          }}
+          close={() => setRenaming(false)}
+        />
+      )}
     </Page>
   );
 }
@@ -185,37 +193,3 @@ const FirstCalls = () => (
     <CodeBlock label="Read a conversation" text={readLine(location.origin, '$APP_KEY', '$CONVERSATION')} />
   </Section>
 );
-
-function Rename({ of: { id, name }, close, renamed }: { of: App; close: () => void; renamed: () => void }) {
-  const { error, isBusy, attempt } = useAttempt();
-  const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const name = String(new FormData(event.currentTarget).get('name') ?? '').trim();
-    return attempt(async () => {
-      await request(pathOf(['admin', 'apps', id]), { method: 'PATCH', body: { name } });
-      close();
-      renamed();
-    });
-  };
-  return (
-    <Dialog title="Rename the app" close={close}>
-      <form class="stack" onSubmit={submit}>
-        <Field
-          label="Name"
-          name="name"
-          defaultValue={name}
-          required
-          pattern={'.*\\S.*'}
-          maxLength={limits.idUnitsMax}
-        />
-        <ErrorNote error={error} />
-        <div class="row">
-          <button type="submit" class="primary" disabled={isBusy}>
-            Rename
-          </button>
-          <Button onClick={close}>Cancel</Button>
-        </div>
-      </form>
-    </Dialog>
-  );
-}

@@ -2,7 +2,8 @@ import { type ComponentChildren, toChildArray } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button, CopyButton, Icon, IconButton, type IconName } from '../../shared/controls.tsx';
 import type { All } from '../hooks/requests.ts';
-import type { ApiError } from '../state/api.ts';
+import { type ApiError, isTemporary } from '../state/api.ts';
+import { notePlace } from '../state/places.ts';
 import { briefText, isDate, relativeText, type TimeForm, timeText } from '../state/times.ts';
 
 /* Small components that all views use. */
@@ -17,7 +18,10 @@ export function ErrorNote({ error, retry }: ErrorProps) {
   return (
     <div class="note bad row error-note" role="alert">
       <Icon name="failed" />
-      <p>{error.message}</p>
+      <p>
+        {error.message}
+        {retry && isTemporary(error) && ' It is tried again every 5 seconds.'}
+      </p>
       {'requestId' in error && error.requestId !== null && <code class="soft">request {error.requestId}</code>}
       {retry && <Button onClick={retry}>Try again</Button>}
     </div>
@@ -152,6 +156,7 @@ export function useTitle(...names: (string | undefined)[]): void {
   const title = [...names.filter(Boolean), 'Backscroll'].join(' · ');
   useEffect(() => {
     document.title = title;
+    notePlace({ text: [...names.filter(Boolean)].join(' · '), href: location.hash });
   }, [title]);
 }
 

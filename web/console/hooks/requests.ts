@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { limits } from '../../../server/src/contract/limits.ts';
-import { type ApiError, request } from '../state/api.ts';
+import { whenBack } from '../../shared/when-back.ts';
+import { type ApiError, isTemporary, request } from '../state/api.ts';
 import { keepRows, keptRows } from '../state/kept-rows.ts';
 
 export type CursorPage<T> = {
@@ -39,7 +40,6 @@ export function useList<T>(path: string | undefined): List<T> {
       pending.current?.abort();
       const { signal } = (pending.current = new AbortController());
       setLoading(true);
-      setError(undefined);
       try {
         const { body } = await request<CursorPage<T>>(withCursor(path, cursor), { signal });
         setState(({ rows }) => ({
@@ -49,6 +49,7 @@ export function useList<T>(path: string | undefined): List<T> {
           hasMore: body.has_more,
           total: body.total,
         }));
+        setError(undefined);
         setLoading(false);
       } catch (error) {
         if (signal.aborted) return;
@@ -63,10 +64,16 @@ export function useList<T>(path: string | undefined): List<T> {
   useEffect(() => {
     const kept = attempt === 0 ? keptRows<Rows<T>>(path) : undefined;
     setState(kept ?? empty(path));
+    setError(undefined);
     setLoading(kept === undefined && path !== undefined);
     if (kept === undefined) void load(null);
     return () => pending.current?.abort();
   }, [load, attempt]);
+  // In place: the error is shown until a request succeeds.
+  useEffect(
+    () => (isTemporary(error) ? whenBack(() => void load(state.path === path ? state.cursor : null)) : undefined),
+    [error],
+  );
 
   useEffect(() => {
     if (state.path !== undefined && state.rows.length > 0) keepRows(state.path, state);
@@ -74,7 +81,9 @@ export function useList<T>(path: string | undefined): List<T> {
 
   const more = useCallback(() => {
     // A cursor continues the list of its own path only.
-    if (state.path === path && state.hasMore && !isLoading) void load(state.cursor);
+    if (state.path !== path || !state.hasMore || isLoading) return;
+    setError(undefined);
+    void load(state.cursor);
   }, [state, isLoading, load]);
   const reload = useCallback(() => setAttempt((attempt) => attempt + 1), []);
   const refresh = useCallback(
@@ -165,7 +174,9 @@ export function useReading<T>(
     const { signal } = controller;
     let started = 0;
     let shown = 0;
+    let cancel = () => {};
     const readNow = () => {
+      cancel();
       const number = ++started;
       // A result that comes after that of a later request is older.
       const show = (change: () => void) => {
@@ -179,7 +190,11 @@ export function useReading<T>(
             setLast({ key, body });
             setError(undefined);
           }),
-        (error: ApiError) => show(() => setError(error)),
+        (error: ApiError) =>
+          show(() => {
+            setError(error);
+            if (isTemporary(error)) cancel = whenBack(readNow);
+          }),
       );
     };
     const refresh = () => document.visibilityState === 'hidden' || readNow();
@@ -190,6 +205,7 @@ export function useReading<T>(
     if (refreshMillis !== undefined) document.addEventListener('visibilitychange', refresh, { signal });
     return () => {
       clearInterval(timer);
+      cancel();
       controller.abort();
     };
   }, [key, refreshMillis]);

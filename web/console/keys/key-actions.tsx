@@ -1,8 +1,7 @@
-import type { TargetedSubmitEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import { readOnlyKinds } from '../../../server/src/contract/key-kinds.ts';
-import { limits } from '../../../server/src/contract/limits.ts';
-import { Button, copyText, Field } from '../../shared/controls.tsx';
+import { Button, copyText } from '../../shared/controls.tsx';
+import { ActionDialog, RenameDialog } from '../components/action-dialog.tsx';
 import { Menu } from '../components/menu.tsx';
 import { Dialog, ErrorNote } from '../components/ui.tsx';
 import { useAttempt } from '../hooks/requests.ts';
@@ -21,15 +20,20 @@ type RevocationProps = {
 
 /** Asks for confirmation, with the key's name: revoking cannot be undone. */
 export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: RevocationProps) {
-  const { error, isBusy, attempt } = useAttempt();
-  const revoke = () =>
-    attempt(async () => {
-      const { body } = await request<Key>(pathOf(['admin', 'keys', key.id]), { method: 'DELETE' });
-      close();
-      revoked(body);
-    });
+  const revoke = async () => {
+    const { body } = await request<Key>(pathOf(['admin', 'keys', key.id]), { method: 'DELETE' });
+    close();
+    revoked(body);
+  };
   return (
-    <Dialog title={`Revoke ${titleOf(key)}?`} close={close}>
+    <ActionDialog
+      title={`Revoke ${titleOf(key)}?`}
+      action="Revoke"
+      look="danger"
+      focusesCancel
+      run={revoke}
+      close={close}
+    >
       <p>
         Requests with this key are rejected, after 5 seconds at the latest. This cannot be undone; you can create a new
         key.
@@ -44,58 +48,32 @@ export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: R
           <code>npx backscroll keys create --kind admin --name NAME</code>.
         </p>
       )}
-      <ErrorNote error={error} />
-      <div class="row">
-        <Button class="danger" disabled={isBusy} onClick={revoke}>
-          Revoke
-        </Button>
-        <Button autoFocus onClick={close}>
-          Cancel
-        </Button>
-      </div>
-    </Dialog>
+    </ActionDialog>
   );
 }
 
 type ChangeProps = { of: Key; close: () => void; changed: (key: Key, words: string) => void };
 
-export function KeyRenaming({ of: key, close, changed }: ChangeProps) {
-  const { error, isBusy, attempt } = useAttempt();
-  const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const name = String(new FormData(event.currentTarget).get('name') ?? '').trim();
-    return attempt(async () => {
+export const KeyRenaming = ({ of: key, close, changed }: ChangeProps) => (
+  <RenameDialog
+    title={`Rename ${titleOf(key)}`}
+    name={key.name}
+    rename={async (name) => {
       const { body } = await request<Key>(pathOf(['admin', 'keys', key.id]), { method: 'PATCH', body: { name } });
-      close();
       changed(body, 'has this name now');
-    });
-  };
-  return (
-    <Dialog title={`Rename ${titleOf(key)}`} close={close}>
-      <form class="stack" onSubmit={submit}>
-        <Field label="Name" name="name" defaultValue={key.name} maxLength={limits.idUnitsMax} autoComplete="off" />
-        <ErrorNote error={error} />
-        <div class="row">
-          <button type="submit" class="primary" disabled={isBusy}>
-            Rename
-          </button>
-          <Button onClick={close}>Cancel</Button>
-        </div>
-      </form>
-    </Dialog>
-  );
-}
+    }}
+    close={close}
+  />
+);
 
 /** A new key in place of one whose clients need a day to take it. */
 export function KeyRotation({ of: key, close, rotated }: { of: Key; close: () => void; rotated: () => void }) {
-  const { error, isBusy, attempt } = useAttempt();
   const [secret, setSecret] = useState<string>();
-  const rotate = () =>
-    attempt(async () => {
-      const { body } = await request<CreatedKey>(pathOf(['admin', 'keys', key.id, 'rotate']), { method: 'POST' });
-      setSecret(body.secret);
-      rotated();
-    });
+  const rotate = async () => {
+    const { body } = await request<CreatedKey>(pathOf(['admin', 'keys', key.id, 'rotate']), { method: 'POST' });
+    setSecret(body.secret);
+    rotated();
+  };
   if (secret !== undefined) {
     const created = { kind: key.kind, secret, conversation_id: undefined };
     return (
@@ -105,21 +83,12 @@ export function KeyRotation({ of: key, close, rotated }: { of: Key; close: () =>
     );
   }
   return (
-    <Dialog title={`Rotate ${titleOf(key)}?`} close={close}>
+    <ActionDialog title={`Rotate ${titleOf(key)}?`} action="Rotate" focusesCancel run={rotate} close={close}>
       <p>
         You get a new key that allows the same. The old one still works for 24 hours, so that its clients can take the
         new secret.
       </p>
-      <ErrorNote error={error} />
-      <div class="row">
-        <Button class="primary" disabled={isBusy} onClick={rotate}>
-          Rotate
-        </Button>
-        <Button autoFocus onClick={close}>
-          Cancel
-        </Button>
-      </div>
-    </Dialog>
+    </ActionDialog>
   );
 }
 

@@ -17,9 +17,12 @@ import { KeyPage, Kind, Reach, Requests, State } from './key-page.tsx';
 /** All keys, or one of them. */
 export function View({ rest: [id], session }: ViewProps) {
   const list = useAll<Key>('/admin/keys');
-  const { q = '', kind, state } = useFilters().filters;
+  const { filters, setFilters } = useFilters();
+  const { q = '', kind, state } = filters;
   /** The open dialog: for a new key, or for a task with a key. */
-  const [dialog, setDialog] = useState<{ task: 'new' } | { task: KeyTask; of: Key }>();
+  const [opened, setDialog] = useState<{ task: 'new' } | { task: KeyTask; of: Key }>();
+  // The finder leads to the dialog for a new key.
+  const dialog = opened ?? (filters.new === undefined ? undefined : { task: 'new' as const });
   const [message, setMessage] = useState('');
   /** The keys that were changed here, newest first. */
   const [edited, setEdited] = useState<readonly Key[]>([]);
@@ -30,7 +33,10 @@ export function View({ rest: [id], session }: ViewProps) {
   const inState = (key: Key) => state === undefined || stateOf(key, now) === state;
   const shown = named.filter((key) => ofKind(key) && inState(key));
   const size = shown.length === keys.length ? keys.length : `${shown.length} of ${counted(keys.length, 'key')}`;
-  const close = () => setDialog(undefined);
+  const close = () => {
+    setDialog(undefined);
+    setFilters({ new: undefined }, 'replace');
+  };
   const changed = (key: Key, words: string) => {
     setEdited([key, ...edited]);
     // The session has ended with its key: the next response is 401.

@@ -14,6 +14,10 @@ export class ApiError extends Error {
   }
 }
 
+/** The network or the service was away: lists and readings are requested again by themselves. */
+export const isTemporary = (error: Error | undefined): boolean =>
+  error instanceof ApiError && (error.status === 0 || error.status === 503);
+
 export type RequestOptions = {
   method?: string;
   body?: unknown;

@@ -39,6 +39,7 @@ export type {
   ReviewListed,
   ReviewResponse as Review,
 } from '../../../server/src/contract/console/reviews.ts';
+export type { SavedView } from '../../../server/src/contract/console/saved-views.ts';
 export type { KnowledgeHit, SearchCounts, SearchHit } from '../../../server/src/contract/console/search.ts';
 export type { Failures, Traffic, UpstreamStatistics } from '../../../server/src/contract/console/traffic.ts';
 export type { UserListed as User } from '../../../server/src/contract/console/users.ts';

@@ -1,9 +1,10 @@
-import { useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import { Button, Field } from '../../shared/controls.tsx';
-import { counted, Dialog, ErrorNote, Skeleton } from '../components/ui.tsx';
-import { useAttempt, useReading } from '../hooks/requests.ts';
+import { ActionDialog } from '../components/action-dialog.tsx';
+import { counted, Dialog, ErrorNote, Skeleton, Time } from '../components/ui.tsx';
+import { useReading } from '../hooks/requests.ts';
 import { request } from '../state/api.ts';
-import { hrefOf } from '../state/route.ts';
+import { hrefWith, SessionContext } from '../state/route.ts';
 import type { Purged, User } from '../state/types.ts';
 
 type Props = { of: User; close: () => void; erased: () => void };
@@ -11,13 +12,9 @@ type Props = { of: User; close: () => void; erased: () => void };
 /** Erases all conversations of a user, after their numbers were shown and the name was typed. The audit entries are the receipt. */
 export function Erasure({ of: { user, app_ids }, close, erased }: Props) {
   const { body: due, error: unknown, reload } = useReading(user, () => purge(app_ids, user, true));
-  const { error, isBusy, attempt } = useAttempt();
   const [typed, setTyped] = useState('');
-  const [done, setDone] = useState<Purged[]>();
-  const erase = (event: SubmitEvent) => {
-    event.preventDefault();
-    return attempt(async () => setDone(await purge(app_ids, user, false)));
-  };
+  const [done, setDone] = useState<{ purged: Purged[]; at: number }>();
+  const { name } = useContext(SessionContext);
   const leave = () => {
     close();
     if (done !== undefined) erased();
@@ -26,37 +23,35 @@ export function Erasure({ of: { user, app_ids }, close, erased }: Props) {
     return (
       <Dialog title="Erased" close={leave}>
         <p role="status">
-          {textOf(done)} of {user} were erased. The audit log has the receipt:
+          Erased {textOf(done.purged)} of {user}, <Time at={done.at} /> by {name}.
         </p>
-        <ul class="plain stack">
-          {done.flatMap(({ audit_id }) =>
-            audit_id === null ? (
-              []
-            ) : (
-              <li key={audit_id}>
-                <code>{audit_id}</code>
-              </li>
-            ),
-          )}
-        </ul>
         <div class="row">
           <Button autoFocus onClick={leave}>
             Done
           </Button>
-          <a href={hrefOf('activity')}>Activity</a>
+          <a href={hrefWith(['activity'], { action: 'purge', days: 1 })}>The entry in the audit log</a>
         </div>
       </Dialog>
     );
   return (
-    <Dialog title={`Erase ${user}?`} close={close}>
+    <ActionDialog
+      title={`Erase ${user}?`}
+      action="Erase for good"
+      look="danger primary"
+      isReady={due !== undefined && typed === user}
+      focusesCancel
+      run={async () => setDone({ purged: await purge(app_ids, user, false), at: Date.now() / 1000 })}
+      close={close}
+    >
       <ErrorNote error={unknown} retry={reload} />
       {due === undefined && unknown === undefined && <Skeleton lines={2} />}
       {due !== undefined && (
-        <form class="stack" onSubmit={erase}>
+        <>
           <p class="note bad">
             {textOf(due)} in {counted(app_ids.length, 'app')} are erased for good, also in the search.
           </p>
           <Field
+            ref={focus}
             label={
               <span>
                 Type <strong>{user}</strong> to confirm
@@ -67,18 +62,14 @@ export function Erasure({ of: { user, app_ids }, close, erased }: Props) {
             spellcheck={false}
             input={setTyped}
           />
-          <ErrorNote error={error} />
-          <div class="row">
-            <button type="submit" class="danger primary" disabled={isBusy || typed !== user}>
-              {isBusy ? 'Erasing…' : 'Erase for good'}
-            </button>
-            <Button onClick={close}>Cancel</Button>
-          </div>
-        </form>
+        </>
       )}
-    </Dialog>
+    </ActionDialog>
   );
 }
+
+/** The field comes after the dialog was opened. */
+const focus = (field: HTMLInputElement | null) => field?.focus();
 
 /** A purge is of one app. */
 async function purge(app_ids: readonly string[], user: string, dry_run: boolean): Promise<Purged[]> {

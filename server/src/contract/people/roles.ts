@@ -39,9 +39,12 @@ export const operationRoles = {
   listActivity: 'viewer',
   listReviews: 'viewer',
   countReviews: 'viewer',
+  listSavedViews: 'viewer',
 
   updateChildChunkAsAdmin: 'editor',
   putReview: 'editor',
+  saveView: 'editor',
+  deleteView: 'editor',
 
   createApp: 'admin',
   updateApp: 'admin',

@@ -9,6 +9,7 @@ import type {
   RevisionListed,
   SegmentListed,
 } from '../../contract/console/knowledge.ts';
+import type { SavedView } from '../../contract/console/saved-views.ts';
 import type { PersonListed } from '../../contract/people/people.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import type { Read, RecordName } from './audit.ts';
@@ -45,6 +46,8 @@ export type StoredProvider = ProviderListed & { position: number };
 
 /** Reads for the console. Ids are canonical; callers check that the parent of a list exists. */
 export interface AdminReads {
+  /** By name, which is the sort value. */
+  listSavedViews(range: ListRange): Promise<ListRows<SavedView>>;
   listWorkspaces(range: ListRange): Promise<ListRows<WorkspaceListed>>;
   findWorkspace(id: string): Promise<WorkspaceListed | undefined>;
   listApps(range: ListRange): Promise<ListRows<AppListed>>;

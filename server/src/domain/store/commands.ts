@@ -45,6 +45,9 @@ export type Commands = {
   /** The period in days for apps without one: 0 for none. */
   setRetentionDays: [days: number, undefined];
 
+  /** Null forgets the name. */
+  saveView: [{ name: string; address: string | null }, undefined];
+
   /** False if the app does not exist. */
   updateApp: [{ id: string; change: AppChange; by: string | null; now: number }, exists: boolean];
 

@@ -19,6 +19,7 @@ export function adminReads(engine: ReadEngine): AdminReads {
   const find = async <R extends object>(statement: Statement<R>, ...values: Value[]) =>
     (await engine.read(statement, ...values))[0];
   return {
+    listSavedViews: (range) => list(sql.lists.savedViews, range),
     listWorkspaces: (range) => list(sql.lists.workspaces, range),
     findWorkspace: (id) => find(sql.findWorkspace, id),
     listApps: (range) => list(sql.lists.apps, range),

@@ -8,6 +8,7 @@ import type { Dialect, ReadEngine, Value } from '../base/engine.ts';
 import { sorted } from '../base/selection.ts';
 import { isLarge, type Reading, type Sized, type SizedColumns, sizedColumns } from '../base/sized.ts';
 import type { Bound, Row, Statement } from '../base/statement.ts';
+import { viewPrefix } from './saved-views.ts';
 
 /** The SQL of the console's reads, in the subset that both engines understand. */
 
@@ -89,6 +90,7 @@ const datasets = ({ jsonField }: Dialect) => ({
   from: 'datasets d JOIN workspaces w ON w.id = d.workspace_id',
 });
 const documents = { columns: ['id'], texts: { name: 'name' }, from: 'documents' };
+const viewName = `substr(name, ${viewPrefix.length + 1})`;
 const segments = {
   columns: [
     `s.id, s.position, s.word_count, (
@@ -139,6 +141,11 @@ export const datasetTotals = ({ isIn }: Dialect): Statement<DatasetTotals> => `
 /** Small tables, which are on every node of a distributed database, are sorted when read. The others have an index. */
 export const lists = {
   workspaces: { ...workspaces, by: [sorted('name'), 'id'] },
+  savedViews: {
+    ...{ columns: [`${viewName} AS name`, 'value AS address'], texts: {}, from: 'service_values' },
+    where: [`name LIKE '${viewPrefix}%'`],
+    by: [viewName],
+  },
   apps: { ...apps, by: [sorted('a.name'), 'a.id'] },
   providers: {
     ...{ columns: ['position'], texts: { doc: 'doc' }, from: 'model_providers' },

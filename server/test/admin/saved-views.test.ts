@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { makeSecret } from '../../src/domain/secret.ts';
+import { makeTwoTenants, onEveryEngine, type Service, startService } from '../support/harness.ts';
+
+onEveryEngine('saved views', (engine) => {
+  const { admin, records } = makeTwoTenants();
+  const viewer = makeSecret('admin');
+  let service: Service;
+  before(async () => {
+    service = await startService(engine);
+    const key = { record: 'api_key', kind: 'admin', name: 'viewer', role: 'viewer', secret: viewer };
+    await service.load([...records, key]);
+  });
+  after(() => service.close());
+
+  const pathOf = (name: string) => `/admin/views/${encodeURIComponent(name)}`;
+  const save = (name: string, address: unknown, key = admin) =>
+    service.request('PUT', pathOf(name), { key, body: { address } });
+  const list = async (query = '') => (await service.request('GET', `/admin/views${query}`, { key: admin })).body;
+
+  it('200: a name leads to an address; saving it again replaces the address', async () => {
+    const address = '#/conversations?rating=dislike&q=%22a+b%22';
+    assert.deepEqual((await save('b/ä 100%', '#/users')).body, { name: 'b/ä 100%', address: '#/users' });
+    assert.equal((await save('b/ä 100%', address)).status, 200);
+    assert.equal((await save('a', '#/keys')).status, 200);
+    assert.deepEqual((await list()).data, [
+      { name: 'a', address: '#/keys' },
+      { name: 'b/ä 100%', address },
+    ]);
+    const first = await list('?limit=1');
+    assert.deepEqual([first.data.length, first.has_more], [1, true]);
+    const second = await list(`?limit=1&cursor=${first.next_cursor}`);
+    assert.deepEqual([second.data, second.has_more], [[{ name: 'b/ä 100%', address }], false]);
+  });
+
+  it('204: deletes a name, also one that does not exist', async () => {
+    for (const _ of [1, 2]) assert.equal((await service.request('DELETE', pathOf('a'), { key: admin })).status, 204);
+    assert.ok((await list()).data.every(({ name }: { name: string }) => name !== 'a'));
+  });
+
+  it('400: an address is a part of the console, and never another site', async () => {
+    for (const address of [
+      'https://example.com',
+      '//example.com',
+      'javascript:alert(1)',
+      '#',
+      '#/a\nb',
+      '',
+      7,
+      undefined,
+    ])
+      assert.equal((await save('bad', address)).status, 400, String(address));
+    assert.equal((await save('x'.repeat(81), '#/keys')).status, 400);
+  });
+
+  it('403: the role viewer reads them, and changes none', async () => {
+    assert.equal((await service.request('GET', '/admin/views', { key: viewer })).status, 200);
+    assert.equal((await save('mine', '#/users', viewer)).status, 403);
+    assert.equal((await service.request('DELETE', pathOf('mine'), { key: viewer })).status, 403);
+  });
+});

@@ -1,0 +1,67 @@
+import type { TargetedSubmitEvent } from 'preact';
+import { limits } from '../../../server/src/contract/limits.ts';
+import { Field, IconButton } from '../../shared/controls.tsx';
+import { useAll, useAttempt } from '../hooks/requests.ts';
+import { pathOf, request } from '../state/api.ts';
+import { useFilters, useMayWrite } from '../state/route.ts';
+import type { SavedView } from '../state/types.ts';
+import { Menu } from './menu.tsx';
+import { ErrorNote } from './ui.tsx';
+
+/** The menu closes at a click on a link or a button, but here the result is in it. */
+const staysOpen = (event: Event) => event.stopPropagation();
+
+/** Names for addresses, which everyone in this installation sees, and a name for the address that is shown. */
+export function SavedViews() {
+  const list = useAll<SavedView>('/admin/views');
+  const { error, isBusy, attempt } = useAttempt();
+  const mayWrite = useMayWrite('saveView');
+  // Drawn again with the address.
+  useFilters();
+  const change = (name: string, options: { method: string; body?: object }) =>
+    attempt(() => request(pathOf(['admin', 'views', name]), options).then(list.reload));
+  const save = (event: TargetedSubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const name = String(new FormData(form).get('name') ?? '').trim();
+    return change(name, { method: 'PUT', body: { address: location.hash } }).then(() => form.reset());
+  };
+  if (!mayWrite && list.rows.length === 0) return null;
+  return (
+    <Menu class="saved-views" label="Saved views" icon="bookmark">
+      <ErrorNote error={list.error ?? error} />
+      {list.rows.map(({ name, address }) => (
+        <div key={name} class="row">
+          <a class="entry" href={address} aria-current={address === location.hash ? 'true' : undefined}>
+            {name}
+          </a>
+          {mayWrite && (
+            <IconButton
+              icon="close"
+              label={`Delete the view ${name}`}
+              onClick={(event) => {
+                staysOpen(event);
+                void change(name, { method: 'DELETE' });
+              }}
+            />
+          )}
+        </div>
+      ))}
+      {mayWrite && (
+        <form class="stack" onSubmit={save}>
+          <Field
+            label="Save this view as"
+            name="name"
+            required
+            pattern={'.*\\S.*'}
+            maxLength={limits.savedViewUnitsMax}
+            autoComplete="off"
+          />
+          <button type="submit" disabled={isBusy} onClick={staysOpen}>
+            Save
+          </button>
+        </form>
+      )}
+    </Menu>
+  );
+}
