@@ -34,7 +34,7 @@ import { SeenIds } from './import/seen-ids.ts';
 import { Spool } from './import/spool.ts';
 import { itemReads } from './items/reads.ts';
 import { KeyCache } from './keys/key-cache.ts';
-import { chunkOf, chunkPathValues, findChunkPath } from './knowledge/path.ts';
+import { chunkOf, findChunkPath } from './knowledge/path.ts';
 import { SqlKnowledgeReads } from './knowledge/reads.ts';
 import { appStore } from './messages/app-store.ts';
 import { searchStore } from './search/search-store.ts';
@@ -139,7 +139,7 @@ export class SqlStore implements Store {
   };
 
   async findChildChunk(location: ChunkLocation): Promise<FoundChunk> {
-    return chunkOf(await this.#engine.read(findChunkPath, ...chunkPathValues(location)));
+    return chunkOf(await this.#engine.read(...findChunkPath(location)));
   }
 
   async openReads(signal: AbortSignal): Promise<ListReads & { close(): void }> {

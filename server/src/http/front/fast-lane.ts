@@ -62,9 +62,6 @@ const queriesMin = 2_000;
 /** Longer URLs are not cached: clients, even without a key, could fill the memory with them. */
 const cachedUrlUnitsMax = 500;
 
-/** At most this many requests are handled together, so that a tick of the event loop stays short. */
-const batchMax = 32;
-
 /**
  * Responds to plain requests for pages without the framework, which saves more than half of their cost. It uses the same
  * functions as the route and sends the same responses. A request with anything unusual, including an invalid key, is
@@ -86,11 +83,6 @@ class FastLane {
     method: 'GET',
     url: messagesPath,
   }) as (query: unknown) => { value?: Static<typeof MessageQuery> };
-  /** The number of plain requests in this tick of the event loop, and whether the tick before had several. */
-  #arrived = 0;
-  #isBusy = false;
-  /** Requests of this tick that are parsed and wait for its end. */
-  readonly #batch: PlainRequest[] = [];
   /** One listener for all responses, so that no function is created per response. */
   readonly #onClose: (this: WatchedResponse) => void;
 
@@ -111,26 +103,8 @@ class FastLane {
     if (plain === undefined) return this.#framework(request, response);
     plain.response[summary] = plain.summary;
     response.on('close', this.#onClose);
-    this.#arrived += 1;
-    if (this.#arrived === 1) setImmediate(this.#endTick);
-    if (!this.#isBusy) this.#authenticate(plain);
-    else if (this.#batch.push(plain) === batchMax) this.#respondToBatch();
+    this.#authenticate(plain);
   };
-
-  readonly #endTick = (): void => {
-    this.#isBusy = this.#arrived > 1;
-    this.#arrived = 0;
-    this.#respondToBatch();
-  };
-
-  /**
-   * Requests that arrive together are all parsed first, then their pages are read, then the pages are sent: each step takes
-   * less time while its code is in the processor's caches. A page is sent after this function has returned, because the
-   * asynchronous function that reads it continues later. A single request has nothing to wait for.
-   */
-  #respondToBatch(): void {
-    for (const plain of this.#batch.splice(0)) if (!plain.response.closed) this.#authenticate(plain);
-  }
 
   #authenticate(plain: PlainRequest): void {
     try {

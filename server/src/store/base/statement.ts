@@ -40,10 +40,7 @@ export type Command =
   | { kind: 'lock'; statement: string; values: readonly Value[] }
   /** The statements before it are no part of the transaction, unless the engine runs all writes inside one. */
   | { kind: 'begin' }
-  /**
-   * The audit entry that the write will add. True if an earlier attempt has added it: it was committed, and only the response was
-   * lost. Never on the embedded engine.
-   */
+  /** The audit entry that the write will add. If an attempt of the write has added it, that was committed, and only the response was lost. */
   | { kind: 'entry'; id: string; scope: string }
   | { kind: 'outbox'; entries: readonly OutboxEntry[]; at: number; isLarge: boolean };
 
@@ -130,7 +127,7 @@ export const lock = (statement: string, ...values: Value[]): Write<void> =>
 
 export const begin = (): Write<void> => new Request({ kind: 'begin' });
 
-export const announceEntry = (id: string, scope: string): Write<boolean> => new Request({ kind: 'entry', id, scope });
+export const announceEntry = (id: string, scope: string): Write<void> => new Request({ kind: 'entry', id, scope });
 
 export const writeOutbox = (command: Omit<Command & { kind: 'outbox' }, 'kind'>): Write<void> =>
   new Request({ kind: 'outbox', ...command });

@@ -17,7 +17,7 @@ import type { Reader } from '../base/engine.ts';
 import { begin, execute, first, lock, query, type Statement, type Write } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
 import { outboxEntryOfChunk } from '../changes/outbox.ts';
-import { chunkOf, chunkPathValues, findChunkPath } from './path.ts';
+import { chunkOf, findChunkPath } from './path.ts';
 
 /** Writes of child chunks by API requests. All statements use the shard of the dataset. */
 
@@ -126,11 +126,11 @@ export function* deleteChildChunk(deletion: ChildChunkDeletion): Write<ChildChun
 
 /** The outcome of an edit that changes nothing, or is rejected. */
 export async function findUnchanged(edit: ChildChunkEdit, read: Reader): Promise<ChildChunkOutcome | undefined> {
-  return decideEdit(chunkOf(await read(findChunkPath, ...chunkPathValues(edit))), edit);
+  return decideEdit(chunkOf(await read(...findChunkPath(edit))), edit);
 }
 
 export function* findChunk(location: ChunkLocation): Write<FoundChunk> {
-  return chunkOf(yield* query(findChunkPath, ...chunkPathValues(location)));
+  return chunkOf(yield* query(...findChunkPath(location)));
 }
 
 /**

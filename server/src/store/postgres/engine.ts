@@ -113,7 +113,7 @@ export class PostgresEngine implements Engine {
     const { dialect, index, messages, singleRowsMax } = this.#layout;
     const { writesOutbox } = this.#pool;
     const { progress = () => undefined } = options;
-    const write: WriteOf<N> = this.#layout.writes[name] ?? writes[name];
+    const write: WriteOf<N> = writes[name];
     const context = { dialect, index, messages, writesOutbox, progress };
     return runWrite(this.#pool, () => write(input, context), { singleRowsMax, ...waits });
   }

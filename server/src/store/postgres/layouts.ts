@@ -4,7 +4,6 @@ import type { Dialect, ExportStep, IsWanted } from '../base/engine.ts';
 import type { IndexTables } from '../base/index-tables.ts';
 import type { MessageTables } from '../base/message-tables.ts';
 import type { Statement } from '../base/statement.ts';
-import type { writes } from '../writes.ts';
 import { isDistributed } from './citus/distribute.ts';
 import { exportPages } from './citus/export.ts';
 import { messages as citusMessages, singleRowsMax } from './citus/messages.ts';
@@ -13,7 +12,6 @@ import * as citusPage from './citus/page.ts';
 import { index as citusIndex } from './citus/search.ts';
 import * as citus from './citus/statements.ts';
 import type { PostgresPool } from './pool/pool.ts';
-import { updateAtOnce } from './server/edit.ts';
 import { exportSnapshot, type StepRows } from './server/export.ts';
 import { findOldestPrepared, limitLocks } from './server/locks.ts';
 import { messages } from './server/messages.ts';
@@ -35,8 +33,6 @@ type ReadPage = (
 export type Layout = {
   dialect: Dialect;
   readPage: ReadPage;
-  /** Writes that do not use the shared one. */
-  writes: Partial<typeof writes>;
   /** Up to this number, one statement for each row is faster than one for all. */
   singleRowsMax: number;
   readAll(steps: readonly ExportStep[], isWanted: IsWanted): AsyncIterable<StepRows>;
@@ -67,7 +63,6 @@ function oneServer(pool: PostgresPool): Layout {
       cached?.page_exists
         ? checks.check({ position, shape, version: cached.version })
         : readPage(pool, position, shape, cached?.version),
-    writes: { updateChildChunk: updateAtOnce },
     singleRowsMax: 0,
     readAll: (steps, isWanted) => exportSnapshot(pool, steps, isWanted),
     messages,
@@ -91,7 +86,6 @@ function distributed(pool: PostgresPool): Layout {
       readsCursorFirst: true,
     },
     readPage: (position, shape, cached) => citusPage.readPage(pool, position, shape, cached),
-    writes: {},
     singleRowsMax,
     readAll: (steps, isWanted) => exportPages(pool, steps, isWanted),
     messages: citusMessages,

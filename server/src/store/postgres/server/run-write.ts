@@ -12,6 +12,8 @@ export type RunOptions = {
   limitLocks?: Statement | undefined;
 };
 
+type Entry = Extract<Command, { kind: 'entry' }>;
+
 /**
  * Runs a write. After a transient error it starts again, unless the attempt before was committed and only the response was
  * lost: others may have written since, and theirs is the last write then. Its audit entry shows that.
@@ -21,30 +23,25 @@ export function runWrite<T>(
   start: () => Write<T>,
   { singleRowsMax, statementMillis, limitLocks }: RunOptions,
 ): Promise<T> {
-  let sent: { id: string; scope: string; result?: T } | undefined;
+  let sent: { entry: Entry; result: T } | undefined;
   return pool.session(async (session) => {
-    const isCommitted = sent !== undefined && (await session.query(findEntry, sent.id, sent.scope)).length > 0;
-    // Without a result, the write itself reads what it has written: it is one statement, whose response was lost.
-    if (isCommitted && sent !== undefined && 'result' in sent) return sent.result as T;
-    if (!isCommitted) sent = undefined;
+    if (sent !== undefined && (await session.query(findEntry, sent.entry.id, sent.entry.scope)).length > 0)
+      return sent.result;
+    let entry: Entry | undefined;
     const write = start();
     let step = write.next();
     while (step.done !== true) {
       const command: Command = step.value;
-      if (command.kind === 'entry' && !isCommitted) sent = { id: command.id, scope: command.scope };
-      step = write.next(command.kind === 'entry' ? isCommitted : await run(session, command, singleRowsMax));
+      if (command.kind === 'entry') entry = command;
+      step = write.next(await run(session, command, singleRowsMax));
       if (command.kind === 'begin' && limitLocks !== undefined) await session.query(limitLocks);
     }
-    if (sent !== undefined) sent.result = step.value;
+    sent = entry && { entry, result: step.value };
     return step.value;
   }, statementMillis);
 }
 
-async function run(
-  session: Session,
-  command: Exclude<Command, { kind: 'entry' }>,
-  singleRowsMax: number,
-): Promise<unknown> {
+async function run(session: Session, command: Command, singleRowsMax: number): Promise<unknown> {
   switch (command.kind) {
     case 'query':
       return session.query(command.statement, ...command.values);
@@ -57,6 +54,8 @@ async function run(
       return writeKeyedRows(session, command, singleRowsMax);
     case 'begin':
       return session.begin();
+    case 'entry':
+      return undefined;
     case 'outbox':
       if (command.entries.length === 0 || !session.writesOutbox) return undefined;
       return session.execute(insertOutbox, ...outboxValues(command.entries, command.at));

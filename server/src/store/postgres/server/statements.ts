@@ -1,7 +1,6 @@
 import { limits } from '../../../contract/limits.ts';
 import type { Dialect, SearchDialect } from '../../base/engine.ts';
 import type { Statement } from '../../base/statement.ts';
-import { type ChunkPathRow, chunkColumns, pathSql } from '../../knowledge/path.ts';
 import { bytesColumn } from '../pool/row-bytes.ts';
 import type { ConversationVersion } from './version-checks.ts';
 
@@ -92,44 +91,6 @@ export const dialect: Dialect = {
       WHERE datname = current_database() AND application_name LIKE 'backscroll %'
     ) AS instances`,
 };
-
-const editedPath = pathSql({ workspace: '$2', dataset: '$1', document: '$3', segment: '$4', chunk: '$5' });
-
-/**
- * Decides an edit and writes it, in one statement. `changed` updates the chunk only if it still has the version that `place`
- * has read. `revision` stores the old text and `entry` adds to the audit log only if `changed` has updated the chunk. If
- * nothing was updated although the edit should have been written, another edit came first.
- * Parameters: dataset, workspace, document, segment, chunk; content, word_count, now, version, author, tags or null;
- * id and ids of the audit entry; id and text of the outbox entry, without an id there is none; tool of the audit entry;
- * key_id and person_id of the revision.
- */
-export const editChunk: Statement<ChunkPathRow & { changed_at: number | null }> = `
-  WITH place AS (
-    SELECT ${editedPath.columns.join(', ')}, ${chunkColumns} FROM ${editedPath.from} WHERE ${editedPath.where}
-  ), changed AS (
-    UPDATE child_chunks SET content = $6, word_count = $7, type = 'customized',
-      updated_at = GREATEST(child_chunks.updated_at, $8), version = $9
-    FROM place
-    WHERE child_chunks.dataset_id = $1 AND child_chunks.id = $5
-      AND place.found_document IS NOT NULL AND place.found_segment IS NOT NULL AND place.found_chunk IS NOT NULL
-      AND child_chunks.version = place.version
-      AND NOT (place.content = $6 AND place.type = 'customized')
-      AND ($11::text[] IS NULL OR place.version = ANY($11::text[]))
-    RETURNING child_chunks.updated_at
-  ), revision AS (
-    INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id, person_id)
-    SELECT $1, place.found_chunk, 1 + COALESCE((
-        SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = $1 AND r.child_chunk_id = $5
-      ), 0), place.content, $8, $17, $18
-    FROM place, changed
-    WHERE place.content <> $6
-  ), entry AS (
-    INSERT INTO audit_entries (id, scope, at, key_id, action, record, count, ids, document_id, tool)
-    SELECT $12, $1, $8, $10, 'update', 'child_chunk', 1, $13, $3, $16 FROM changed
-  ), outbox AS (
-    INSERT INTO change_outbox (id, scope, at, entries) SELECT $14, $1, $8, $15 FROM changed WHERE $14 <> ''
-  )
-  SELECT place.*, changed.updated_at AS changed_at FROM place LEFT JOIN changed ON true`;
 
 /** Leases are rows of a table, since distributed engines have no advisory locks. */
 export const leaseTable = `
