@@ -216,7 +216,7 @@ for (const prepared of ['on', 'off'])
         statements.map(({ text }) => summarize(text)),
         [
           ...[findChunkStatement, 'BEGIN', 'UPDATE child_chunks', 'SELECT child_chunk_revisions'],
-          ...['INSERT child_chunk_revisions', 'INSERT audit_entries', 'INSERT change_outbox', 'COMMIT'],
+          ...['INSERT child_chunk_revisions', 'INSERT audit_entries unnest', 'INSERT change_outbox', 'COMMIT'],
         ],
       );
     });

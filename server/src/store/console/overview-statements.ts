@@ -11,6 +11,7 @@ import type {
 } from '../../domain/store/activity-reads.ts';
 import { sumColumns, type UsageSums } from '../accounting/usage-statements.ts';
 import type { Value } from '../base/engine.ts';
+import { sorted } from '../base/selection.ts';
 import type { Bound } from '../base/statement.ts';
 
 /** The SQL of the overview, in the subset that both engines understand. Each statement reads one range of days. */
@@ -58,7 +59,7 @@ export function sumAppsAndModels(selection: DaySelection, first: number): Bound<
   const [condition, ...values] = within(selection);
   const text = `
     SELECT CASE WHEN u.day < ? THEN 1 ELSE 0 END AS earlier, u.app_id,
-      (SELECT a.name FROM apps a WHERE a.id = u.app_id) AS app_name, u.model_provider, u.model, u.currency, ${sums}
+      (SELECT ${sorted('a.name')} FROM apps a WHERE a.id = u.app_id) AS app_name, u.model_provider, u.model, u.currency, ${sums}
     FROM conversation_days u WHERE ${condition}
     GROUP BY 1, u.app_id, u.model_provider, u.model, u.currency HAVING SUM(u.messages) > 0`;
   return [text, first, ...values];

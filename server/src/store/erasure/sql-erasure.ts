@@ -24,24 +24,24 @@ const epochSeconds = (): number => Math.floor(Date.now() / 1000);
 /** Erasures, on either engine. */
 export class SqlErasure implements Erasure {
   readonly #engine: Engine;
-  /** For statements that count many rows. */
-  readonly #count: Reader;
+  /** For statements that read many rows, or large ones. */
+  readonly #readMany: Reader;
   /** The last rebuild of the file. */
   #rebuilding: Promise<void> = Promise.resolve();
 
-  constructor(engine: Engine, count: Reader) {
+  constructor(engine: Engine, readMany: Reader) {
     this.#engine = engine;
-    this.#count = count;
+    this.#readMany = readMany;
   }
 
   async countConversations(selection: ErasureSelection): Promise<{ conversations: number; held: number }> {
-    const [{ n, held } = { n: 0, held: 0 }] = await this.#count(...sql.countConversations(selection));
+    const [{ n, held } = { n: 0, held: 0 }] = await this.#readMany(...sql.countConversations(selection));
     return { conversations: n, held };
   }
 
   async count(selection: ErasureSelection): Promise<ErasureCounts & { held: number }> {
     const conversations = await this.countConversations(selection);
-    const [messages] = await this.#count(...sql.countMessages(selection));
+    const [messages] = await this.#readMany(...sql.countMessages(selection));
     return { ...conversations, messages: messages?.n ?? 0 };
   }
 
@@ -105,7 +105,7 @@ export class SqlErasure implements Erasure {
   }
 
   async listRetention(app_id?: string): Promise<AppRetention[]> {
-    const apps = await this.#engine.read(...sql.listApps(app_id));
+    const apps = await this.#readMany(...sql.listApps(app_id));
     const rows: AppRetention[] = [];
     for (const app of apps) {
       const [oldest] = await this.#engine.read(sql.findOldestActivity, app.app_id);

@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { AppRetention, ErasureSelection, Tombstone } from '../../domain/store/erasure.ts';
 import type { Dialect } from '../base/engine.ts';
-import { isUser } from '../base/selection.ts';
+import { isUser, sorted } from '../base/selection.ts';
 import { type Bound, insertInto, type Statement, type Value } from '../base/statement.ts';
 import { lastActivity } from '../tables/conversation-columns.ts';
 
@@ -100,7 +100,7 @@ export const findErasedCounts: Statement<{ conversations: number; messages: numb
 
 export const listApps = (app_id?: string): Bound<Omit<AppRetention, 'oldest_activity'>> =>
   app_id === undefined ? [`${selectApps} ORDER BY id`] : [`${selectApps} WHERE id = ?`, app_id];
-const selectApps = 'SELECT id AS app_id, name, retention_days FROM apps';
+const selectApps = `SELECT id AS app_id, ${sorted('name')} AS name, retention_days FROM apps`;
 /** Parameters: name or null, whether there is a period, the period, id. */
 export const updateApp = `
   UPDATE apps SET name = COALESCE(?, name), retention_days = CASE WHEN ? = 1 THEN ? ELSE retention_days END WHERE id = ?`;

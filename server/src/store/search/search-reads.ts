@@ -15,6 +15,7 @@ import type {
 import { positionsPerSecond } from '../../domain/words/search-document.ts';
 import type { QueryToken } from '../../domain/words/tokens.ts';
 import type { Dialect, Reader, SearchTable, Value } from '../base/engine.ts';
+import { sorted } from '../base/selection.ts';
 import { sizedColumns, type TextSource } from '../base/sized.ts';
 import type { Statement } from '../base/statement.ts';
 import * as sql from './statements.ts';
@@ -233,7 +234,8 @@ export class SqlSearchReads implements SearchReads {
     if (hits.length === 0) return new Map();
     const { isIn, list } = this.#dialect;
     const ids = list([...new Set(hits.map(({ dataset_id }) => dataset_id))]);
-    const statement: Statement<{ id: string; name: string }> = `SELECT id, name FROM datasets WHERE ${isIn('id')}`;
+    const statement: Statement<{ id: string; name: string }> = `
+      SELECT id, ${sorted('name')} AS name FROM datasets WHERE ${isIn('id')}`;
     return new Map((await this.#read(statement, ids)).map(({ id, name }) => [id, name]));
   }
 }
