@@ -13,6 +13,8 @@ const heldMillisMax = 500;
 const importMillisMax = 1_800_000;
 /** How long clients that do not read stay connected. */
 const unreadMillis = 3_000;
+/** Of what a service that has ended has written. */
+const outputUnits = 2_000;
 /** The longest ones that the report names. */
 const namedMax = 4;
 
@@ -52,9 +54,11 @@ export async function callLargeOperations(options: LargeOperationsOptions, log: 
     const findings: Finding[] = [];
     for (const mode of modes) {
       const measured: Measured[] = [];
-      for (const operation of operations) measured.push(await measure(service, operation, mode));
-      for (const { id, heldMillis, mebibytes } of measured)
-        log(`${engine}, ${mode.name}, ${id}: ${heldMillis.toFixed(0)} ms, ${mebibytes.toFixed(0)} MiB`);
+      for (const operation of operations) {
+        const one = await Promise.race([measure(service, operation, mode), endOf(service, operation)]);
+        log(`${engine}, ${mode.name}, ${one.id}: ${one.heldMillis.toFixed(0)} ms, ${one.mebibytes.toFixed(0)} MiB`);
+        measured.push(one);
+      }
       findings.push(...judge(engine, mode, measured));
     }
     return findings;
@@ -89,6 +93,11 @@ async function operationsOf(base: string, fixture: LargeFixture): Promise<Operat
     const [scheme = ''] = Object.keys(get.security?.[0] ?? {});
     return [{ id: get.operationId, path: `${path}?${query.join('&')}`, key: keyOf[scheme] ?? fixture.admin }];
   });
+}
+
+async function endOf({ ended, output }: ServerProcess, { id }: Operation): Promise<never> {
+  const { code, signal } = await ended;
+  throw new Error(`the service ended in ${id}: ${code ?? signal} ${output().slice(-outputUnits)}`);
 }
 
 async function measure(service: ServerProcess, operation: Operation, mode: Mode): Promise<Measured> {

@@ -25,6 +25,8 @@ export type ServiceWatch = { started: Promise<unknown>; end: () => Promise<Watch
 export function watchService(base: string, pid: number, path = '/health/ready'): ServiceWatch {
   const thread = new Worker(new URL('./watch-thread.ts', import.meta.url), { workerData: { base, pid, path } });
   const started = once(thread, 'message');
+  // Its process has ended.
+  thread.on('error', () => undefined);
   return {
     started,
     end: async () => {

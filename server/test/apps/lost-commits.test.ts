@@ -111,7 +111,7 @@ describe('a write whose COMMIT succeeds, but whose response from PostgreSQL is l
       texts.push(lost, later);
       const headers = precondition === '' ? {} : { [precondition]: `${(await read()).headers.etag}` };
       const { losses } = proxy;
-      proxy.loseNext(lost, () => edit(other, later));
+      proxy.loseNext('COMMIT\0', () => edit(other, later));
       const { status, body } = await edit(service, lost, headers);
       assert.deepEqual([proxy.losses - losses, status, body.data?.content], [1, 200, lost]);
       assert.equal((await read()).body.data.content, later);
