@@ -7,8 +7,13 @@ export type LargeFixture = Omit<ReturnType<typeof makeTwoTenants>, 'records'> & 
 
 /** In every text, so that an engine for JavaScript stores two bytes for each character. */
 const wideCharacter = '\u{1F600}';
+const appendedMessages = 8;
 /** The console's lists end early, so a few are enough. */
 const shortListCount = 10;
+
+/** Messages of one append. */
+export const largeMessages = ({ conversation, text }: LargeFixture): string =>
+  ndjson(Array.from({ length: appendedMessages }, (_, at) => message(conversation, at, { answer: text })));
 
 /**
  * Writes records of each kind whose texts have about `bytes`: `count` of those that a page may have as a whole. Feedback is large

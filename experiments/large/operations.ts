@@ -7,7 +7,7 @@ import { type Engine, newDatabaseUrl } from '../../server/test/support/harness.t
 import { count, type Experiment, type Finding, type Log, some } from '../support/experiment.ts';
 import { measureMemory, memoryProbe } from '../support/memory.ts';
 import { watchService } from '../support/watch.ts';
-import { type LargeFixture, writeLargeRecords } from './fixture.ts';
+import { type LargeFixture, largeMessages, writeLargeRecords } from './fixture.ts';
 
 const heldMillisMax = 500;
 const importMillisMax = 1_800_000;
@@ -33,10 +33,10 @@ const modes: readonly Mode[] = [
   { name: '500 at once that are not read', clients: 500, isRead: false, mebibytesMax: Number.POSITIVE_INFINITY },
 ];
 
-type Operation = { id: string; path: string; key: string };
+type Operation = { id: string; path: string; key: string; body?: Buffer };
 type Measured = { id: string; heldMillis: number; mebibytes: number; wrong: string[] };
 
-/** Every operation that reads, with the largest records that an import accepts. The search is in `large-records`. */
+/** Every operation that reads, and appends, with the largest records that an import accepts. The search is in `large-records`. */
 export async function callLargeOperations(options: LargeOperationsOptions, log: Log): Promise<Finding[]> {
   const { engine, records, recordBytes, only } = options;
   const scope = newScope();
@@ -50,7 +50,11 @@ export async function callLargeOperations(options: LargeOperationsOptions, log: 
     const { code, stderr } = await run(['import', file], { cwd, env, millisMax: importMillisMax });
     if (code !== 0) throw new Error(stderr);
     const service = await serve(scope, { cwd, env });
-    const operations = (await operationsOf(service.base, fixture)).filter(({ id }) => only?.includes(id) ?? true);
+    const body = Buffer.from(largeMessages(fixture));
+    const append = { id: 'importRecords', path: '/admin/records', key: fixture.one.keys.writer, body };
+    const operations = [...(await operationsOf(service.base, fixture)), append].filter(
+      ({ id }) => only?.includes(id) ?? true,
+    );
     const findings: Finding[] = [];
     for (const mode of modes) {
       const measured: Measured[] = [];
@@ -114,10 +118,14 @@ async function measure(service: ServerProcess, operation: Operation, mode: Mode)
   return { id: operation.id, heldMillis, mebibytes: peakMebibytes, wrong };
 }
 
-/** The status; 0 without a response. */
-async function request(base: string, { path, key }: Operation, isRead: boolean): Promise<number> {
-  const sent = http.get(`${base}${path}`, { agent: false, headers: { authorization: `Bearer ${key}` } });
+/** The status; 0 without a response. A body of which the response is not read stays unfinished. */
+async function request(base: string, { path, key, body }: Operation, isRead: boolean): Promise<number> {
+  const type = body && { 'content-type': 'application/x-ndjson', 'content-length': body.length };
+  const headers = { authorization: `Bearer ${key}`, ...type };
+  const sent = http.request(`${base}${path}`, { method: body ? 'POST' : 'GET', agent: false, headers });
   sent.on('error', () => undefined);
+  if (isRead || body === undefined) sent.end(body);
+  else sent.write(body.subarray(0, -1));
   const timer = isRead ? undefined : setTimeout(() => sent.destroy(), unreadMillis);
   try {
     const [response] = (await once(sent, 'response')) as [http.IncomingMessage];

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { fromErrorMessage } from '../domain/errors.ts';
+import { nextTurn } from '../domain/large-text.ts';
 import { type PreparedLines, prepareLines } from '../domain/records/prepare-lines.ts';
 import type { Lines } from '../domain/records/read-lines.ts';
 import type { ValidationResult } from './validation-thread.ts';
@@ -9,6 +10,9 @@ import type { ValidationResult } from './validation-thread.ts';
 const threadChunkBytesMin = 131_072;
 /** In addition to the thread that reads the input. */
 const validationThreadsMax = 3;
+
+/** One import at a time has threads: clients can send any number of imports. */
+let isTaken = false;
 
 /** Maximum number of chunks that one thread has at a time: the current one and the next. */
 const threadChunksMax = 2;
@@ -26,6 +30,7 @@ export async function* validateInThreads(
     yield* validate(chunks, now, threads);
   } finally {
     for (const thread of threads) thread.close();
+    if (threads.length > 0) isTaken = false;
   }
 }
 
@@ -40,9 +45,13 @@ async function* validate(
   try {
     for await (const chunk of chunks) {
       const isLarge = chunk.bytes.length >= threadChunkBytesMin;
-      if (isLarge && threads.length === 0) threads.push(...startThreads());
+      if (isLarge && !isTaken) {
+        isTaken = true;
+        threads.push(...startThreads());
+      }
       // This thread validates the chunks for which no other thread is free.
       const free = isLarge ? threads.find((thread) => thread.isFree) : undefined;
+      if (isLarge && free === undefined) await nextTurn();
       pending.push(free?.prepare(chunk, now) ?? prepareLines(chunk, now));
       const aheadMax = isLarge ? threadChunksMax * threads.length : 0;
       while (pending.length > aheadMax) yield await (pending.shift() as PreparedLines);

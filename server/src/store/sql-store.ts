@@ -81,8 +81,11 @@ export class SqlStore implements Store {
     const { scans } = engine;
     this.#scan = async (work, signal = unaborted) =>
       scans === undefined ? work(engine.read.bind(engine)) : slots.run(() => work(scans.reader(signal)), signal);
-    // A page of a list of the console may read large rows.
-    const lists = { dialect: engine.dialect, read: engine.background?.reader() ?? engine.read.bind(engine) };
+    // A page of a list of the console may read large rows. Hundreds of them would fill the memory together.
+    const read: Reader = engine.background?.reader() ?? engine.read.bind(engine);
+    const largeReads = new Slots(1);
+    const readLarge: Reader = (...statement) => largeReads.run(() => read(...statement), unaborted);
+    const lists = { dialect: engine.dialect, read, readLarge };
     this.admin = adminReads(lists);
     this.erasure = new SqlErasure(engine, lists.read);
     this.activity = activityReads(lists, this.#scan);

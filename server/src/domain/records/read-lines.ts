@@ -1,4 +1,5 @@
 import { limits } from '../../contract/limits.ts';
+import { UnfinishedInput } from '../unfinished-input.ts';
 
 /** One input of an import. `name` is part of error messages, if there are several. */
 export type RecordSource = {
@@ -16,22 +17,26 @@ export async function* readLines({ name: source, bytes }: RecordSource): AsyncGe
   let number = 1;
   /** The beginning of a line whose end has not been read yet. */
   let partial: Uint8Array[] = [];
-  let partialBytes = 0;
-  for await (const chunk of bytes) {
-    const end = chunk.lastIndexOf(lineEnd) + 1;
-    if (end > 0) {
-      const rest = chunk.subarray(0, end);
-      const lines = partial.length === 0 ? rest : Buffer.concat([...partial, rest]);
-      yield { number, source, bytes: lines };
-      number += countLines(lines);
-      partial = [];
-      partialBytes = 0;
+  const unfinished = new UnfinishedInput();
+  try {
+    for await (const chunk of bytes) {
+      const end = chunk.lastIndexOf(lineEnd) + 1;
+      if (end > 0) {
+        const rest = chunk.subarray(0, end);
+        const lines = partial.length === 0 ? rest : Buffer.concat([...partial, rest]);
+        partial = [];
+        yield { number, source, bytes: lines };
+        unfinished.clear();
+        number += countLines(lines);
+      }
+      partial.push(chunk.subarray(end));
+      unfinished.add(chunk.length - end);
+      if (unfinished.bytes > limits.recordBytesMax) break;
     }
-    partial.push(chunk.subarray(end));
-    partialBytes += chunk.length - end;
-    if (partialBytes > limits.recordBytesMax) break;
+    if (unfinished.bytes > 0) yield { number, source, bytes: Buffer.concat(partial) };
+  } finally {
+    unfinished.clear();
   }
-  if (partialBytes > 0) yield { number, source, bytes: Buffer.concat(partial) };
 }
 
 /** The lines one by one, without their line ends. */

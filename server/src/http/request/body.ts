@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, onSendHookHandler } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { limits } from '../../contract/limits.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { asError, ServiceError } from '../../domain/errors.ts';
+import { UnfinishedInput } from '../../domain/unfinished-input.ts';
 import { requireUnambiguousBody } from './before-routing.ts';
 import { checkFirst } from './check-first.ts';
 import { requireValid } from './query.ts';
@@ -112,16 +113,21 @@ class PublicBodies {
 function readAll(payload: IncomingMessage, bytesMax: number, signal?: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
-    let bytes = 0;
+    const unfinished = new UnfinishedInput();
     const stop = (error?: Error) => {
       clearTimeout(timer);
+      unfinished.clear();
       payload.off('data', add).off('end', stop).off('error', stop).off('close', abort);
       if (error === undefined) resolve(Buffer.concat(chunks));
       else reject(error);
     };
     const add = (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > bytesMax) stop(tooLarge(bytesMax));
+      try {
+        unfinished.add(chunk.length);
+      } catch (error) {
+        return stop(asError(error));
+      }
+      if (unfinished.bytes > bytesMax) stop(tooLarge(bytesMax));
       else chunks.push(chunk);
     };
     const abort = () => stop(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));

@@ -98,8 +98,8 @@ export interface Background {
   runSearch: SearchStore['run'];
 }
 
-/** The part of an engine that reads use. */
-export type ReadEngine = Pick<Engine, 'read' | 'dialect'>;
+/** The part of an engine that reads use. `readLarge`: for large rows, of one request at a time. */
+export type ReadEngine = Pick<Engine, 'read' | 'dialect'> & { readLarge?: Reader };
 
 /** A database engine: runs the shared SQL, and its own where the engines differ. */
 export interface Engine {

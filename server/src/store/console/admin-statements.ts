@@ -57,7 +57,7 @@ export async function readList<R extends object>(
   const fitting = end === -1 ? sizes.length : end;
   const rows = !found.slice(0, fitting).some(isLarge)
     ? found.slice(0, fitting).map(({ bytes: _, ...row }) => row as unknown as R)
-    : await engine.read(...listPage<R>(list, values, { after, count: fitting }));
+    : await (engine.readLarge ?? engine.read)(...listPage<R>(list, values, { after, count: fitting }));
   return { rows, has_more: found.length > fitting };
 }
 

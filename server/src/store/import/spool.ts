@@ -10,6 +10,10 @@ import type { SpoolHandle } from '../base/engine.ts';
 import type { SpooledRecord } from '../base/spooled-record.ts';
 
 const write = promisify(writev);
+/** All spools of a thread together have at most this in memory. */
+const spoolsBytesMax = 67_108_864;
+/** Of the batches of all spools of this thread that are in memory. */
+let bytesInMemory = 0;
 /** The header of each batch: the length of its records as JSON, and the length of its texts. */
 const headerBytes = 8;
 
@@ -31,8 +35,11 @@ export class Spool {
     header.writeUInt32LE(json.length, 0);
     header.writeUInt32LE(texts.length, 4);
     this.#parts.push(header, json, texts);
-    this.#partBytes += headerBytes + json.length + texts.length;
-    if (this.#partBytes > limits.spoolBytesMin) await this.#flush();
+    const bytes = headerBytes + json.length + texts.length;
+    this.#partBytes += bytes;
+    bytesInMemory += bytes;
+    const isLarge = this.#partBytes > limits.joinedDocBytesMax;
+    if (this.#partBytes > limits.spoolBytesMin || (isLarge && bytesInMemory > spoolsBytesMax)) await this.#flush();
   }
 
   async #flush(): Promise<void> {
@@ -45,6 +52,11 @@ export class Spool {
       throw spoolFailure(this.#folder, error);
     }
     this.#file.bytes += this.#partBytes;
+    this.#forgetParts();
+  }
+
+  #forgetParts(): void {
+    bytesInMemory -= this.#partBytes;
     this.#parts = [];
     this.#partBytes = 0;
   }
@@ -57,7 +69,7 @@ export class Spool {
   }
 
   async discard(): Promise<void> {
-    this.#parts = [];
+    this.#forgetParts();
     const file = this.#file;
     this.#file = undefined;
     if (file === undefined) return;
