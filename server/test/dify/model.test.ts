@@ -153,9 +153,7 @@ class Model {
       case 'rename':
         return dify(`UPDATE conversations SET name = 'name ${nth}', updated_at = ${now} WHERE id = '${conversation}'`);
       case 'hide':
-        return dify(
-          `UPDATE conversations SET is_deleted = NOT is_deleted, updated_at = ${now} WHERE id = '${conversation}'`,
-        );
+        return dify(`UPDATE conversations SET is_deleted = true, updated_at = ${now} WHERE id = '${conversation}'`);
       case 'delete':
         return dify(`INSERT INTO gone_conversations SELECT * FROM conversations WHERE id = '${conversation}';
           DELETE FROM conversations WHERE id = '${conversation}'`);
@@ -206,6 +204,38 @@ class Model {
   }
 }
 
+/** What readers see, compared without the code of the import. Messages of a conversation that is gone are kept. */
+async function differencesOf(dify: pg.Client, store: Store): Promise<unknown[]> {
+  const rowsOf = async (sql: string) => new Map((await dify.query(sql)).rows.map((row) => [row.id, row]));
+  const conversations = await rowsOf('SELECT id, name, is_deleted AS deleted FROM conversations');
+  const messages = await rowsOf(`
+    SELECT m.id, m.answer, (SELECT f.rating FROM message_feedbacks f WHERE f.message_id = m.id AND f.from_source = 'user'
+      ORDER BY f.created_at DESC, f.id DESC LIMIT 1) AS rating
+    FROM messages m JOIN conversations c ON c.id = m.conversation_id`);
+  const segments = await rowsOf('SELECT id FROM document_segments');
+  const chunks = await rowsOf(`
+    SELECT h.id, h.content FROM child_chunks h JOIN document_segments g ON g.id = h.segment_id`);
+  const differs = (record: Record<string, unknown>): boolean => {
+    const id = record.id as string;
+    const [conversation, message, chunk] = [conversations.get(id), messages.get(id), chunks.get(id)];
+    if (record.record === 'conversation')
+      return conversation === undefined
+        ? record.deleted !== true
+        : record.deleted !== conversation.deleted || record.name !== conversation.name;
+    if (record.record === 'message' && message !== undefined) {
+      const { rating = null } = (record.feedback ?? {}) as { rating?: string };
+      return record.answer !== message.answer || rating !== message.rating;
+    }
+    if (record.record === 'segment') return record.enabled !== segments.has(id);
+    if (record.record === 'child_chunk' && segments.size > 0)
+      return chunk === undefined
+        ? record.deleted !== true
+        : record.deleted === true || record.content !== chunk.content;
+    return false;
+  };
+  return (await exportOf(store)).filter(differs);
+}
+
 onEveryEngine('whatever Dify does, and whenever an import is killed', (engine) => {
   const check = async (taken: readonly Step[]) => {
     const dify = await createDify();
@@ -231,6 +261,7 @@ onEveryEngine('whatever Dify does, and whenever an import is killed', (engine) =
       laterMillis = 3_700_000;
       following.kill(Number.POSITIVE_INFINITY);
       await untilEqual(() => verify(dify.url, service.store), {});
+      assert.deepEqual(await differencesOf(late, service.store), []);
       const stored = new Set((await exportOf(service.store)).map(({ id, conversation_id }) => conversation_id ?? id));
       for (const id of model.erased) assert.ok(!stored.has(id), 'what was erased here does not come back');
     } finally {
