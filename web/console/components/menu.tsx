@@ -2,10 +2,11 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Button, Icon, type IconName } from '../../shared/controls.tsx';
 
-type Props = { class: string; label: string; icon: IconName; children?: ComponentChildren };
+/** `isLate`: the content is not in the page, and requests nothing, until the menu is open. */
+type Props = { class: string; label: string; icon: IconName; isLate?: boolean; children?: ComponentChildren };
 
 /** A button that shows and hides its content. Escape, a click elsewhere and a click on what it contains hide it. */
-export function Menu({ class: name, label, icon, children }: Props) {
+export function Menu({ class: name, label, icon, isLate = false, children }: Props) {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
@@ -41,7 +42,7 @@ export function Menu({ class: name, label, icon, children }: Props) {
       </Button>
       {/* biome-ignore lint/a11y: it hears of the clicks on links and buttons in it, also by key */}
       <div id={id} class={isOpen ? 'card menu-content open' : 'card menu-content'} onClick={closeAtAction}>
-        {children}
+        {(isOpen || !isLate) && children}
       </div>
     </div>
   );

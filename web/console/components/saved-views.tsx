@@ -12,7 +12,13 @@ import { ErrorNote } from './ui.tsx';
 const staysOpen = (event: Event) => event.stopPropagation();
 
 /** Names for addresses, which everyone in this installation sees, and a name for the address that is shown. */
-export function SavedViews() {
+export const SavedViews = () => (
+  <Menu class="saved-views" label="Saved views" icon="bookmark" isLate>
+    <Content />
+  </Menu>
+);
+
+function Content() {
   const list = useAll<SavedView>('/admin/views');
   const { error, isBusy, attempt } = useAttempt();
   const mayWrite = useMayWrite('saveView');
@@ -26,10 +32,10 @@ export function SavedViews() {
     const name = String(new FormData(form).get('name') ?? '').trim();
     return change(name, { method: 'PUT', body: { address: location.hash } }).then(() => form.reset());
   };
-  if (!mayWrite && list.rows.length === 0) return null;
   return (
-    <Menu class="saved-views" label="Saved views" icon="bookmark">
+    <>
       <ErrorNote error={list.error ?? error} />
+      {list.rows.length === 0 && !list.isLoading && <p class="soft">No view is saved yet.</p>}
       {list.rows.map(({ name, address }) => (
         <div key={name} class="row">
           <a class="entry" href={address} aria-current={address === location.hash ? 'true' : undefined}>
@@ -62,6 +68,6 @@ export function SavedViews() {
           </button>
         </form>
       )}
-    </Menu>
+    </>
   );
 }
