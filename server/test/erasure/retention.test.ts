@@ -48,7 +48,12 @@ async function start(t: TestContext, engine: Engine) {
     return stdout;
   };
   const get = async (path: string) => (await service.request('GET', path, { key: admin })).body;
-  const exported = async () => (await service.request('GET', '/admin/records', { key: admin })).text;
+  /** On a busy machine, the note of a read can wait for the erasure of another process for too long: 503, try again. */
+  const exported = () =>
+    until(async () => {
+      const { status, text } = await service.request('GET', '/admin/records', { key: admin });
+      return status === 200 && text;
+    });
   return { service, url, cwd, one, other, admin, conversation, command, get, exported };
 }
 

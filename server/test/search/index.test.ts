@@ -337,7 +337,8 @@ onEveryEngine('the index of the search', (engine) => {
     }
     const { body } = await get('/admin/search', { in: 'knowledge', user: 'ann' });
     assert.equal(body.message, 'user must be absent with in=knowledge');
-    assert.equal((await get('/admin/search', { dataset_id: one.ids.dataset })).status, 400);
+    const grouped = await get('/admin/search', { in: 'knowledge', group: 'conversation' });
+    assert.equal(grouped.body.message, 'group must be absent with in=knowledge');
     assert.equal((await get('/admin/search/counts', { in: 'knowledge' })).status, 400);
     assert.equal((await service.request('GET', '/admin/search')).status, 401);
     assert.equal((await service.request('GET', '/admin/search', { key: one.keys.app })).status, 401);
