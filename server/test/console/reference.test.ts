@@ -378,6 +378,6 @@ describe('the reference', () => {
     const bytes = sizes.reduce((sum, size) => sum + size, page.text.length);
     assert.ok(bytes < 89_000, `${bytes} bytes`);
     const described = await sizeOf('/openapi.json');
-    assert.ok(described < 70_000, `${described} bytes`);
+    assert.ok(described < 60_000, `${described} bytes`);
   });
 });
