@@ -37,8 +37,8 @@ await dark
   .fill(
     'Usual settings are 8 to 18 for espresso, 20 to 28 for a moka pot, 32 to 44 for pour-over and 50 to 56 for a French press.',
   );
-await dark.getByRole('button', { name: 'Review' }).click();
-await dark.getByRole('button', { name: 'Save' }).waitFor();
+await dark.getByRole('button', { name: 'Review', exact: true }).click();
+await dark.getByRole('button', { name: 'Save', exact: true }).waitFor();
 await dark.screenshot({ path: `${into}console-knowledge.png` });
 
 await writeFile(`${into}console.png`, animate(await wayToTheCause()));
@@ -83,10 +83,10 @@ async function wayToTheCause(): Promise<{ png: Buffer; millis: number }[]> {
   const text = page.locator('textarea');
   await text.fill(`${await text.inputValue()} Never rinse the burrs with water: they rust.`);
   await take(900);
-  await page.getByRole('button', { name: 'Review' }).click();
-  await page.getByRole('button', { name: 'Save' }).waitFor();
+  await page.getByRole('button', { name: 'Review', exact: true }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).waitFor();
   await take(1_200);
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Saved').first().waitFor();
   await take(1_500);
   return frames;
