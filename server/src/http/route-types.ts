@@ -62,6 +62,8 @@ export type AppOptions = SignInOptions & {
   /** The system behind the upstream, if it owns the data. */
   owner?: Owner | undefined;
   audit_reads: ReadAudit;
+  /** Seconds between two backups. */
+  backup_every: number;
   changes: boolean;
   search: boolean;
 };

@@ -55,12 +55,12 @@ onEveryEngine('health in words', (engine) => {
       ...{ name: 'retention', state: 'fail', text: 'Retention fails: disk full; it ran 2 min ago' },
       link: '/docs#guide/retention-and-erasure',
     });
-    service.advanceClock(day);
+    service.advanceClock(2 * day);
     assert.deepEqual(await verdict('backup'), {
-      ...{ name: 'backup', state: 'warn', text: 'Backup 33 h old', link: '/docs#guide/backup' },
+      ...{ name: 'backup', state: 'warn', text: 'Backup 2 days old', link: '/docs#guide/backup' },
     });
     await service.store.run('noteJob', { kind: 'store', at: now + 1, failure: 'no such bucket' });
-    assert.equal((await verdict('backup')).text, 'Backup 33 h old; backups fail: no such bucket');
+    assert.equal((await verdict('backup')).text, 'Backup 2 days old; backups fail: no such bucket');
   });
 
   it('200: the retention says when it ran, also in the metrics of backups it is none', async (t) => {
@@ -113,12 +113,29 @@ describe('verdicts', () => {
     now: 10_000,
     ...{ version: '1.0.0', upSeconds: 3 * day, lastHour: { requests: 0, failed: 0, last: undefined } },
     ...{ upstream: undefined, dify: undefined, copy: undefined, search: undefined, jobs: [], copies: undefined },
-    ...{ isDamaged: false, size: { bytes: 1_234_000_000, instances: 3, isEmbedded: false } },
+    ...{ isDamaged: false, size: { bytes: 1_234_000_000, instances: 3, isEmbedded: false }, backup_every: day },
   };
   const found = (change: Partial<typeof facts>, name: string) => {
     const one = verdictsOf({ ...facts, ...change }).find((verdict) => verdict.name === name);
     return one && `${one.state}: ${one.text}`;
   };
+
+  it('of backups depends on the time between two of them', () => {
+    const job = { kind: 'store', failing_since: null, failure: null, bytes: null, millis: null } as const;
+    const now = 10 * day;
+    const aged = (hours: number, backup_every: number) =>
+      found({ now, jobs: [{ ...job, at: now - hours * 3_600 }], backup_every }, 'backup');
+    assert.deepEqual(
+      [aged(2, 900), aged(1, 900), aged(33, day), aged(50, day), aged(50, 7 * day)],
+      [
+        'warn: Backup 2 h old',
+        'ok: Backup 1 h old',
+        'ok: Backup 33 h old',
+        'warn: Backup 2 days old',
+        'ok: Backup 2 days old',
+      ],
+    );
+  });
 
   it('depend on how much fails, how far copies are behind, and whether the database responds', () => {
     const last = { at: 9_700, message: 'x' };

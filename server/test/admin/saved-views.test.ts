@@ -52,6 +52,7 @@ onEveryEngine('saved views', (engine) => {
     ])
       assert.equal((await save('bad', address)).status, 400, String(address));
     assert.equal((await save('x'.repeat(81), '#/keys')).status, 400);
+    assert.equal((await service.request('DELETE', pathOf('x'.repeat(81)), { key: admin })).status, 400);
   });
 
   it('403: the role viewer reads them, and changes none', async () => {

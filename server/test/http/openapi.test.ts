@@ -14,6 +14,8 @@ const document: Json = JSON.parse(text);
 const messages = '/v1/messages';
 const chunk = '/v1/datasets/{dataset_id}/documents/{document_id}/segments/{segment_id}/child_chunks/{child_chunk_id}';
 const models = '/v1/workspaces/current/models/model-types/{model_type}';
+/** What it names need not exist. */
+const view = '/admin/views/{name}';
 const modelTypes = ['text-embedding', 'rerank', 'llm', 'tts', 'speech2text', 'moderation'];
 
 function resolve(node: Json): Json {
@@ -533,7 +535,7 @@ describe('errors and keys of every operation', () => {
     {
       what: 'an operation on something that its path names',
       errors: [404],
-      applies: (_, path) => path.endsWith('}') && path !== models,
+      applies: (_, path) => path.endsWith('}') && path !== models && path !== view,
     },
     {
       what: 'an operation that needs more than the role viewer',
@@ -566,6 +568,12 @@ describe('errors and keys of every operation', () => {
         assert.deepEqual(content['application/json'].schema, { $ref }, `${method} ${path}: ${status}`);
       }
     }
+  });
+
+  it('404 is not described where nothing can be missing', () => {
+    for (const path of [models, view])
+      for (const [method, { responses }] of Object.entries<Json>(document.paths[path]))
+        assert.equal(responses[404], undefined, `${method} ${path}`);
   });
 
   it('401 is described exactly where there is a key to check', () => {

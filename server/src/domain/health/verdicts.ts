@@ -33,6 +33,8 @@ export type HealthFacts = {
   copies: CopiesState | undefined;
   isDamaged: boolean;
   size: DatabaseSize | undefined;
+  /** Seconds between two backups. */
+  backup_every: number;
 };
 
 type State = Verdict['state'];
@@ -46,8 +48,6 @@ const lagWarn = 60;
 const lagFail = 600;
 const hour = 3_600;
 const day = 24 * hour;
-/** Seconds between two backups that are made once a day, with an hour for the backup itself. */
-const backupAgeMax = 25 * hour;
 
 const healthView = '/console#/overview/health';
 const guide = (name: string) => `/docs#guide/${name}`;
@@ -122,7 +122,7 @@ function search({ search: index, now }: HealthFacts): [State, string] | undefine
 }
 
 /** Backups of PostgreSQL are usually made by its own tools, which this service does not see. */
-function backup({ jobs, size, now }: HealthFacts): [State, string] | undefined {
+function backup({ jobs, size, backup_every, now }: HealthFacts): [State, string] | undefined {
   const isCopy = ({ kind }: JobState) => kind === 'store' || kind === 'backup';
   const last = jobs?.filter(isCopy).toSorted((one, other) => (other.at ?? 0) - (one.at ?? 0))[0];
   if (last === undefined || last.at === null) {
@@ -132,7 +132,8 @@ function backup({ jobs, size, now }: HealthFacts): [State, string] | undefined {
   const age = `Backup ${duration(now - last.at)} old`;
   const failing = jobs?.find(({ kind, failing_since }) => kind === 'store' && failing_since !== null);
   if (failing) return ['fail', `${age}; backups fail: ${failing.failure}`];
-  return [now - last.at > backupAgeMax ? 'warn' : 'ok', age];
+  // One may be late, and a large one takes a while.
+  return [now - last.at > 2 * backup_every + hour ? 'warn' : 'ok', age];
 }
 
 function retention({ jobs, now }: HealthFacts): [State, string] | undefined {

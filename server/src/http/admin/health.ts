@@ -22,7 +22,8 @@ export const adminHealthRoutes = adminObject({
   run: async ({ now, dependencies }) => {
     const read = await readDatabase(dependencies);
     const upSeconds = process.uptime();
-    const verdicts = verdictsOf({ ...readInstance(dependencies), ...read, now, version, upSeconds });
+    const { backup_every } = dependencies;
+    const verdicts = verdictsOf({ ...readInstance(dependencies), ...read, backup_every, now, version, upSeconds });
     return {
       state: worstOf(verdicts),
       verdicts,

@@ -26,6 +26,7 @@ export const adminSavedViewRoutes = together(
     params: ViewName,
     body: ViewAddress,
     response: SavedView,
+    errors: [],
     run: async ({ params: { name }, body: { address }, store }) => {
       if (!`${name}${address}`.isWellFormed()) throw invalidParam('name and address must be well-formed Unicode');
       await store.run('saveView', { name, address });
@@ -40,6 +41,7 @@ export const adminSavedViewRoutes = together(
     description: 'Forgets the name. A name that does not exist is no error.',
     params: ViewName,
     response: 'The name is not stored any more.',
+    errors: [400],
     run: async ({ params: { name }, store }) => {
       if (name.isWellFormed()) await store.run('saveView', { name, address: null });
     },
