@@ -150,16 +150,21 @@ onEveryEngine('reviews', (engine) => {
     assert.equal((await rate(failed, 'dislike')).status, 200);
     assert.deepEqual(await ids('state=open'), [disliked.id, elsewhere.id, fine.id]);
     const [{ review }] = (await list('state=open')).data;
-    assert.deepEqual([review.note, review.assignee], ['fixed', null]);
+    assert.deepEqual([review.note, review.assignee, review.key_id], ['fixed', null, null]);
+    const [reopened, done] = review.history;
+    const nobody = { key_id: null, person_id: null, name: null };
+    assert.deepEqual([reopened, done.state], [{ at: now, ...nobody, state: 'open', assignee: null }, 'done']);
 
     await put(disliked, { state: 'done' });
     await service.load([disliked]);
     assert.deepEqual(await ids('state=done'), [disliked.id], 'the same message again');
     await service.load([
       { ...disliked, feedback: null },
-      { ...disliked, rated_at: now },
+      { ...disliked, rated_at: now + 5 },
     ]);
     assert.deepEqual(await ids('state=done'), []);
+    const [{ review: imported }] = (await list('state=open')).data;
+    assert.deepEqual([imported.history[0].at, imported.history.length, imported.updated_at], [now + 5, 4, now + 5]);
 
     assert.deepEqual((await rate(liked, 'dislike')).status, 200);
     assert.ok((await ids('state=open')).includes(liked.id));

@@ -176,9 +176,10 @@ function stateText({ review }: ReviewListed): string {
 const History = ({ review: { history, message_id } }: { review: Review }) => (
   <Fold class="collapsible small" id={`${message_id} history`} title={`History (${history.length})`}>
     <ol class="plain stack tight">
-      {history.map(({ at, state, name }, n) => (
+      {history.map(({ at, state, name, key_id, person_id }, n) => (
         <li key={n}>
-          {capital(state)} <span class="soft">{name}</span> <Time at={at} />
+          {capital(state)} <span class="soft">{(key_id ?? person_id) ? name : 'feedback or import'}</span>{' '}
+          <Time at={at} />
         </li>
       ))}
     </ol>

@@ -18,8 +18,8 @@ const assignee = nullable(
   shortText('Who works on it: the ID of a key, or `person:` and the ID of a person.', limits.idUnitsMax),
 );
 const by = {
-  key_id: nullable(id('Key that wrote it; null for an import or a person.')),
-  person_id: nullable(id('Person who wrote it; null for an import or a key.')),
+  key_id: nullable(id('Key that wrote it; null for a person, an import, or feedback that opened it again.')),
+  person_id: nullable(id('Person who wrote it; null for a key, an import, or feedback that opened it again.')),
 };
 
 /** What a reviewer writes. */

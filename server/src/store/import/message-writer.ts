@@ -59,10 +59,11 @@ export class MessageWriter {
       this.#usage.add(conversation, record.created_at, record.usage, 1);
     }
     yield* this.#tables.write(written, storedList);
-    for (const { message, app_id } of written) {
+    for (const message of messages) {
       const before = stored.get(messageKeyOf(message));
-      if (before !== undefined && isDislikedAgain(message, before))
-        for (const entry of yield* reopenReview(app_id, message.conversation_id, message.id)) this.#outbox.add(entry);
+      if (before === undefined || !isDislikedAgain(message, before)) continue;
+      const { conversation_id, id, rated_at, created_at } = message;
+      for (const entry of yield* reopenReview(conversation_id, id, rated_at ?? created_at)) this.#outbox.add(entry);
     }
     if (this.#usage.size + this.#reordered.size >= openDaysMax) yield* this.finish();
   }

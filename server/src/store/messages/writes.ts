@@ -45,7 +45,7 @@ export function* rateMessage(rating: MessageRating): Write<Rated> {
   const rated_at = rating.rating === null ? null : now;
   const listed = [rated_at, unreviewed(rated), app_id];
   yield* execute(sql.rateMessage, rated.doc, contentOf(rating), now, ...listed, conversation_id, message_id);
-  const review = rating.rating === 'dislike' ? yield* reopenReview(app_id, conversation_id, message_id) : [];
+  const review = rating.rating === 'dislike' ? yield* reopenReview(conversation_id, message_id, now) : [];
   yield* changed({
     audit: [entryOf('message', 'update', `${conversation_id}/${message_id}`, rating)],
     outbox: [outboxEntryOfMessages(conversation_id, [message_id]), ...review],

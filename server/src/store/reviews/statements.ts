@@ -13,11 +13,6 @@ export const lockMessage = ({ lockRows }: Dialect): Statement<{ id: string }> =>
 /** Parameters: state, app_id, conversation_id, id. */
 export const setState = 'UPDATE messages SET review_state = ?, listed_app_id = ? WHERE conversation_id = ? AND id = ?';
 
-/** Parameters: version, conversation_id, message_id. */
-export const reopen = `
-  UPDATE reviews SET state = 'open', assignee = NULL, version = ?
-  WHERE conversation_id = ? AND message_id = ? AND state = 'done'`;
-
 /** Parameters: conversation_id, message_id. */
 export const deleteReview = 'DELETE FROM reviews WHERE conversation_id = ? AND message_id = ?';
 

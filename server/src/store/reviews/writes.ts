@@ -23,27 +23,24 @@ export function* putReview(change: ReviewChange, { dialect }: WriteContext): Wri
   const stored = row === undefined ? undefined : reviewOf(row);
   if (precondition !== undefined && !includes(precondition, stored?.version)) return 'stale';
   if (exclusion !== undefined && includes(exclusion, stored?.version)) return 'stale';
-  const by = splitAuthor(author);
-  const entry = { at: now, ...by, state: fields.state, assignee: fields.assignee };
-  const history = [entry, ...(stored?.history ?? [])].slice(0, limits.reviewHistoryMax);
-  const review: StoredReview = {
-    app_id,
-    conversation_id,
-    message_id,
-    ...fields,
-    updated_at: now,
-    ...by,
-    history,
-    version,
-  };
-  yield* execute(sql.setState, fields.state, app_id, conversation_id, message_id);
-  yield* writeRows(sql.writeReview, [sql.writeReview.values(review)]);
+  const changes = { history: stored?.history ?? [], updated_at: now, ...splitAuthor(author), version };
+  const review = yield* write({ app_id, conversation_id, message_id, ...fields, ...changes });
   yield* changed({
     audit: [reviewEntry(change, stored === undefined ? 'create' : 'update')],
     outbox: [outboxEntryOfReviews(conversation_id, [message_id])],
     at: now,
     shard: conversation_id,
   });
+  return review;
+}
+
+/** The history gets this change. */
+function* write(change: StoredReview): Write<StoredReview> {
+  const { app_id, conversation_id, message_id, state, assignee, updated_at, key_id, person_id } = change;
+  const entry = { at: updated_at, key_id, person_id, state, assignee };
+  const review = { ...change, history: [entry, ...change.history].slice(0, limits.reviewHistoryMax) };
+  yield* execute(sql.setState, state, app_id, conversation_id, message_id);
+  yield* writeRows(sql.writeReview, [sql.writeReview.values(review)]);
   return review;
 }
 
@@ -57,10 +54,16 @@ export function* setStateOf(review: Prepared<'review'>): Write<void> {
     throw badRecord(review, 'message_id does not exist');
 }
 
-/** A message that is disliked again needs its review again. The transaction has locked its conversation. */
-export function* reopenReview(app_id: string, conversation_id: string, message_id: string): Write<OutboxEntry[]> {
-  if ((yield* execute(sql.reopen, newVersion(), conversation_id, message_id)) === 0) return [];
-  yield* execute(sql.setState, 'open', app_id, conversation_id, message_id);
+/**
+ * A message that is disliked again needs its review again. The transaction has written the message, and so has locked it.
+ * Feedback that is imported may have no time, or one before the review: the history stays in order.
+ */
+export function* reopenReview(conversation_id: string, message_id: string, rated_at: number): Write<OutboxEntry[]> {
+  const row = yield* first(findReview, conversation_id, message_id);
+  if (row?.r_state !== 'done') return [];
+  const updated_at = Math.max(rated_at, row.r_updated_at);
+  const change = { state: 'open', assignee: null, updated_at, ...splitAuthor(null), version: newVersion() } as const;
+  yield* write({ ...reviewOf(row), ...change });
   return [outboxEntryOfReviews(conversation_id, [message_id])];
 }
 
