@@ -28,13 +28,14 @@ describe('the review queue in the console', () => {
   );
   const [newest, middle, oldest] = bad.map(({ id }) => id);
   const failed = message(other.ids.conversation, now - 9, { status: 'error' });
+  const fine = message(conversation, now - 20, { answer: 'fine answer' });
   const colleague = '11111111-1111-4111-8111-111111111111';
   let service: Service;
   let browser: Browser;
   let tab: ConsoleTab;
   before(async () => {
     [service, browser] = await Promise.all([startService('sqlite'), openBrowser()]);
-    await service.load([...records, ...bad, failed]);
+    await service.load([...records, ...bad, failed, fine]);
     tab = await openConsole(browser, service.base, admin);
   });
   after(async () => {
@@ -146,6 +147,25 @@ describe('the review queue in the console', () => {
       .getByRole('textbox', { name: /Text|Chunk/i })
       .first()
       .waitFor();
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('Review in a conversation opens any answer here, and saving gives it a review', async () => {
+    const { page, pageErrors, visit } = tab;
+    await visit(`conversations/${one.ids.app}/${conversation}/${fine.id}`);
+    const article = page.getByRole('article', { name: `Message ${fine.id}` });
+    assert.equal(await article.getByRole('link', { name: 'Review' }).getAttribute('href'), `#/review?at=${fine.id}`);
+    await pressShortcut(page, 'r');
+    await page.waitForURL(new RegExp(`#/review\\?at=${fine.id}`));
+    await page.locator('.review-item').getByText('fine answer').waitFor();
+    assert.equal(await page.locator('.review-item').getByRole('link', { name: 'Review' }).count(), 0);
+    await page.getByLabel('Note').fill('keep this one');
+    await page.getByLabel('Note').press('Escape');
+    await pressShortcut(page, 'd');
+    await status().getByText('Done.').waitFor();
+    assert.equal((await reviews()).get(fine.id)?.state, 'done');
+    await visit(`review?at=${randomUUID()}`);
+    await page.getByText('There is no such answer.').waitFor();
     assert.deepEqual(pageErrors, []);
   });
 

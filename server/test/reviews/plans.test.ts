@@ -34,6 +34,7 @@ const fill = [
 const count = 20;
 const all: ReviewSelection = {
   ...{ state: 'open', label: undefined, app_id: undefined, assignee: undefined, document_id: undefined },
+  message_id: undefined,
   ...{ from: undefined, to: undefined, unreviewedFrom: 5_000 },
 };
 const first: ListRange = { after: undefined, count };
@@ -57,6 +58,19 @@ async function statementsOf(dialect: Dialect, read: Reader, selection: ReviewSel
   const { rows, has_more } = await reviews({ dialect, read: counted }).list(selection, range);
   assert.deepEqual([rows.length, has_more], [count, true]);
   return statements;
+}
+
+/** Of the list with one message. */
+async function oneStatementOf(dialect: Dialect, read: Reader) {
+  const statements: Parameters<Reader>[] = [];
+  const noted: Reader = async (...statement) => {
+    statements.push(statement);
+    return read(...statement);
+  };
+  const selection = { ...all, state: undefined, app_id: 'a0', message_id: 'm18' };
+  const { rows } = await reviews({ dialect, read: noted }).list(selection, first);
+  assert.deepEqual([rows.length, statements.length], [1, 1]);
+  return statements[0] ?? assert.fail();
 }
 
 /** Of the counts, with those of the labels. */
@@ -83,6 +97,8 @@ describe('query plans of reviews', () => {
           assert.deepEqual(plan.filter(isWasteful), [], `${name}: ${plan.join('\n')}`);
         }
       }
+      const [one] = await oneStatementOf(dialects.sqlite, read);
+      assert.match(planOf(db, one)[0] ?? '', /^SEARCH m USING INDEX messages_by_message \(id=\?\)/);
       for (const [text] of await countStatementsOf(dialects.sqlite, read)) {
         const plan = planOf(db, text).join('\n');
         assert.match(plan, /SEARCH m USING .*INDEX messages_by_review \(review_state=\?/);
@@ -107,6 +123,12 @@ describe('query plans of reviews', () => {
           assert.ok(found <= reads, `${name}: ${found} messages: ${describePlan(plan)}`);
         }
       }
+      const [text, ...values] = await oneStatementOf(dialects.postgres, read);
+      const plan = await explain(client, numberParameters(text), values);
+      assert.equal(
+        rowsRead(plan, ({ Alias }) => Alias === 'm'),
+        1,
+      );
       await countStatementsOf(dialects.postgres, read);
     } finally {
       await close();

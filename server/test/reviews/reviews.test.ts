@@ -76,6 +76,16 @@ onEveryEngine('reviews', (engine) => {
     assert.deepEqual(await ids('state=done'), []);
   });
 
+  it('200: one message, also one that needs no review', async () => {
+    const [row, ...others] = (await list(`message_id=${fine.id.toUpperCase()}`)).data;
+    assert.deepEqual([row.message.id, row.review, row.reason, others], [fine.id, null, 'opened', []]);
+    assert.deepEqual(await ids(`message_id=${old.id}&app_id=${one.ids.app}`), [old.id]);
+    assert.deepEqual(await ids(`message_id=${fine.id}&app_id=${other.ids.app}`), []);
+    assert.deepEqual(await ids(`message_id=${fine.id}&state=open`), []);
+    assert.deepEqual(await ids(`message_id=${disliked.id}&state=open`), [disliked.id]);
+    assert.deepEqual(await ids(`message_id=${randomUUID()}`), []);
+  });
+
   it('200: pages in the order of messages, whatever the limit', async () => {
     const all = await ids();
     const walked: string[] = [];

@@ -6,7 +6,7 @@ import { useTitle } from '../components/ui.tsx';
 import { type List, useList } from '../hooks/requests.ts';
 import { useMedia } from '../hooks/use-media.ts';
 import { Inspector } from '../messages/inspector.tsx';
-import { StepButton } from '../messages/message-actions.tsx';
+import { reviewHref, StepButton } from '../messages/message-actions.tsx';
 import { pathOf } from '../state/api.ts';
 import { type Filters, hrefWith } from '../state/route.ts';
 import { useShortcut } from '../state/shortcuts.tsx';
@@ -54,6 +54,8 @@ export function OpenConversation({ app_id, conversation_id, message_id, filters,
     if (id !== undefined) goTo(id);
   };
   useShortcut('n', 'Next bad answer', () => void toNext('bad'));
+  const review = () => location.assign(reviewHref(message_id ?? ''));
+  useShortcut(message_id && 'r', 'Review this answer', review);
   const title = summary?.name ?? 'Conversation';
   useTitle(title, summary?.user ?? undefined, 'Conversations');
   const inspector = summary && <Inspector summary={summary} path={path} shown={shown} toNext={toNext} />;

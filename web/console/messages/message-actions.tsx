@@ -1,12 +1,15 @@
 import { CopyButton, Fold, Icon, IconButton } from '../../shared/controls.tsx';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
+import { hrefWith } from '../state/route.ts';
 import { Truncated } from './message-parts.tsx';
 
 /** The parent of messages that were sent without one. They are no alternatives of each other. */
 export const noParent = '00000000-0000-0000-0000-000000000000';
 
-/** Copies of a message: its address, its answer, all of it as JSON. */
-export function MessageActions({ message, href }: { message: ShownMessage; href: string }) {
+type ActionsProps = { message: ShownMessage; href: string; isInReview: boolean };
+
+/** Copies of a message: its address, its answer, all of it as JSON; and the way to its review. */
+export function MessageActions({ message, href, isInReview }: ActionsProps) {
   const { id, answer } = message;
   const { details, ...fields } = message;
   const title = (
@@ -20,6 +23,11 @@ export function MessageActions({ message, href }: { message: ShownMessage; href:
       <span class="row tight message-actions">
         <CopyButton text={`${location.origin}${location.pathname}${href}`} label="Copy link" icon="link" />
         {answer !== '' && <CopyButton text={answer} label="Copy answer" icon="copy" />}
+        {!isInReview && (
+          <a class="button quiet icon-only" href={reviewHref(id)} aria-label="Review" title="Review">
+            <Icon name="review" />
+          </a>
+        )}
       </span>
       <Fold class="collapsible small" id={`${id} json`} title={title}>
         <Json id={`${id} json`} value={fields} />
@@ -27,6 +35,8 @@ export function MessageActions({ message, href }: { message: ShownMessage; href:
     </>
   );
 }
+
+export const reviewHref = (id: string): string => hrefWith(['review'], { at: id });
 
 function Json({ id, value }: { id: string; value: object }) {
   const text = JSON.stringify(value, null, 2);

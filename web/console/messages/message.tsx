@@ -17,10 +17,12 @@ export type MessageProps = {
   /** Whether the address names this message. */
   isCurrent: boolean;
   siblings: Siblings | undefined;
+  /** Whether its review is open next to it. */
+  isInReview?: boolean;
 };
 
 /** A query and its answer, with everything recorded about them. */
-export function MessageView({ message, before, href, isCurrent, siblings }: MessageProps) {
+export function MessageView({ message, before, href, isCurrent, siblings, isInReview = false }: MessageProps) {
   const { id, query, answer, created_at, inputs, status, error, details } = message;
   const files = (owner: string) => message.message_files.filter(({ belongs_to }) => (belongs_to ?? 'user') === owner);
   const [userFiles, assistantFiles] = [files('user'), files('assistant')];
@@ -57,7 +59,7 @@ export function MessageView({ message, before, href, isCurrent, siblings }: Mess
             reply to <code>{parent.slice(0, 8)}</code>
           </span>
         )}
-        <MessageActions message={message} href={href} />
+        <MessageActions message={message} href={href} isInReview={isInReview} />
         {details?.feedback_content && (
           <blockquote class="feedback as-written" aria-label="Feedback">
             {details.feedback_content}

@@ -44,6 +44,7 @@ export function ReviewForm({ row, me, queue }: Props) {
         before={message.parent_message_id ?? undefined}
         isCurrent={false}
         siblings={undefined}
+        isInReview
       />
       {mayWrite && retriever_resources.length > 0 && <CitedTexts resources={retriever_resources} />}
       <WrittenFields writing={writing} />

@@ -17,7 +17,7 @@ export function View({ session }: ViewProps) {
   const queue = useQueue(me);
   const { at, rows, current, counts, error, reload, next } = queue;
   useShortcut(current === undefined ? 'j' : undefined, 'Next answer', next);
-  const hint = at === undefined ? 'Press j for the first answer.' : 'This answer is not in the list.';
+  const hint = at === undefined ? 'Press j for the first answer.' : 'There is no such answer.';
   return (
     <Page
       title="Review"
@@ -29,7 +29,7 @@ export function View({ session }: ViewProps) {
       <div class="review-parts">
         <Answers queue={queue} />
         {current && <ReviewForm key={current.message.id} row={current} me={me} queue={queue} />}
-        {!current && rows.length > 0 && (
+        {!current && !queue.isFinding && rows.length > 0 && (
           <div class="review-item">
             <Nothing icon="review">{queue.message || hint}</Nothing>
           </div>

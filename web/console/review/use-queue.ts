@@ -22,8 +22,12 @@ export function useQueue(me: string) {
   const [saved, setSaved] = useState<ReadonlyMap<string, Review>>(new Map());
   const { error, isBusy, attempt } = useAttempt();
   const [message, setMessage] = useState('');
-  const rows = list.rows.map((row) => ({ ...row, review: saved.get(row.message.id) ?? row.review }));
+  const asSaved = (row: ReviewListed) => ({ ...row, review: saved.get(row.message.id) ?? row.review });
+  const rows = list.rows.map(asSaved);
   const place = rows.findIndex((row) => row.message.id === at);
+  // Not on the pages that are loaded, or in no queue.
+  const isElsewhere = at !== undefined && place < 0 && (rows.length > 0 || !list.isLoading);
+  const found = useList<ReviewListed>(isElsewhere ? pathOf(['admin', 'reviews'], { message_id: at }) : undefined);
   useEffect(() => {
     if (place >= 0 && place >= rows.length - readAhead) list.more();
   }, [place, rows.length]);
@@ -34,16 +38,22 @@ export function useQueue(me: string) {
   const reload = () => {
     setSaved(new Map());
     list.reload();
+    found.reload();
   };
   const next = () =>
     attempt(async () => {
       const after = rows.slice(place + 1);
-      const found = mayWrite ? await claimFirst(after, me) : after[0];
-      setMessage(found === undefined ? 'No other answer in this list is free.' : '');
-      if (found?.review) keep(found.review);
-      if (found !== undefined) setFilters({ at: found.message.id }, 'replace');
+      const first = mayWrite ? await claimFirst(after, me) : after[0];
+      setMessage(first === undefined ? 'No other answer in this list is free.' : '');
+      if (first?.review) keep(first.review);
+      if (first !== undefined) setFilters({ at: first.message.id }, 'replace');
     });
-  return { state, label, at, list, rows, current: rows[place], counts, keep, reload, next, error, isBusy, message };
+  return {
+    ...{ state, label, at, list, rows, counts, keep, reload, next, isBusy, message },
+    current: rows[place] ?? found.rows.map(asSaved)[0],
+    isFinding: found.isLoading,
+    error: error ?? found.error,
+  };
 }
 
 /** How many are left this week, and how often each label was given. */

@@ -49,6 +49,9 @@ export const ReviewQuery = Type.Object({
   app_id,
   assignee: optional.text('Only reviews of this assignee.', { pattern: noNul.source }),
   document_id: optional.text('Only answers that cite this document.', { pattern: noNul.source }),
+  message_id: optional.text('Only this message; without `state` also if it needs no review.', {
+    pattern: noNul.source,
+  }),
   ...periodFilters('creation time of the message'),
 });
 export type ReviewQuery = Static<typeof ReviewQuery>;

@@ -39,12 +39,13 @@ export type ReviewFilters = Partial<Omit<ReviewSelection, 'unreviewedFrom'>>;
 
 /** Throws if there is no such app. */
 export async function selectReviews(store: Store, query: ReviewFilters, now: number): Promise<ReviewSelection> {
-  const { state, label, app_id, assignee, document_id, from, to } = query;
+  const { state, label, app_id, assignee, document_id, message_id, from, to } = query;
   if (app_id !== undefined) await requireApp(store, app_id);
   return {
     ...{ state, label, assignee, from, to },
     app_id: app_id && canonicalId(app_id),
     document_id: document_id && canonicalId(document_id),
+    message_id: message_id && canonicalId(message_id),
     unreviewedFrom: now - limits.reviewDays * daySeconds,
   };
 }

@@ -48,6 +48,8 @@ export type ReviewSelection = {
   app_id: string | undefined;
   assignee: string | undefined;
   document_id: string | undefined;
+  /** Without `state` also a message that needs no review. */
+  message_id: string | undefined;
   from: number | undefined;
   to: number | undefined;
   unreviewedFrom: number;

@@ -13,7 +13,7 @@ type MessageRow = Omit<ReviewRow, 'review'> & { created_at: number; conversation
     | { r_state: null }
   );
 
-/** Each state is one range of an index; `new` are messages that need a review. */
+/** Each state is one range of an index; `new` are messages that need a review, `any` is for one message. */
 export const reviews = (engine: ReadEngine): Pick<Reviews, 'list' | 'count'> => ({
   list: async (selection, range) => {
     const parts = await Promise.all(
@@ -59,9 +59,10 @@ function countLabels({ read }: ReadEngine, state: State, selection: ReviewSelect
   return read(counted, ...values, limits.reviewsCountedMax);
 }
 
-type State = ReviewState | 'new';
+type State = ReviewState | 'new' | 'any';
 
-function statesOf({ state, label, assignee }: ReviewSelection): State[] {
+function statesOf({ state, label, assignee, message_id }: ReviewSelection): State[] {
+  if (message_id !== undefined && state === undefined) return ['any'];
   const states: State[] = state === undefined ? ['open', 'done', 'ignored'] : [state];
   const hasNew = states.includes('open') && label === undefined && assignee === undefined;
   return hasNew ? ['new', ...states] : states;
@@ -84,13 +85,14 @@ const list = {
 } satisfies List;
 
 function conditionsOf(state: State, selection: ReviewSelection): Condition[] {
-  const { label, app_id, assignee, document_id, unreviewedFrom } = selection;
+  const { label, app_id, assignee, document_id, message_id, unreviewedFrom } = selection;
   return [
-    ['m.review_state = ?', state],
+    ...(state === 'any' ? [] : [['m.review_state = ?', state] as const]),
+    ...(message_id === undefined ? [] : [['m.id = ?', message_id] as const]),
     ['c.conversation_id = m.conversation_id AND c.deleted = 0'],
     ...inPeriod('m.created_at', selection),
     ...(state === 'new' ? inPeriod('m.created_at', { from: unreviewedFrom }) : []),
-    ...(app_id === undefined ? [] : [['m.listed_app_id = ?', app_id] as const]),
+    ...(app_id === undefined ? [] : [[`${state === 'any' ? 'c.app_id' : 'm.listed_app_id'} = ?`, app_id] as const]),
     ...(label === undefined ? [] : [contains('r.labels', JSON.stringify(label))]),
     ...(assignee === undefined ? [] : [['r.assignee = ?', assignee] as const]),
     ...(document_id === undefined ? [] : [contains('m.doc', `"document_id":${JSON.stringify(document_id)}`)]),
