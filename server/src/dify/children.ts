@@ -1,7 +1,8 @@
 import type { IdSets } from './id-set.ts';
+import { deletedList } from './merge.ts';
 import type { RunContext } from './run-context.ts';
 import { queryIds, type Target, tableOf } from './source.ts';
-import { deletedList, isOneBatch } from './writer.ts';
+import { isOneBatch } from './writer.ts';
 
 /**
  * A record that is new in Backscroll brings all of its children, in every kind of sync: they may be older than the last one, which
@@ -79,7 +80,5 @@ export async function hideIncomplete(
   if (row === undefined || isOneBatch(conversationIds.length + row.messages, row.units)) return new Set();
   const stored = await state.findIds('conversation', conversationIds);
   const marked = await state.findIds(deletedList('conversation'), conversationIds);
-  const hidden = conversationIds.filter((id) => !stored.has(id) || marked.has(id));
-  await state.addIds(deletedList('conversation'), hidden);
-  return new Set(hidden);
+  return new Set(conversationIds.filter((id) => !stored.has(id) || marked.has(id)));
 }

@@ -23,13 +23,14 @@ export function createContext({ id, isDry, isForced, ...parts }: Parts): RunCont
   const { source, store, options, isOwner, signal, clock, poll, onPlanned = () => undefined } = parts;
   const { report, muteReport, isMuted } = withMute(parts.report);
   const warn = onceEach(parts.warn);
+  const state = new SourceState(store?.imports, id, options, isDry);
   return {
     source,
     store,
     options,
     isOwner,
-    state: new SourceState(store?.imports, id, options, isDry),
-    writer: new Writer(store, id, report, { isForced, isDry, clock, onPlanned }),
+    state,
+    writer: new Writer(store, state, report, { isForced, isDry, clock, onPlanned }),
     report,
     muteReport,
     listedSkips: new Set(),

@@ -1,7 +1,6 @@
 import type { StoredRecord } from '../domain/store/import-sources.ts';
 import type { RunContext } from './run-context.ts';
 import { existingIds, isOneOf, type Target, tableOf } from './source.ts';
-import { deletedList } from './writer.ts';
 
 /** Kinds whose records are marked when their rows are gone. Datasets cannot be marked: no knowledge key reaches one that is gone. */
 export type MarkedKind = Exclude<Target, 'message'>;
@@ -29,11 +28,6 @@ export async function reconcileGone(context: RunContext, kind: MarkedKind, ids: 
   );
   if (unmarked.length > 0) {
     report.count(`${tableOf[kind]} gone from the source`, unmarked.length);
-    if ('deleted' in marks[kind])
-      await state.addIds(
-        deletedList(kind),
-        unmarked.map(({ id }) => id),
-      );
     for (const record of unmarked) await writer.add({ ...record, ...marks[kind], record: kind });
     await writer.flush();
   }

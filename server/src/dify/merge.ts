@@ -2,7 +2,9 @@ import { completeRecord, prepareRecord } from '../domain/records/prepare-record.
 import type { PreparedRecord } from '../domain/records/prepared-record.ts';
 import { keptFields } from '../domain/records/record-kinds.ts';
 import type { StoredRecord } from '../domain/store/import-sources.ts';
+import type { Store } from '../domain/store/store.ts';
 import type { RecordInput } from './source.ts';
+import type { SourceState } from './state.ts';
 
 /** Local changes, which are kept unless the source is forced. */
 export type LocalChanges = {
@@ -12,6 +14,39 @@ export type LocalChanges = {
   /** Conversations and child chunks that an import has deleted because the source had deleted them. */
   goneIds: ReadonlySet<string>;
 };
+
+/** The stored records of a batch by `keyOf`, and their local changes. */
+export type Stored = LocalChanges & { records: ReadonlyMap<string, StoredRecord> };
+
+/** A provider's id is WORKSPACE/PROVIDER. */
+export const idOf = ({ record, id, workspace_id, provider }: RecordInput): string =>
+  record === 'model_provider' ? `${workspace_id}/${provider}` : (id as string);
+export const keyOf = (input: RecordInput): string => `${input.record} ${idOf(input)}`;
+
+/** The list of records of a kind that an import has deleted, because the source had deleted them. */
+export const deletedList = (kind: string): string => `deleted ${kind}`;
+
+export async function findStored(
+  store: Store | undefined,
+  state: SourceState,
+  isForced: boolean,
+  batch: readonly RecordInput[],
+): Promise<Stored> {
+  const records = new Map<string, StoredRecord>();
+  const editedChunks = new Set<string>();
+  const goneIds = new Set<string>();
+  for (const [kind, group] of Map.groupBy(batch, ({ record }) => record)) {
+    const conversations =
+      kind === 'message' ? [...new Set(group.map(({ conversation_id }) => conversation_id as string))] : undefined;
+    const ofKind = (await store?.imports.findRecords(kind, group.map(idOf), conversations)) ?? new Map();
+    for (const [id, record] of ofKind) records.set(`${kind} ${id}`, record);
+    const ids = [...ofKind.keys()];
+    if (kind === 'conversation' || kind === 'child_chunk')
+      for (const id of await state.findIds(deletedList(kind), ids)) goneIds.add(id);
+    if (kind === 'child_chunk') for (const id of (await store?.imports.findEdited(ids)) ?? []) editedChunks.add(id);
+  }
+  return { records, editedChunks, goneIds, isForced };
+}
 
 /** A record to write, and its JSON text if it is a message. */
 export type Candidate = { input: RecordInput; prepared: PreparedRecord; text: string | undefined };

@@ -4,13 +4,25 @@ import { BadRecord } from '../domain/errors.ts';
 import { commandLine } from '../domain/import/check-references.ts';
 import { importRecords } from '../domain/import/import-records.ts';
 import type { PreparedLines } from '../domain/records/prepare-lines.ts';
+import type { PreparedRecord } from '../domain/records/prepared-record.ts';
 import { fieldOf, kindRules, type ReferableKind } from '../domain/records/record-kinds.ts';
-import type { StoredRecord } from '../domain/store/import-sources.ts';
 import type { Store } from '../domain/store/store.ts';
 import { IdSets } from './id-set.ts';
 import { isValid } from './map/record-mapper.ts';
-import { type Candidate, changedFields, keepLocal, prepare, withoutEqual } from './merge.ts';
+import {
+  type Candidate,
+  changedFields,
+  deletedList,
+  findStored,
+  idOf,
+  keepLocal,
+  keyOf,
+  prepare,
+  type Stored,
+  withoutEqual,
+} from './merge.ts';
 import type { RecordInput, Report } from './source.ts';
+import type { SourceState } from './state.ts';
 
 const batchRecords = 1_000;
 const batchUnits = 4 * 1024 * 1024;
@@ -32,9 +44,6 @@ const listedKinds: readonly RecordKind[] = [
   'child_chunk',
 ];
 
-/** The list of records of a kind that an import has deleted, because the source had deleted them. */
-export const deletedList = (kind: string): string => `deleted ${kind}`;
-
 /** Records of a kind that were read, and those of them that were written. */
 export type KindCount = { read: number; written: number };
 
@@ -52,7 +61,7 @@ type WriterOptions = {
  */
 export class Writer {
   readonly #store: Store | undefined;
-  readonly #source: string;
+  readonly #state: SourceState;
   readonly #report: Report;
   readonly #isForced: boolean;
   readonly #isDry: boolean;
@@ -66,12 +75,12 @@ export class Writer {
 
   constructor(
     store: Store | undefined,
-    source: string,
+    state: SourceState,
     report: Report,
     { isForced, isDry, clock, onPlanned }: WriterOptions,
   ) {
     this.#store = store;
-    this.#source = source;
+    this.#state = state;
     this.#report = report;
     this.#isForced = isForced;
     this.#isDry = isDry;
@@ -107,19 +116,20 @@ export class Writer {
     this.#units = 0;
     if (batch.length === 0) return;
     const tombstones = new Tombstones((await this.#store?.erasure.findTombstones(conversationsOf(batch))) ?? []);
-    const { changed, unchanged } = await this.#findChanged(batch, tombstones);
+    const stored = await findStored(this.#store, this.#state, this.#isForced, batch);
+    const { changed, unchanged } = this.#findChanged(batch, stored, tombstones);
     const valid = await this.#withParents(changed, tombstones);
     for (const { input } of valid) this.#count(input.record).written += 1;
     for (const { record } of batch) this.#count(record).read += 1;
     if (this.#isDry) {
-      for (const { input, prepared } of valid) {
+      for (const { input } of valid) {
         this.#onPlanned(input);
-        if (isReferable(prepared)) this.#planned?.add(prepared.record, [prepared.id]);
+        this.#planned?.add(input.record, [idOf(input)]);
       }
       return;
     }
-    await this.#list(valid, unchanged);
-    await this.#import(valid);
+    await this.#list(valid, unchanged, stored);
+    await this.#unlist(batch, await this.#import(valid), stored);
   }
 
   close(): void {
@@ -133,17 +143,17 @@ export class Writer {
   }
 
   /** Records that differ from the stored ones, with what was changed in Backscroll, and those that are stored already. */
-  async #findChanged(
+  #findChanged(
     batch: readonly RecordInput[],
+    stored: Stored,
     tombstones: Tombstones,
-  ): Promise<{ changed: Candidate[]; unchanged: RecordInput[] }> {
+  ): { changed: Candidate[]; unchanged: RecordInput[] } {
     const now = this.#now();
-    const stored = await this.#findStored(batch);
     const candidates: Candidate[] = [];
     const unchanged: RecordInput[] = [];
     for (const given of batch) {
       try {
-        const storedRecord = stored.records.get(keyOf(given.record, idOf(given)));
+        const storedRecord = stored.records.get(keyOf(given));
         if (storedRecord === undefined) {
           if (tombstones.has(given)) this.#report.count(erasedCount);
           else candidates.push(prepare(given, now, isValid(given)));
@@ -162,76 +172,52 @@ export class Writer {
     return { changed: candidates, unchanged };
   }
 
-  async #findStored(batch: readonly RecordInput[]) {
-    const records = new Map<string, StoredRecord>();
-    const editedChunks = new Set<string>();
-    const goneIds = new Set<string>();
-    const isForced = this.#isForced;
-    const imports = this.#store?.imports;
-    if (imports === undefined) return { records, editedChunks, goneIds, isForced };
-    for (const [kind, group] of Map.groupBy(batch, ({ record }) => record)) {
-      const conversations =
-        kind === 'message' ? [...new Set(group.map(({ conversation_id }) => conversation_id as string))] : undefined;
-      const storedOfKind = await imports.findRecords(kind, group.map(idOf), conversations);
-      for (const [id, record] of storedOfKind) records.set(keyOf(kind, id), record);
-      const deleted = [...storedOfKind].filter(([, record]) => record.deleted === true).map(([id]) => id);
-      if (deleted.length > 0) {
-        for (const id of await imports.findIds(this.#source, deletedList(kind), deleted)) goneIds.add(id);
-      }
-      if (kind === 'child_chunk') {
-        for (const id of await imports.findEdited([...storedOfKind.keys()])) editedChunks.add(id);
-      }
-    }
-    return { records, editedChunks, goneIds, isForced };
-  }
-
   /** Leaves out records whose parent is neither stored nor written before them. */
   async #withParents(candidates: readonly Candidate[], tombstones: Tombstones): Promise<Candidate[]> {
-    const idsByKind = new Map<ReferableKind, Set<string>>();
-    for (const { prepared } of candidates) {
-      const { parent } = kindRules[prepared.record];
-      const id = parent === null ? null : fieldOf(prepared, parent.field);
-      if (parent === null || id === null) continue;
-      const kind = parent.kind as ReferableKind;
-      idsByKind.set(kind, (idsByKind.get(kind) ?? new Set()).add(id));
-    }
+    const parents = candidates.flatMap(({ prepared }) => parentOf(prepared) ?? []);
     const existing = new Set<string>();
-    for (const [kind, ids] of idsByKind) {
-      const targets = await this.#store?.lookup(kind, [...ids]);
-      for (const id of targets?.keys() ?? []) existing.add(keyOf(kind, id));
-      for (const id of ids) if (this.#planned?.has(kind, id)) existing.add(keyOf(kind, id));
+    for (const [kind, group] of Map.groupBy(parents, ({ kind }) => kind)) {
+      const ids = [...new Set(group.map(({ id }) => id))];
+      const targets = await this.#store?.lookup(kind, ids);
+      for (const id of ids) if (targets?.has(id) || this.#planned?.has(kind, id)) existing.add(`${kind} ${id}`);
     }
     return candidates.filter(({ input, prepared }) => {
-      const { parent } = kindRules[prepared.record];
-      const id = parent === null ? null : fieldOf(prepared, parent.field);
-      if (parent !== null && id !== null && !existing.has(keyOf(parent.kind, id))) {
-        if (prepared.record === 'message' && tombstones.hasConversation(id)) this.#report.count(erasedCount);
+      const parent = parentOf(prepared);
+      if (parent !== undefined && !existing.has(`${parent.kind} ${parent.id}`)) {
+        if (prepared.record === 'message' && tombstones.hasConversation(parent.id)) this.#report.count(erasedCount);
         else this.#skip(input, `its ${parent.kind} was not imported`);
         return false;
       }
-      if (isReferable(prepared)) existing.add(keyOf(prepared.record, prepared.id));
+      existing.add(keyOf(input));
       return true;
     });
   }
 
   /** Lists the ids before the records are written: no record of the source is ever unlisted. */
-  async #list(candidates: readonly Candidate[], unchanged: readonly RecordInput[]): Promise<void> {
-    const imports = this.#store?.imports;
+  async #list(candidates: readonly Candidate[], unchanged: readonly RecordInput[], { records }: Stored): Promise<void> {
     const inputs = candidates.map(({ input }) => input);
-    for (const [kind, group] of Map.groupBy([...inputs, ...unchanged], ({ record }) => record)) {
-      if (listedKinds.includes(kind)) await imports?.addIds(this.#source, kind, group.map(idOf));
-    }
-    const undeleted = inputs.filter((input) => 'deleted' in input && input.deleted === false);
-    for (const [kind, group] of Map.groupBy(undeleted, ({ record }) => record)) {
-      const goneIds = await imports?.findIds(this.#source, deletedList(kind), group.map(idOf));
-      await imports?.removeIds(this.#source, deletedList(kind), [...(goneIds ?? [])]);
-    }
+    for (const [kind, ids] of idsByKind([...inputs, ...unchanged]))
+      if (listedKinds.includes(kind)) await this.#state.addIds(kind, ids);
+    // What was deleted in Backscroll before is not listed: it does not come back.
+    const deleted = inputs.filter((input) => input.deleted === true && records.get(keyOf(input))?.deleted !== true);
+    for (const [kind, ids] of idsByKind(deleted)) await this.#state.addIds(deletedList(kind), ids);
   }
 
-  /** A record that does not fit is left out and listed, and the others are imported again. */
-  async #import(candidates: readonly Candidate[]): Promise<void> {
+  /** Records that are not deleted any more are unlisted after they are written: a run that is killed before writes them again. */
+  async #unlist(batch: readonly RecordInput[], candidates: readonly Candidate[], stored: Stored): Promise<void> {
+    const written = new Set(candidates.map(({ input }) => keyOf(input)));
+    const present = batch.filter((given) => {
+      const key = keyOf(given);
+      const isStored = written.has(key) || stored.records.get(key)?.deleted === false;
+      return stored.goneIds.has(idOf(given)) && given.deleted === false && isStored;
+    });
+    for (const [kind, ids] of idsByKind(present)) await this.#state.removeIds(deletedList(kind), ids);
+  }
+
+  /** A record that does not fit is left out and listed, and the others are imported again. Returns those that are stored. */
+  async #import(candidates: readonly Candidate[]): Promise<readonly Candidate[]> {
     const store = this.#store;
-    if (store === undefined) return;
+    if (store === undefined) return [];
     let left = candidates;
     while (left.length > 0) {
       const batch = left;
@@ -240,7 +226,7 @@ export class Writer {
           yield linesOf(batch);
         };
         await importRecords(store, commandLine, [], this.#now(), { validate, rejectsErased: true });
-        return;
+        return batch;
       } catch (error) {
         const bad = error instanceof BadRecord ? batch[error.line.number - 1] : undefined;
         if (!(error instanceof BadRecord) || bad === undefined) throw error;
@@ -249,6 +235,7 @@ export class Writer {
         left = batch.filter((candidate) => candidate !== bad);
       }
     }
+    return left;
   }
 
   #now(): number {
@@ -260,12 +247,14 @@ export class Writer {
   }
 }
 
-const keyOf = (kind: string, id: string): string => `${kind} ${id}`;
-const idOf = ({ record, id, workspace_id, provider }: RecordInput): string =>
-  record === 'model_provider' ? `${workspace_id}/${provider}` : (id as string);
+function parentOf(prepared: PreparedRecord): { kind: ReferableKind; id: string } | undefined {
+  const { parent } = kindRules[prepared.record];
+  const id = parent === null ? null : fieldOf(prepared, parent.field);
+  return parent === null || id === null ? undefined : { kind: parent.kind as ReferableKind, id };
+}
 
-const isReferable = (record: object): record is { record: ReferableKind; id: string } =>
-  'id' in record && typeof record.id === 'string';
+const idsByKind = (inputs: readonly RecordInput[]): [RecordKind, string[]][] =>
+  [...Map.groupBy(inputs, ({ record }) => record)].map(([kind, group]) => [kind, group.map(idOf)]);
 
 /** The approximate size of a record. */
 function unitsOf(record: RecordInput): number {

@@ -153,7 +153,9 @@ class Model {
       case 'rename':
         return dify(`UPDATE conversations SET name = 'name ${nth}', updated_at = ${now} WHERE id = '${conversation}'`);
       case 'hide':
-        return dify(`UPDATE conversations SET is_deleted = true, updated_at = ${now} WHERE id = '${conversation}'`);
+        return dify(
+          `UPDATE conversations SET is_deleted = NOT is_deleted, updated_at = ${now} WHERE id = '${conversation}'`,
+        );
       case 'delete':
         return dify(`INSERT INTO gone_conversations SELECT * FROM conversations WHERE id = '${conversation}';
           DELETE FROM conversations WHERE id = '${conversation}'`);
