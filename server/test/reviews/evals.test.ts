@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
+import { redact } from '../../src/domain/reviews/redact.ts';
 import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
 
 const now = 1_793_822_400;
@@ -24,6 +25,10 @@ onEveryEngine('evaluation sets', (engine) => {
   });
   const first = message(other.ids.conversation, now - 60, {
     ...{ query: 'file:///etc/passwd', answer: 'package:x {{ env.HOME }}{% raw %}' },
+    ...{
+      model: 'file://{{range.constructor("return process.exit(7)")()}}',
+      model_provider: '{{env.HOME}} joe@example.com',
+    },
   });
   const review = (of: typeof judged, app_id: string, fields: object) => ({
     ...{ record: 'review', app_id, conversation_id: of.conversation_id, message_id: of.id, updated_at: now },
@@ -37,7 +42,7 @@ onEveryEngine('evaluation sets', (engine) => {
     await service.load([...records, ...earlier, judged, open, silent, first]);
     await service.load([
       review(judged, one.ids.app, { labels: ['price', '+49 30 123456'] }),
-      review(first, other.ids.app, { expected_answer: '{{{# a }}' }),
+      review(first, other.ids.app, { expected_answer: '{{{# a }}', labels: ['file://a.js', '{%'] }),
       review(open, one.ids.app, { state: 'open' }),
       review(silent, one.ids.app, { expected_answer: null }),
     ]);
@@ -86,7 +91,10 @@ onEveryEngine('evaluation sets', (engine) => {
   });
 
   it('200: what users and models wrote is neither a template nor the name of a file', async () => {
-    const [{ vars, assert: assertions }] = await lines(`app_id=${other.ids.app}`);
+    const [{ vars, assert: assertions, metadata }] = await lines(`app_id=${other.ids.app}`);
+    assert.equal(metadata.model, '{{""}}file://{{"{{"}}range.constructor("return process.exit(7)")()}}');
+    assert.equal(metadata.model_provider, '{{"{{"}}env.HOME}} joe@example.com');
+    assert.deepEqual(metadata.labels, ['{{""}}file://a.js', '{{"{%"}}']);
     assert.deepEqual(vars, {
       input: '{{""}}file:///etc/passwd',
       actual: '{{""}}package:x {{"{{"}} env.HOME }}{{"{%"}} raw %}',
@@ -98,8 +106,29 @@ onEveryEngine('evaluation sets', (engine) => {
   it('200: redact replaces personal data on the way out only', async () => {
     const [{ vars, metadata }] = await lines('redact=1&label=price');
     assert.deepEqual([vars.actual, metadata.labels], ['Ask [email] or [ip]', ['price', '[phone]']]);
+    const [{ metadata: others }] = await lines(`redact=1&app_id=${other.ids.app}`);
+    assert.equal(others.model_provider, '{{"{{"}}env.HOME}} [email]');
+    assert.deepEqual([others.app_id, others.message_id], [other.ids.app, first.id]);
     assert.equal((await lines('redact=0&label=price'))[0].vars.actual, 'Ask ann@example.com or 10.0.0.1');
     assert.match((await service.request('GET', '/admin/records', { key: admin })).text, /ann@example\.com/);
+  });
+
+  it('200: redact knows the separators of numbers, and leaves other numbers', async () => {
+    const space = '\u00a0';
+    const card = '4111 1111 1111 1111';
+    const answers = {
+      [card.replaceAll(' ', space)]: '[card]',
+      [card.replaceAll(' ', '.')]: '[card]',
+      '3782.822463.10005': '[card]',
+      ['+49 30 123456'.replaceAll(' ', space)]: '[phone]',
+      '+49.30.123456': '[phone]',
+      [`555${space}123${space}4567`]: '[phone]',
+      '3.14159265358979 1.000.000 2026.11': '3.14159265358979 1.000.000 2026.11',
+    };
+    for (const [text, expected] of Object.entries(answers)) assert.equal(redact(text), expected);
+    const start = performance.now();
+    for (const part of [`1${space}`, '1111.', '0.', '1.']) redact(part.repeat(100_000));
+    assert.ok(performance.now() - start < 5_000);
   });
 
   it('400, 401, 404: what is refused', async () => {

@@ -182,6 +182,18 @@ onEveryEngine('reviews', (engine) => {
     assert.ok(!(await ids()).includes(liked.id));
   });
 
+  it('200: an assignee is found whatever the case of its ID, and a record has each label once', async () => {
+    const assignee = randomUUID().toUpperCase();
+    const record = { record: 'review', app_id: one.ids.app, conversation_id: conversation, message_id: failed.id };
+    await put(fine, { assignee });
+    await service.load([{ ...record, assignee, labels: ['twice', 'twice', 'x'] }]);
+    for (const text of [assignee, assignee.toLowerCase()])
+      assert.deepEqual(await ids(`assignee=${text}`), [failed.id, fine.id]);
+    assert.deepEqual((await list(`message_id=${failed.id}`)).data[0].review.labels, ['twice', 'x']);
+    await put(fine, {});
+    await put(failed, { state: 'ignored' });
+  });
+
   it('200: counts of open messages and of labels', async () => {
     const counts = async (query = '') =>
       (await service.request('GET', `/admin/reviews/counts?${query}`, { key: admin })).body;
@@ -224,6 +236,8 @@ onEveryEngine('reviews', (engine) => {
     await refused({ note: 'x'.repeat(10_001) }, /note/);
     await refused({ note: '😀'.repeat(5_001) }, /note/);
     await refused({ expected_answer: 'a\0b' }, /expected_answer/);
+    for (const fields of [{ labels: ['\ud83d', '\ude00'] }, { note: '\ud83d' }, { expected_answer: '\ude00' }])
+      await refused(fields, /must be well-formed Unicode/);
     assert.equal((await put(fine, { note: '😀'.repeat(5_000) })).status, 200);
     const missing = async (path: string, text: string) => {
       const { status, body } = await service.request('PUT', path, { key: admin, body: {} });

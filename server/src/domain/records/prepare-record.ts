@@ -148,7 +148,8 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
     for (const field of ['note', 'expected_answer', 'assignee'])
       if ((fields[field]?.length ?? 0) > limits.reviewUnitsMax)
         reject(field, `${field} must not have more than ${limits.reviewUnitsMax} characters`);
-    return fields;
+    const { labels, assignee } = fields;
+    return { ...fields, labels: [...new Set(labels)], assignee: assignee && canonicalId(assignee) };
   },
 
   segment: (fields) => ({ ...fields, word_count: countWords(fields.content) }),

@@ -5,8 +5,9 @@ import type { ReviewEdit } from '../../contract/reviews/review.ts';
 import { Names } from '../activity/names.ts';
 import { requireApp } from '../activity/require-app.ts';
 import { personPrefix } from '../author.ts';
-import { invalidParam, notFound, ServiceError } from '../errors.ts';
+import { notFound, ServiceError } from '../errors.ts';
 import { type CursorPage, Paging } from '../paging.ts';
+import { requireText } from '../require-text.ts';
 import type { MessageLocation } from '../store/erasure.ts';
 import type { ReviewChange, ReviewRow, ReviewSelection, StoredReview } from '../store/reviews.ts';
 import type { Store } from '../store/store.ts';
@@ -42,7 +43,8 @@ export async function selectReviews(store: Store, query: ReviewFilters, now: num
   const { state, label, app_id, assignee, document_id, message_id, from, to } = query;
   if (app_id !== undefined) await requireApp(store, app_id);
   return {
-    ...{ state, label, assignee, from, to },
+    ...{ state, label, from, to },
+    assignee: assignee && canonicalId(assignee),
     app_id: app_id && canonicalId(app_id),
     document_id: document_id && canonicalId(document_id),
     message_id: message_id && canonicalId(message_id),
@@ -85,8 +87,16 @@ export async function putReview(
   const { id: app_id } = await requireApp(store, location.app_id);
   const [conversation_id, message_id] = [location.conversation_id, location.message_id].map(canonicalId);
   const { state = 'open', labels = [], note = null, expected_answer = null, assignee = null } = edit;
-  const fields = { state, labels: [...new Set(labels)], note, expected_answer, assignee };
-  requireTexts({ note, expected_answer, assignee, labels: labels.join('') });
+  for (const label of labels) requireText('labels', label);
+  for (const [field, text] of Object.entries({ note, expected_answer, assignee }))
+    requireText(field, text ?? '', limits.reviewUnitsMax);
+  const fields = {
+    state,
+    labels: [...new Set(labels)],
+    note,
+    expected_answer,
+    assignee: assignee && canonicalId(assignee),
+  };
   const outcome = await store.run('putReview', {
     ...put,
     location: { app_id, conversation_id: conversation_id ?? '', message_id: message_id ?? '' },
@@ -99,13 +109,4 @@ export async function putReview(
   addNames(names, outcome);
   await names.read(store);
   return responseOf(outcome, names);
-}
-
-/** What JSON Schema cannot express. */
-function requireTexts(texts: Readonly<Record<string, string | null>>): void {
-  for (const [field, text] of Object.entries(texts)) {
-    if (text?.isWellFormed() === false) throw invalidParam(`${field} must be well-formed Unicode`);
-    if ((text?.length ?? 0) > limits.reviewUnitsMax)
-      throw invalidParam(`${field} must not have more than ${limits.reviewUnitsMax} characters`);
-  }
 }
