@@ -2,30 +2,24 @@ import { basename, parse } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile, stop } from 'esbuild';
 import type { BuiltPage, BuiltPages, PageName } from '../server/src/http/pages/built-pages.ts';
+import { cachedResult } from '../server/src/http/pages/page-files.ts';
 import { pageOf } from './html.ts';
 
-let pages: Promise<BuiltPages> | undefined;
+/** `npm run dev`. */
+const isDevelopment = process.execArgv.includes('--conditions=development');
 
 /** Builds the pages in memory, once. */
-export function buildPages(isDevelopment: boolean): Promise<BuiltPages> {
-  pages ??= buildBoth(isDevelopment).catch((error) => {
-    pages = undefined;
-    throw error;
-  });
-  return pages;
-}
-
-async function buildBoth(isDevelopment: boolean): Promise<BuiltPages> {
+export const buildPages: () => Promise<BuiltPages> = cachedResult(async () => {
   try {
-    const [console, docs] = await Promise.all([buildPage('console', isDevelopment), buildPage('docs', isDevelopment)]);
+    const [console, docs] = await Promise.all([buildPage('console'), buildPage('docs')]);
     return { console, docs };
   } finally {
     // The process of esbuild would stay as long as the service.
     await stop();
   }
-}
+});
 
-async function buildPage(page: PageName, isDevelopment: boolean): Promise<BuiltPage> {
+async function buildPage(page: PageName): Promise<BuiltPage> {
   const main = `${page}/main.tsx`;
   const { outputFiles, metafile } = await build({
     absWorkingDir: fileURLToPath(new URL('.', import.meta.url)),

@@ -5,7 +5,7 @@ import { readGuides } from '../src/http/pages/guides.ts';
 /** Writes the pages as they are served, and the guides, into the build. */
 const to = new URL('../dist/web/', import.meta.url);
 
-const pages = await buildPages(false);
+const pages = await buildPages();
 for (const [name, { files }] of Object.entries(pages)) {
   mkdirSync(new URL(`${name}/`, to), { recursive: true });
   for (const [file, bytes] of files) writeFileSync(new URL(`${name}/${file}`, to), bytes);

@@ -1,25 +1,10 @@
-/* What more than one view needs. It comes with `main.tsx`, so that a view is one more file. */
+/* What more than one view needs, with all that it imports. It comes with `main.tsx`, so that a view is one more file. */
 import '../../server/src/contract/console/first-message.ts';
-import '../../server/src/contract/rules.ts';
-import './activity/activity.tsx';
-import './components/action-dialog.tsx';
 import './components/download.tsx';
-import './components/filters.tsx';
-import './components/marked-text.tsx';
-import './components/period-fields.tsx';
-import './components/table.tsx';
-import './hooks/use-media.ts';
-import './hooks/use-record.ts';
-import './hooks/use-settled.ts';
 import './keys/key-creation.tsx';
 import './keys/key-page.tsx';
-import './knowledge/chunk-editor.tsx';
-import './knowledge/cited-text.tsx';
-import './knowledge/revisions.tsx';
 import './knowledge/level.tsx';
 import './knowledge/worst-texts.tsx';
 import './messages/message.tsx';
-import './overview/health.tsx';
-import './overview/plot.tsx';
 import './overview/recent-problems.tsx';
 import './overview/tables.tsx';

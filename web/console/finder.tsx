@@ -1,7 +1,7 @@
 import { useEffect, useId, useState } from 'preact/hooks';
 import { type AdminOperation, allows } from '../../server/src/contract/people/roles.ts';
 import { Icon, type IconName } from '../shared/controls.tsx';
-import { applyTheme, storeTheme, themes } from '../shared/settings.tsx';
+import { chooseTheme, themes } from '../shared/settings.tsx';
 import { Marked, matchesIn, plain, wordsOf } from './components/marked-text.tsx';
 import { Dialog } from './components/ui.tsx';
 import { type CursorPage, useAll, useReading } from './hooks/requests.ts';
@@ -13,8 +13,7 @@ import { hrefOf, hrefWith } from './state/route.ts';
 import type { App, ConsoleSession, Dataset, KnowledgeHit, SavedView, SearchHit, User } from './state/types.ts';
 import { views } from './views.ts';
 
-type Look = { icon: IconName; detail?: string } & ({ href: string } | { run: () => void });
-type Entry = Look & { text: string };
+type Entry = { id?: string; text: string; icon: IconName; detail?: string } & ({ href: string } | { run: () => void });
 /** Entries of one kind. Those with a name are before those with a text. */
 type Group = { title: string; entries: readonly Entry[] };
 
@@ -140,49 +139,40 @@ function useNamed(q: string, { role, read_only }: ConsoleSession): Group[] {
   const [apps, datasets] = [useAll<App>('/admin/apps').rows, useAll<Dataset>('/admin/datasets').rows];
   const saved = useAll<SavedView>('/admin/views').rows;
   const part = q.toLowerCase();
-  type Named = { id: string; name: string };
-  const group = (title: string, rows: readonly Named[], of: (id: string) => Look): Group => ({
+  const group = (title: string, all: readonly Entry[]): Group => ({
     title,
-    entries: rows
-      .filter(({ id, name }) => name.toLowerCase().includes(part) || id === part)
-      .slice(0, q === '' ? rows.length : shownOfKind)
-      .map(({ id, name }) => ({ text: name || id, ...of(id) })),
+    entries: all
+      .filter(({ id, text }) => text.toLowerCase().includes(part) || id === part)
+      .slice(0, q === '' ? all.length : shownOfKind),
   });
   const shown = Object.entries(views).filter(([, { needs }]) => allows(role, needs));
-  const places = shown.map(([id, { title }]) => ({ id, name: title }));
-  const ofSaved = saved.map(({ name, address }) => ({ id: address, name }));
   const mine = actions.filter(({ needs }) => needs === undefined || (allows(role, needs) && !read_only));
+  const ofId = (icon: IconName, view: string, rows: readonly { id: string; name: string }[]) =>
+    rows.map(({ id, name }) => ({ id, text: name || id, icon, href: hrefOf(view, id) }));
   const named = [
-    group('Saved views', ofSaved, (href) => ({ icon: 'bookmark', href })),
-    group('Views', places, (id) => ({ icon: views[id as 'start'].icon, href: hrefOf(id) })),
-    group('Actions', mine, (id) => actions.find((one) => one.id === id)?.of ?? { icon: 'check', href: '' }),
+    group(
+      'Saved views',
+      saved.map(({ name, address }) => ({ text: name, icon: 'bookmark', href: address })),
+    ),
+    group(
+      'Views',
+      shown.map(([id, { title, icon }]) => ({ id, text: title, icon, href: hrefOf(id) })),
+    ),
+    group('Actions', mine),
   ];
   if (q === '')
     return [{ title: 'Recent', entries: recentPlaces().map((place) => ({ icon: 'activity', ...place })) }, ...named];
   return [
     ...named,
-    group('Apps', apps, (id) => ({ icon: 'app', href: hrefOf('apps', id) })),
-    group('Knowledge bases', datasets, (id) => ({ icon: 'knowledge', href: hrefOf('knowledge', id) })),
+    group('Apps', ofId('app', 'apps', apps)),
+    group('Knowledge bases', ofId('knowledge', 'knowledge', datasets)),
   ];
 }
 
-type Action = { id: string; name: string; needs?: AdminOperation; of: Look };
-
-const theme = (id: string): Action => ({
-  id,
-  name: `Theme: ${id}`,
-  of: {
-    icon: 'eye',
-    run: () => {
-      applyTheme(id);
-      storeTheme(id);
-    },
-  },
-});
-const actions: readonly Action[] = [
-  { id: 'key', name: 'New key', needs: 'createKey', of: { icon: 'keys', href: hrefWith(['keys'], { new: 'key' }) } },
-  { id: 'erase', name: 'Erase user…', needs: 'purge', of: { icon: 'users', href: hrefOf('users') } },
-  ...themes.map(theme),
+const actions: readonly (Entry & { needs?: AdminOperation })[] = [
+  { id: 'key', text: 'New key', needs: 'createKey', icon: 'keys', href: hrefWith(['keys'], { new: 'key' }) },
+  { id: 'erase', text: 'Erase user…', needs: 'purge', icon: 'users', href: hrefOf('users') },
+  ...themes.map((id) => ({ id, text: `Theme: ${id}`, icon: 'eye', run: () => chooseTheme(id) }) as const),
 ];
 
 /** Users, documents and messages that the service finds. A search that is turned off finds none. */

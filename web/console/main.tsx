@@ -15,7 +15,7 @@ function Console() {
   const [token] = useState(takeToken);
   const [note, setNote] = useState(takeProblem);
   const [session, showSession] = useState<ConsoleSession | null>(() => (token === undefined ? lastSession() : null));
-  const [failed, setFailed] = useState<{ message: string; error: ApiError; retry: () => void }>();
+  const [failed, setFailed] = useState<ApiError>();
   /** Requests that are under way while the user signs out get 401, which does not mean that the session ended by itself. */
   const isLeaving = useRef(false);
 
@@ -23,12 +23,6 @@ function Console() {
     storeSetting(place, session && JSON.stringify(session));
     showSession(session);
   };
-  /** The views read at the same time, and report what else fails. */
-  const readSession = () =>
-    request<ConsoleSession>('/console/session').then(
-      ({ body }) => setSession(body),
-      (error: ApiError) => error.status === 401 && showSignIn(),
-    );
   const showSignIn = () => {
     setNote(
       isLeaving.current
@@ -39,7 +33,12 @@ function Console() {
   };
   useEffect(() => {
     whenSignedOut(showSignIn);
-    if (session !== null) void readSession();
+    if (session === null) return;
+    // The views read at the same time, and report what else fails.
+    request<ConsoleSession>('/console/session').then(
+      ({ body }) => setSession(body),
+      (error: ApiError) => error.status === 401 && showSignIn(),
+    );
   }, []);
 
   const enter = (session: ConsoleSession) => {
@@ -59,20 +58,18 @@ function Console() {
       // The session had already ended.
       if (error.status === 401) return showSignIn();
       isLeaving.current = false;
-      setFailed({ message: 'You are still signed in.', error, retry: signOut });
+      setFailed(error);
     });
   };
-  if (failed !== undefined) {
-    const { message, error, retry } = failed;
+  if (failed !== undefined)
     return (
       <main class="alone">
         <div class="stack">
-          <p>{message}</p>
-          <ErrorNote error={error} retry={retry} />
+          <p>You are still signed in.</p>
+          <ErrorNote error={failed} retry={signOut} />
         </div>
       </main>
     );
-  }
   if (session === null) return <SignIn enter={enter} note={note} token={token} />;
   return (
     <SessionContext.Provider value={session}>

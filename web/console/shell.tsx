@@ -1,4 +1,5 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { allows } from '../../server/src/contract/people/roles.ts';
 import { Button, Icon, Mark, Select, SkipLink } from '../shared/controls.tsx';
 import { Lazy } from '../shared/lazy.tsx';
@@ -7,6 +8,7 @@ import { readSetting } from '../shared/stored.ts';
 import { Menu } from './components/menu.tsx';
 import { SavedViews } from './components/saved-views.tsx';
 import { ScopeBar } from './components/scope-bar.tsx';
+import { ErrorNote } from './components/ui.tsx';
 import type { FinderProps } from './finder.tsx';
 import { HealthDot } from './overview/verdicts.tsx';
 import { request } from './state/api.ts';
@@ -16,13 +18,10 @@ import { firstStepsPlace, rememberedScope, viewsWithApp } from './state/scope.ts
 import { ShortcutHelp, showFinder, showShortcuts, useShortcut } from './state/shortcuts.tsx';
 import { localZone, storeZone, zone } from './state/times.ts';
 import type { ConsoleSession } from './state/types.ts';
-import { ViewBoundary } from './view-boundary.tsx';
 import { isView, menu, startView, type ViewName, views } from './views.ts';
 
-export type ShellProps = { session: ConsoleSession; signOut: () => void };
-
 /** The frame around the views: the menu of the views, and that of the account. */
-export function Shell({ session, signOut }: ShellProps) {
+export function Shell({ session, signOut }: { session: ConsoleSession; signOut: () => void }) {
   const [first, ...rest] = useRoute();
   // The links to the views have the scope that was chosen last.
   const { app_id, days, from, to } = useFilters().filters;
@@ -42,11 +41,10 @@ export function Shell({ session, signOut }: ShellProps) {
     const { title, icon, load } = views[to];
     // Its module is loaded by the time of the click.
     const preload = () => void load().catch(() => undefined);
-    const current = to === name ? 'page' : undefined;
+    const current = { 'aria-current': to === name ? 'page' : undefined } as const;
     const href = hrefWith([to], rememberedScope(to));
-    const on = { onPointerEnter: preload, onFocus: preload };
     return (
-      <a key={to} class="entry" href={href} aria-current={current} {...on}>
+      <a key={to} class="entry" href={href} {...current} onPointerEnter={preload} onFocus={preload}>
         <Icon name={icon} />
         {title}
       </a>
@@ -143,6 +141,20 @@ function FinderKey({ session }: { session: ConsoleSession }) {
   return isOpen ? <Lazy<FinderProps> load={loadFinder} props={{ session, close: () => setOpen(false) }} /> : null;
 }
 const loadFinder = () => import('./finder.tsx');
+
+/** Shows the error of a view that throws, until the user tries again or goes to another view. The other views still work. */
+function ViewBoundary({ place, children }: { place: string; children?: ComponentChildren }) {
+  // With its stack, for debugging.
+  const [error, reset] = useErrorBoundary((error: unknown) => console.error(error));
+  const shownPlace = useRef(place);
+  useLayoutEffect(() => {
+    if (shownPlace.current !== place) reset();
+    shownPlace.current = place;
+  }, [place]);
+  if (error === undefined) return children;
+  const message = error instanceof Error ? error.message : String(error);
+  return <ErrorNote error={new Error(`This view cannot be shown: ${message}`)} retry={reset} />;
+}
 
 /** Leads from the start to the first steps while there is no conversation. */
 async function showFirstSteps(): Promise<void> {

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { CodeBlock } from '../shared/code-block.tsx';
 import { IconButton, Mark } from '../shared/controls.tsx';
 import { ErrorNote, useTitle } from './components/ui.tsx';
-import { ApiError, request } from './state/api.ts';
+import { type ApiError, request } from './state/api.ts';
 import type { ConsoleSession } from './state/types.ts';
 
 /** Why a sign-in by name failed: the service names the problem. */
@@ -18,18 +18,13 @@ export const problems: Readonly<Record<string, string>> = {
 /** The view that was left to sign in at the provider. */
 const leftView = 'backscroll-left-view';
 
+const noteLeftView = () => sessionStorage.setItem(leftView, location.hash);
+
 export function takeLeftView(): string {
   const view = sessionStorage.getItem(leftView) ?? '';
   sessionStorage.removeItem(leftView);
   return /^#[/]/.test(view) ? view : '';
 }
-
-/** Sign-in by name, if the service offers it. A link, so that the browser goes to the provider. */
-const ByName = ({ name }: { name: string }) => (
-  <a class="button primary" href="/console/oidc/start" onClick={() => sessionStorage.setItem(leftView, location.hash)}>
-    Sign in with {name}
-  </a>
-);
 
 type Props = { enter: (session: ConsoleSession) => void; note: string | undefined; token: string | undefined };
 
@@ -37,7 +32,7 @@ type Props = { enter: (session: ConsoleSession) => void; note: string | undefine
 export function SignIn({ enter, note, token }: Props) {
   useTitle('Sign in');
   const { oidc, keys } = document.documentElement.dataset;
-  const [error, setError] = useState<ApiError>();
+  const [error, setError] = useState<Error>();
   const [isBusy, setBusy] = useState(false);
   const [isLink, setLink] = useState(token !== undefined && note === undefined);
   const field = useRef<HTMLInputElement>(null);
@@ -53,8 +48,9 @@ export function SignIn({ enter, note, token }: Props) {
       form.reset();
       enter(body);
     } catch (error) {
-      setError(explain(error as ApiError, isLink));
-      if ((error as ApiError).status === 401) setLink(false);
+      const isRejected = (error as ApiError).status === 401;
+      setError(isRejected ? rejected(isLink) : (error as ApiError));
+      if (isRejected) setLink(false);
       setBusy(false);
     }
   };
@@ -71,7 +67,12 @@ export function SignIn({ enter, note, token }: Props) {
             {note}
           </p>
         )}
-        {oidc !== undefined && <ByName name={oidc} />}
+        {/* A link, so that the browser goes to the provider. */}
+        {oidc !== undefined && (
+          <a class="button primary" href="/console/oidc/start" onClick={noteLeftView}>
+            Sign in with {oidc}
+          </a>
+        )}
         {keys !== 'off' && (
           <form class="card stack" onSubmit={submit}>
             {isLink ? <p>This link signs you in once, without a key.</p> : <KeyField field={field} />}
@@ -94,14 +95,7 @@ function KeyField({ field }: { field: { current: HTMLInputElement | null } }) {
   const label = isShown ? 'Hide the key' : 'Show the key';
   return (
     <>
-      <input
-        class="hidden-label"
-        value="backscroll"
-        autoComplete="username"
-        readOnly
-        tabIndex={-1}
-        aria-hidden={true}
-      />
+      <input class="hidden-label" value="backscroll" autoComplete="username" readOnly tabIndex={-1} aria-hidden />
       <div class="stack tight">
         <label for="admin-key">Admin key</label>
         <div class="secret-field">
@@ -137,10 +131,9 @@ const LostKey = () => (
 );
 
 /** The service does not report why it rejects a key; these are the possible reasons. */
-function explain(error: ApiError, isLink: boolean): ApiError {
-  if (error.status !== 401) return error;
-  const message = isLink
-    ? 'This link was used already, or it is older than ten minutes. Sign in with an admin key.'
-    : 'This key does not allow signing in: it is not an admin key, or it has expired or been revoked.';
-  return new ApiError(error.status, error.code, message, null);
-}
+const rejected = (isLink: boolean): Error =>
+  new Error(
+    isLink
+      ? 'This link was used already, or it is older than ten minutes. Sign in with an admin key.'
+      : 'This key does not allow signing in: it is not an admin key, or it has expired or been revoked.',
+  );

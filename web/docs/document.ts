@@ -1,6 +1,7 @@
 /** The parts of an OpenAPI document that this page reads. */
 export type Schema = {
-  $ref?: string;
+  /** That of the reference in its place. */
+  name?: string;
   type?: string | string[];
   format?: string;
   title?: string;
@@ -29,7 +30,7 @@ export type Parameter = {
 export type ResponseDescription = {
   description: string;
   content?: Content;
-  headers?: Record<string, { $ref: string }>;
+  headers?: Record<string, { description: string }>;
 };
 type Described = {
   operationId: string;
@@ -39,35 +40,38 @@ type Described = {
   security?: Record<string, unknown>[];
   parameters?: Parameter[];
   requestBody?: { content: Content };
-  responses: Record<string, ResponseDescription | { $ref: string }>;
+  responses: Record<string, ResponseDescription>;
 };
 export type Document = {
   info: { version: string; description: string; 'x-backscroll-version': string };
   'x-errors': { status: number; code: string; when: string }[];
-  'x-records': RecordKind[];
+  /** Each kind of record, with an example. */
+  'x-records': { kind: string; schema: Schema; example: unknown }[];
   paths: Record<string, Record<string, Described>>;
-  components: {
-    schemas: Record<string, Schema>;
-    responses: Record<string, ResponseDescription>;
-    headers: Record<string, { description: string }>;
-    securitySchemes: Record<string, { description: string }>;
-  };
+  components: { securitySchemes: Record<string, { description: string }> };
 };
 
-/** A kind of record, with an example. */
-export type RecordKind = { kind: string; schema: Schema; example: unknown };
+/** A document with what its references name in their places. */
+export function resolved(document: Document): Document {
+  const inPlace = (part: unknown): unknown => {
+    if (typeof part !== 'object' || part === null) return part;
+    if (Array.isArray(part)) return part.map(inPlace);
+    if (!('$ref' in part)) return Object.fromEntries(Object.entries(part).map(([name, one]) => [name, inPlace(one)]));
+    const [, ...keys] = `${part.$ref}`.split('/');
+    const named = keys.reduce((at: object, key) => Reflect.get(at, key), document);
+    return { ...Object(inPlace(named)), name: keys.at(-1) };
+  };
+  return inPlace(document) as Document;
+}
 
 /** One operation, with its most used properties. */
-export type Operation = Omit<Described, 'responses'> & {
-  responses: Record<string, ResponseDescription>;
+export type Operation = Described & {
   method: string;
   path: string;
   parameters: Parameter[];
   /** The kinds of key that allow it. */
   kinds: string[];
-  /** Whether a console session allows it. */
   allowsSession: boolean;
-  /** The request body, if it has one. */
   body: { type: string; schema: Schema; example: unknown } | undefined;
 };
 
@@ -87,14 +91,6 @@ export function operationsOf(document: Document): Operation[] {
           path,
           method: method.toUpperCase(),
           parameters: operation.parameters ?? [],
-          responses: Object.fromEntries(
-            Object.entries(operation.responses).map(([status, response]) => [
-              status,
-              '$ref' in response
-                ? (document.components.responses[nameIn(response.$ref)] as ResponseDescription)
-                : response,
-            ]),
-          ),
           kinds: schemes.filter((name) => name.endsWith('Key')).map((name) => name.replace(/Key$/, '')),
           allowsSession: schemes.includes('consoleSession'),
           body: content && { type: content[0], schema: content[1].schema, example: content[1].example },
@@ -119,58 +115,47 @@ function tagOf({ path, tags }: Operation): string {
 
 /** The public API first, else groups and operations in the order of the document. */
 export function groupsOf(operations: readonly Operation[]): Group[] {
-  const groups = new Map<string, Operation[]>();
-  for (const operation of operations) {
-    const tag = tagOf(operation);
-    groups.set(tag, [...(groups.get(tag) ?? []), operation]);
-  }
   const rank = ({ tag, operations }: Group) =>
     tag.startsWith('Admin') ? 2 : operations.some(({ path }) => path.startsWith('/v1/')) ? 0 : 1;
-  return [...groups].map(([tag, operations]) => ({ tag, operations })).sort((a, b) => rank(a) - rank(b));
+  return [...Map.groupBy(operations, tagOf)]
+    .map(([tag, operations]) => ({ tag, operations }))
+    .sort((a, b) => rank(a) - rank(b));
 }
 
 /** The texts by which the filter finds an operation: with the names, descriptions and values of what it sends. */
-export function textsOf(document: Document, operation: Operation): string {
-  const { method, path, summary, description, operationId, tags = [], parameters, body } = operation;
+export function textsOf({
+  method,
+  path,
+  summary,
+  description,
+  operationId,
+  tags = [],
+  parameters,
+  body,
+}: Operation): string {
   const sent = [...parameters.map((one) => ({ ...one.schema, title: `${one.name} ${one.description}` })), body?.schema];
-  return [method, path, summary, description, operationId, ...tags, ...sent.map((one) => wordsOf(document, one))].join(
-    ' ',
-  );
+  return [method, path, summary, description, operationId, ...tags, ...sent.map(wordsOf)].join(' ');
 }
 
-function wordsOf(document: Document, schema: Schema | undefined): string {
+function wordsOf(schema: Schema | undefined): string {
   if (schema === undefined) return '';
-  const { schema: known } = resolve(document, schema);
-  const fields = Object.entries(known.properties ?? {}).map(([name, field]) => `${name} ${wordsOf(document, field)}`);
-  return [known.title, known.description, ...(known.enum ?? []), ...fields].join(' ');
+  const { title, description, enum: values = [], properties = {} } = withoutNull(schema).schema;
+  const fields = Object.entries(properties).map(([name, field]) => `${name} ${wordsOf(field)}`);
+  return [title, description, ...values, ...fields].join(' ');
 }
 
-export const nameIn = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
-
-type ResolvedSchema = { schema: Schema; name: string | undefined; nullable: boolean };
-
-/** A resolved schema: its type besides null, its name if it has one, and whether it may be null. */
-export function resolve(document: Document, schema: Schema): ResolvedSchema {
-  if (schema.$ref !== undefined) {
-    const name = nameIn(schema.$ref);
-    return { ...resolve(document, document.components.schemas[name] ?? {}), name };
+/** What a value is besides null, and whether it may be null. */
+export function withoutNull(schema: Schema): { schema: Schema; nullable: boolean } {
+  const isOther = ({ type }: Schema) => type !== 'null';
+  const [other, another] = schema.anyOf?.filter(isOther) ?? [];
+  if (other !== undefined && another === undefined) {
+    const { description = withoutNull(other).schema.description } = schema;
+    const inner = { ...withoutNull(other).schema, ...(description !== undefined && { description }) };
+    return { schema: inner, nullable: !schema.anyOf?.every(isOther) };
   }
-  const others = schema.anyOf?.filter(({ type }) => type !== 'null');
-  if (schema.anyOf !== undefined && others?.length === 1 && others[0] !== undefined) {
-    const inner = resolve(document, others[0]);
-    const description = schema.description ?? inner.schema.description;
-    const described = description === undefined ? inner.schema : { ...inner.schema, description };
-    return { ...inner, schema: described, nullable: others.length < schema.anyOf.length };
-  }
-  if (!Array.isArray(schema.type)) return { schema, name: undefined, nullable: false };
+  if (!Array.isArray(schema.type)) return { schema, nullable: false };
   const types = schema.type.filter((type) => type !== 'null');
-  const { type: _, ...rest } = schema;
-  const [one] = types;
-  return {
-    schema: types.length === 1 && one !== undefined ? { ...rest, type: one } : { ...rest, type: types },
-    name: undefined,
-    nullable: types.length < schema.type.length,
-  };
+  return { schema: { ...schema, type: types }, nullable: types.length < schema.type.length };
 }
 
 /** The example of an operation's successful response. */

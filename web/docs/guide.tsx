@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { CodeBlock } from '../shared/code-block.tsx';
 import { Fold } from '../shared/controls.tsx';
-import type { Document, Operation, RecordKind } from './document.ts';
+import type { Document, Operation } from './document.ts';
 import { prose } from './prose.tsx';
 import { SchemaView } from './schema-view.tsx';
 import { type Shared, SnippetView } from './snippets/snippet-view.tsx';
@@ -216,21 +216,17 @@ function Records({ document }: { document: Document }) {
         <a href="#importRecords">Import records</a>. A record replaces the stored one with the same id. A field that is
         not required has a default.
       </p>
-      {document['x-records'].map((record) => (
-        <Fold key={record.kind} title={record.kind}>
-          <Kind document={document} record={record} />
-        </Fold>
-      ))}
+      {document['x-records'].map(({ kind, schema, example }) => {
+        const { record: _, ...properties } = schema.properties ?? {};
+        return (
+          <Fold key={kind} title={kind}>
+            <div class="stack">
+              <SchemaView schema={{ ...schema, properties }} isRequest />
+              <CodeBlock label="Example" text={JSON.stringify(example, null, 2)} isJson />
+            </div>
+          </Fold>
+        );
+      })}
     </>
-  );
-}
-
-function Kind({ document, record: { schema, example } }: { document: Document; record: RecordKind }) {
-  const { record: _, ...properties } = schema.properties ?? {};
-  return (
-    <div class="stack">
-      <SchemaView document={document} schema={{ ...schema, properties }} isRequest />
-      <CodeBlock label="Example" text={JSON.stringify(example, null, 2)} isJson />
-    </div>
   );
 }

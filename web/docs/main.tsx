@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { Button, IconButton, Mark, SkipLink, Status } from '../shared/controls.tsx';
 import { Lazy } from '../shared/lazy.tsx';
 import { applyTheme, ThemeChoice } from '../shared/settings.tsx';
-import { type Document, groupsOf, type Operation, operationsOf } from './document.ts';
+import { type Document, groupsOf, type Operation, operationsOf, resolved } from './document.ts';
 import { Guide } from './guide.tsx';
 import type { GuideProps } from './guide-page.tsx';
 import { guideAt, useGuides } from './guide-texts.ts';
@@ -19,7 +19,8 @@ function Page() {
     setFailed(false);
     fetch('/openapi.json')
       .then((response) => (response.ok ? response.json() : Promise.reject()))
-      .then(setDocument, () => setFailed(true));
+      .then((document) => setDocument(resolved(document)))
+      .catch(() => setFailed(true));
   };
   useEffect(load, []);
   if (document !== undefined) return <Reference document={document} />;
@@ -107,7 +108,7 @@ function Reference({ document: api }: { document: Document }) {
               <Lazy<GuideProps> key={shown.guide.name} load={loadGuidePage} props={{ ...shown, guides }} />
             )
           ) : (
-            <OperationView key={operation.operationId} document={api} operation={operation} shared={shared} />
+            <OperationView key={operation.operationId} operation={operation} shared={shared} />
           )}
           <Neighbours before={at < 0 ? undefined : (operations[at - 1] ?? null)} after={operations[at + 1]} />
         </main>

@@ -18,32 +18,27 @@ type Props = {
 };
 
 /** `/`, unless a field has the focus, and Ctrl-K or ⌘K. */
-function useShortcut(act: () => void): void {
-  const latest = useRef(act);
-  latest.current = act;
-  useEffect(() => {
-    const listen = (event: KeyboardEvent) => {
-      const isTyping = (event.target as Element).matches('input, textarea, select');
-      const isCommand = event.ctrlKey || event.metaKey;
-      const isAsked = isCommand ? event.key.toLowerCase() === 'k' && !event.shiftKey : event.key === '/' && !isTyping;
-      if (!isAsked || event.altKey) return;
-      event.preventDefault();
-      latest.current();
-    };
-    addEventListener('keydown', listen);
-    return () => removeEventListener('keydown', listen);
-  }, []);
+function asksForSearch({ target, key, ctrlKey, metaKey, shiftKey, altKey }: KeyboardEvent): boolean {
+  const isTyping = (target as Element).matches('input, textarea, select');
+  const isCommand = ctrlKey || metaKey;
+  return !altKey && (isCommand ? key.toLowerCase() === 'k' && !shiftKey : key === '/' && !isTyping);
 }
 
 /** Links to the guides and all operations. Groups for administrators are folded. `open` shows it, `leave` is called when the user follows one. */
 export function Navigation({ document, groups, guides, current, shared, open, leave }: Props) {
   const [filter, setFilter] = useState('');
   const field = useRef<HTMLInputElement>(null);
-  useShortcut(() => {
-    open();
-    // On a small screen the field is hidden until it is rendered again.
-    queueMicrotask(() => field.current?.select());
-  });
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (!asksForSearch(event)) return;
+      event.preventDefault();
+      open();
+      // On a small screen the field is hidden until it is rendered again.
+      queueMicrotask(() => field.current?.select());
+    };
+    addEventListener('keydown', listen);
+    return () => removeEventListener('keydown', listen);
+  }, []);
   const words = filter.trim().toLowerCase();
   const hasWords = (text: string) => words.split(/\s+/).every((word) => text.toLowerCase().includes(word));
   const matchingRules = rules.filter(({ title, text, view }) =>
@@ -53,7 +48,7 @@ export function Navigation({ document, groups, guides, current, shared, open, le
     .filter(({ title, text }) => hasWords(`${title} ${text}`))
     .map((guide) => ({ ...guide, id: guideHref(guide.name).slice(1) }));
   const matchingGroups = groups
-    .map(({ tag, operations }) => ({ tag, operations: operations.filter((one) => hasWords(textsOf(document, one))) }))
+    .map(({ tag, operations }) => ({ tag, operations: operations.filter((one) => hasWords(textsOf(one))) }))
     .filter(({ operations }) => operations.length > 0);
   const [first = words === '' ? undefined : (matchingRules[0]?.id ?? matchingGuides[0]?.id)] = matchingGroups.flatMap(
     ({ operations }) => operations.map(({ operationId }) => operationId),

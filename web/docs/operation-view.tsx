@@ -1,17 +1,17 @@
 import { useState } from 'preact/hooks';
 import { CodeBlock } from '../shared/code-block.tsx';
 import { Fold } from '../shared/controls.tsx';
-import { type Document, exampleOf, nameIn, type Operation, type ResponseDescription } from './document.ts';
+import { exampleOf, type Operation, type ResponseDescription } from './document.ts';
 import { pathText, prose } from './prose.tsx';
 import { Entry, Notes, SchemaView } from './schema-view.tsx';
 import { type Shared, SnippetView } from './snippets/snippet-view.tsx';
 import { exampleRequest } from './snippets/snippets.ts';
 import { TryIt } from './try-it.tsx';
 
-type Props = { document: Document; operation: Operation; shared: Shared };
+type Props = { operation: Operation; shared: Shared };
 
 /** One operation: its parameters and responses on one side, how to call it on the other. */
-export function OperationView({ document, operation, shared }: Props) {
+export function OperationView({ operation, shared }: Props) {
   const { operationId, method, path, summary, description, parameters, body, responses } = operation;
   const [filled, fill] = useState(() => exampleRequest(operation));
   const example = exampleOf(operation);
@@ -27,22 +27,17 @@ export function OperationView({ document, operation, shared }: Props) {
         <RequiredKey operation={operation} />
         {description !== undefined && <p>{prose(description)}</p>}
         {Object.entries(titles).map(([place, title]) => (
-          <Parameters
-            key={place}
-            document={document}
-            title={title}
-            all={parameters.filter((one) => one.in === place)}
-          />
+          <Parameters key={place} title={title} all={parameters.filter((one) => one.in === place)} />
         ))}
         {body !== undefined && (
           <section class="stack tight">
             <h2>
               Body <span class="type">{body.type}</span>
             </h2>
-            {body.schema.properties === undefined && body.schema.$ref === undefined ? (
+            {body.schema.properties === undefined && body.schema.name === undefined ? (
               <Notes schema={body.schema} />
             ) : (
-              <SchemaView document={document} schema={body.schema} isRequest />
+              <SchemaView schema={body.schema} isRequest />
             )}
           </section>
         )}
@@ -50,9 +45,18 @@ export function OperationView({ document, operation, shared }: Props) {
         {descriptions
           .filter(([status]) => status < '400')
           .map(([status, response]) => (
-            <Success key={status} document={document} status={status} response={response} />
+            <Success key={status} status={status} response={response} />
           ))}
-        <ErrorResponses errors={descriptions.filter(([status]) => status >= '400')} />
+        <dl class="values">
+          {descriptions
+            .filter(([status]) => status >= '400')
+            .map(([status, { description }]) => (
+              <>
+                <dt class="badge bad">{status}</dt>
+                <dd>{prose(description)}</dd>
+              </>
+            ))}
+        </dl>
       </div>
       <div class="shown stack">
         <SnippetView operation={operation} filled={filled} shared={shared} />
@@ -74,9 +78,9 @@ export function OperationView({ document, operation, shared }: Props) {
 
 const titles = { path: 'In the path', query: 'In the query', header: 'Headers' };
 
-export function Method({ method }: { method: string }) {
-  return <span class={`method ${method.toLowerCase()}`}>{method}</span>;
-}
+export const Method = ({ method }: { method: string }) => (
+  <span class={`method ${method.toLowerCase()}`}>{method}</span>
+);
 
 function RequiredKey({ operation: { kinds, allowsSession } }: { operation: Operation }) {
   if (kinds.length === 0)
@@ -97,24 +101,20 @@ function RequiredKey({ operation: { kinds, allowsSession } }: { operation: Opera
   );
 }
 
-type ParameterProps = { document: Document; title: string; all: Operation['parameters'] };
-
 /** Parameters look like the fields of a body. */
-function Parameters({ document, title, all }: ParameterProps) {
+function Parameters({ title, all }: { title: string; all: Operation['parameters'] }) {
   if (all.length === 0) return null;
   const properties = Object.fromEntries(all.map(({ name, schema, description }) => [name, { ...schema, description }]));
   const required = all.filter((one) => one.required).map(({ name }) => name);
   return (
     <section class="stack tight">
       <h2>{title}</h2>
-      <SchemaView document={document} schema={{ properties, required }} isRequest />
+      <SchemaView schema={{ properties, required }} isRequest />
     </section>
   );
 }
 
-type SuccessProps = { document: Document; status: string; response: ResponseDescription };
-
-function Success({ document, status, response }: SuccessProps) {
+function Success({ status, response }: { status: string; response: ResponseDescription }) {
   const [content] = Object.entries(response.content ?? {});
   const headers = Object.entries(response.headers ?? {});
   return (
@@ -124,30 +124,16 @@ function Success({ document, status, response }: SuccessProps) {
         {content !== undefined && <span class="type">{content[0]}</span>}
         <span>{prose(response.description)}</span>
       </p>
-      {content?.[0] === 'application/json' && <SchemaView document={document} schema={content[1].schema} />}
+      {content?.[0] === 'application/json' && <SchemaView schema={content[1].schema} />}
       {headers.length > 0 && (
         <Fold title="Headers if a rate limit applies">
           <ul class="fields plain">
-            {headers.map(([name, { $ref }]) => (
-              <Entry key={name} name={name} notes={document.components.headers[nameIn($ref)] ?? {}} />
+            {headers.map(([name, notes]) => (
+              <Entry key={name} name={name} notes={notes} />
             ))}
           </ul>
         </Fold>
       )}
     </section>
-  );
-}
-
-function ErrorResponses({ errors }: { errors: [string, ResponseDescription][] }) {
-  if (errors.length === 0) return null;
-  return (
-    <dl class="values">
-      {errors.map(([status, { description }]) => (
-        <>
-          <dt class="badge bad">{status}</dt>
-          <dd>{prose(description)}</dd>
-        </>
-      ))}
-    </dl>
   );
 }

@@ -1,44 +1,40 @@
 import type { ComponentChildren } from 'preact';
 import { Fold } from '../shared/controls.tsx';
-import { type Document, resolve, type Schema } from './document.ts';
+import { type Schema, withoutNull } from './document.ts';
 import { prose } from './prose.tsx';
 
 /** `isRequest`: whether to say which fields are required. A response has all its fields that are not optional. */
-type Props = { document: Document; schema: Schema; isRequest?: boolean };
+type Props = { schema: Schema; isRequest?: boolean };
 
 /** The fields of a request or response body. Nested fields are created when the user opens them. */
-export function SchemaView({ document, schema, isRequest = false }: Props) {
-  const { schema: seen } = resolve(document, schema);
-  const inner = innerOf(document, seen);
-  if (inner === undefined) return <p class="type">{typeText(document, schema)}</p>;
-  const required = new Set(inner.required);
+export function SchemaView({ schema, isRequest = false }: Props) {
+  const inner = innerOf(schema);
+  if (inner === undefined) return <p class="type">{typeText(schema)}</p>;
   return (
     <ul class="fields plain">
       {Object.entries(inner.properties ?? {}).map(([name, field]) => (
         <Field
           key={name}
-          document={document}
           name={name}
           schema={field}
           isRequest={isRequest}
-          isOptional={!required.has(name)}
+          isRequired={inner.required?.includes(name)}
         />
       ))}
     </ul>
   );
 }
 
-type FieldProps = Props & { name: string; isOptional: boolean };
+type FieldProps = Props & { name: string; isRequired: boolean | undefined };
 
-function Field({ document, name, schema, isRequest = false, isOptional }: FieldProps) {
-  const { schema: seen } = resolve(document, schema);
-  const inner = innerOf(document, seen);
-  const need = isRequest ? (isOptional ? undefined : 'required') : isOptional ? 'optional' : undefined;
+function Field({ name, schema, isRequest = false, isRequired = false }: FieldProps) {
+  const inner = innerOf(schema);
+  const need = isRequest === isRequired ? (isRequest ? 'required' : 'optional') : undefined;
   return (
-    <Entry name={name} type={typeText(document, schema)} need={need} notes={seen}>
+    <Entry name={name} type={typeText(schema)} need={need} notes={withoutNull(schema).schema}>
       {inner !== undefined && (
         <Fold title={`Fields of ${name}`}>
-          <SchemaView document={document} schema={inner} isRequest={isRequest} />
+          <SchemaView schema={inner} isRequest={isRequest} />
         </Fold>
       )}
     </Entry>
@@ -99,25 +95,19 @@ export function Notes({ schema }: { schema: Schema }) {
   );
 }
 
-/** The object with the fields: the schema itself, or the items of a list. Undefined if there are no fields. */
-function innerOf(document: Document, schema: Schema): Schema | undefined {
-  if (schema.properties !== undefined) return schema;
-  if (schema.items === undefined) return undefined;
-  return innerOf(document, resolve(document, schema.items).schema);
+/** The object with the fields: what the value is, or the items of a list. Undefined if there are no fields. */
+function innerOf(nullable: Schema): Schema | undefined {
+  const { schema } = withoutNull(nullable);
+  return schema.properties !== undefined ? schema : schema.items && innerOf(schema.items);
 }
 
-export function typeText(document: Document, unresolved: Schema): string {
-  const { schema, name, nullable } = resolve(document, unresolved);
-  const { type, format, items, additionalProperties } = schema;
-  const kind =
-    items !== undefined
-      ? `list of ${typeText(document, items)}`
-      : name !== undefined
-        ? name
-        : type === 'object' && typeof additionalProperties === 'object'
-          ? `object of ${typeText(document, additionalProperties)}`
-          : type === undefined
-            ? 'any JSON'
-            : [type].flat().join(' or ');
+function typeText(one: Schema): string {
+  const { schema, nullable } = withoutNull(one);
+  const { name, type = 'any JSON', format, items, additionalProperties } = schema;
+  const types = [type].flat().join(' or ');
+  const isMap = types === 'object' && typeof additionalProperties === 'object';
+  const kind = items
+    ? `list of ${typeText(items)}`
+    : (name ?? (isMap ? `object of ${typeText(additionalProperties)}` : types));
   return `${kind}${format === undefined ? '' : ` (${format})`}${nullable ? ' or null' : ''}`;
 }

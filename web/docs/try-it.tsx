@@ -1,41 +1,45 @@
 import { useState } from 'preact/hooks';
 import { CodeBlock } from '../shared/code-block.tsx';
-import { Button, Field, Select } from '../shared/controls.tsx';
+import { Button, Field, Select, Terms } from '../shared/controls.tsx';
 import type { Operation, Parameter } from './document.ts';
 import { type ShownResponse, send } from './send.ts';
 import type { Shared } from './snippets/snippet-view.tsx';
 import { exampleRequest, type Filled } from './snippets/snippets.ts';
 
 type Props = { operation: Operation; filled: Filled; fill: (filled: Filled) => void; shared: Shared };
-type State = { at: 'rest' } | { at: 'sending' } | { at: 'failed' } | { at: 'done'; shown: ShownResponse };
+type State = 'sending' | 'failed' | ShownResponse | undefined;
 
 /** Sends the request, as filled in, to this service. */
 export function TryIt({ operation, filled, fill, shared }: Props) {
   const { parameters, body, kinds, method, allowsSession } = operation;
   const [kind, setKind] = useState(kinds[0]);
-  const [state, setState] = useState<State>({ at: 'rest' });
+  const [state, setState] = useState<State>();
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
-    setState({ at: 'sending' });
+    setState('sending');
     const key = kind === undefined ? '' : (shared.keys[kind] ?? '').trim();
-    await send(operation, filled, key).then(
-      (shown) => setState({ at: 'done', shown }),
-      () => setState({ at: 'failed' }),
-    );
+    setState(await send(operation, filled, key).catch(() => 'failed' as const));
   };
-  const set = (name: string, value: string) => fill({ ...filled, values: { ...filled.values, [name]: value } });
   return (
     <form class="stack try" onSubmit={submit}>
       {kind !== undefined && (
-        <KeyField kinds={kinds} kind={kind} setKind={setKind} shared={shared} allowsSession={allowsSession} />
+        <div class="row key-field">
+          {kinds.length > 1 && (
+            <Select label="Kind of key" value={kind} options={kinds.map((one) => [one, one])} change={setKind} />
+          )}
+          <Field
+            label={`Key of kind ${kind}`}
+            type="password"
+            autoComplete="off"
+            spellcheck={false}
+            value={shared.keys[kind] ?? ''}
+            placeholder={allowsSession ? 'empty: your console session' : 'cleared when you leave this page'}
+            input={(key) => shared.storeKey(kind, key)}
+          />
+        </div>
       )}
       {parameters.map((parameter) => (
-        <ParameterField
-          key={parameter.name}
-          parameter={parameter}
-          value={filled.values[parameter.name] ?? ''}
-          set={(value: string) => set(parameter.name, value)}
-        />
+        <ParameterField key={parameter.name} parameter={parameter} filled={filled} fill={fill} />
       ))}
       {body !== undefined && (
         <label>
@@ -50,8 +54,8 @@ export function TryIt({ operation, filled, fill, shared }: Props) {
         </label>
       )}
       <div class="row">
-        <button type="submit" class="primary" disabled={state.at === 'sending'}>
-          {state.at === 'sending' ? 'Sending…' : 'Send'}
+        <button type="submit" class="primary" disabled={state === 'sending'}>
+          {state === 'sending' ? 'Sending…' : 'Send'}
         </button>
         <Button onClick={() => fill(exampleRequest(operation))}>Reset to the example</Button>
         {method !== 'GET' && <span class="badge warn">changes data</span>}
@@ -63,37 +67,10 @@ export function TryIt({ operation, filled, fill, shared }: Props) {
   );
 }
 
-type KeyProps = {
-  kinds: string[];
-  kind: string;
-  setKind: (kind: string) => void;
-  shared: Shared;
-  allowsSession: boolean;
-};
-
-function KeyField({ kinds, kind, setKind, shared, allowsSession }: KeyProps) {
-  return (
-    <div class="row key-field">
-      {kinds.length > 1 && (
-        <Select label="Kind of key" value={kind} options={kinds.map((one) => [one, one] as const)} change={setKind} />
-      )}
-      <Field
-        label={`Key of kind ${kind}`}
-        type="password"
-        autoComplete="off"
-        spellcheck={false}
-        value={shared.keys[kind] ?? ''}
-        placeholder={allowsSession ? 'empty: your console session' : 'cleared when you leave this page'}
-        input={(key) => shared.storeKey(kind, key)}
-      />
-    </div>
-  );
-}
-
-type FieldProps = { parameter: Parameter; value: string; set: (value: string) => void };
-
-function ParameterField({ parameter, value, set }: FieldProps) {
+function ParameterField({ parameter, filled, fill }: { parameter: Parameter } & Pick<Props, 'filled' | 'fill'>) {
   const { name, required = false, schema } = parameter;
+  const value = filled.values[name] ?? '';
+  const set = (value: string) => fill({ ...filled, values: { ...filled.values, [name]: value } });
   const label = (
     <span>
       <code>{name}</code>
@@ -101,8 +78,8 @@ function ParameterField({ parameter, value, set }: FieldProps) {
     </span>
   );
   if (schema.enum !== undefined) {
-    const none = required ? [] : [['', '—'] as const];
-    const options = [...none, ...schema.enum.map((one) => [String(one), String(one)] as const)];
+    const values = [...(required ? [] : ['']), ...schema.enum.map(String)];
+    const options = values.map((one) => [one, one || '—'] as const);
     return <Select label={label} value={value} required={required} options={options} change={set} />;
   }
   return (
@@ -120,9 +97,9 @@ function ParameterField({ parameter, value, set }: FieldProps) {
 }
 
 function Outcome({ state }: { state: State }) {
-  if (state.at === 'failed') return <p class="note bad">The service cannot be reached.</p>;
-  if (state.at !== 'done') return null;
-  const { status, statusText, millis, headers, text, isJson, isTruncated } = state.shown;
+  if (state === 'failed') return <p class="note bad">The service cannot be reached.</p>;
+  if (state === undefined || state === 'sending') return null;
+  const { status, statusText, millis, headers, text, isJson, isTruncated } = state;
   return (
     <div class="stack">
       <p class="row">
@@ -131,14 +108,7 @@ function Outcome({ state }: { state: State }) {
         </span>
         <span class="soft">{Math.round(millis)} ms</span>
       </p>
-      <dl class="values small">
-        {headers.map(([name, value]) => (
-          <>
-            <dt>{name}</dt>
-            <dd class="mono">{value}</dd>
-          </>
-        ))}
-      </dl>
+      <Terms class="values small" rows={headers.map(([name, value]) => [name, value, 'mono'])} />
       {isTruncated && <p class="note">Only the beginning is shown.</p>}
       {text !== '' && <CodeBlock label="The response" text={text} isJson={isJson} />}
     </div>

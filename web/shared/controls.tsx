@@ -150,7 +150,6 @@ type SelectProps = {
   required?: boolean;
 };
 
-/** A choice of one option. */
 export const Select = ({ label, value, options, change, class: name, required = false }: SelectProps) => (
   <label class={name}>
     {label}
@@ -164,8 +163,38 @@ export const Select = ({ label, value, options, change, class: name, required = 
   </label>
 );
 
-/** The ids of open folds, so that they stay open when a list draws them again. */
+type TermsProps = {
+  rows: readonly (readonly [name: ComponentChildren, value: ComponentChildren, look?: string] | false)[];
+  class?: string;
+};
+
+/** Names and values. */
+export const Terms = ({ rows, class: name = 'values' }: TermsProps) => (
+  <dl class={name}>
+    {rows.map(
+      (row) =>
+        row && (
+          <>
+            <dt>{row[0]}</dt>
+            <dd class={row[2]}>{row[1]}</dd>
+          </>
+        ),
+    )}
+  </dl>
+);
+
 const openIds = new Set<string>();
+
+/** Whether something is open. With an id, it stays so when a list draws it again. */
+export function useOpen(id: string, isOpenAtFirst = openIds.has(id)) {
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
+  const change = (open: boolean) => {
+    if (open && id !== '') openIds.add(id);
+    else openIds.delete(id);
+    setOpen(open);
+  };
+  return [isOpen, change] as const;
+}
 
 type FoldProps = {
   class?: string;
@@ -176,15 +205,10 @@ type FoldProps = {
 };
 
 /** A title with content that opens on a click. Closed content is not in the page. */
-export function Fold({ class: name, id = '', title, isOpen: isOpenAtFirst = openIds.has(id), children }: FoldProps) {
-  const [isOpen, setOpen] = useState(isOpenAtFirst);
-  const toggle = ({ currentTarget: { open } }: { currentTarget: HTMLDetailsElement }) => {
-    if (open && id !== '') openIds.add(id);
-    else openIds.delete(id);
-    setOpen(open);
-  };
+export function Fold({ class: name, id = '', title, isOpen: isOpenAtFirst, children }: FoldProps) {
+  const [isOpen, setOpen] = useOpen(id, isOpenAtFirst);
   return (
-    <details class={name} open={isOpen} onToggle={toggle}>
+    <details class={name} open={isOpen} onToggle={({ currentTarget: { open } }) => setOpen(open)}>
       <summary>{title}</summary>
       {isOpen && children}
     </details>

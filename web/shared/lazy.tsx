@@ -1,5 +1,5 @@
 import type { ComponentType } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { Button } from './controls.tsx';
 import { whenBack } from './when-back.ts';
 
@@ -11,41 +11,35 @@ type Props<P> = { load: Load<P>; props: P };
 
 /** A component whose module is loaded when it is first shown. A failed load is repeated in place. */
 export function Lazy<P extends object>({ load, props }: Props<P>) {
-  const [, redraw] = useState(0);
-  const [failures, setFailures] = useState(0);
-  const again = useRef(() => undefined as unknown);
+  const [{ attempt, hasFailed }, setState] = useState({ attempt: 0, hasFailed: false });
+  const tryAgain = () => setState({ attempt: attempt + 1, hasFailed: true });
   useEffect(() => {
     if (loaded.has(load)) return undefined;
     let isShown = true;
     let cancel = () => {};
-    const tryAgain = (attempt: number) => {
-      cancel();
-      loadPart(load, attempt).then(
-        ({ View }) => {
-          loaded.set(load, View);
-          if (isShown) redraw((count) => count + 1);
-        },
-        () => {
-          if (!isShown) return;
-          setFailures(attempt + 1);
-          again.current = () => tryAgain(attempt + 1);
-          cancel = whenBack(() => tryAgain(attempt + 1));
-        },
-      );
-    };
-    tryAgain(0);
+    loadPart(load, attempt).then(
+      ({ View }) => {
+        loaded.set(load, View);
+        if (isShown) setState({ attempt, hasFailed: false });
+      },
+      () => {
+        if (!isShown) return;
+        setState({ attempt, hasFailed: true });
+        cancel = whenBack(tryAgain);
+      },
+    );
     return () => {
       isShown = false;
       cancel();
     };
-  }, [load]);
+  }, [load, attempt]);
   const Component = loaded.get(load) as ComponentType<P> | undefined;
   if (Component !== undefined) return <Component {...props} />;
-  if (failures === 0) return null;
+  if (!hasFailed) return null;
   return (
     <div class="note bad row" role="alert">
       <p>This part of the page could not be loaded. It is tried again every 5 seconds.</p>
-      <Button onClick={() => again.current()}>Try again</Button>
+      <Button onClick={tryAgain}>Try again</Button>
     </div>
   );
 }

@@ -5,23 +5,26 @@ import { readSetting, storeSetting } from './stored.ts';
 export const themes = ['system', 'light', 'dark'];
 const themeName = 'backscroll-theme';
 
-export function storedTheme(): string {
+function storedTheme(): string {
   const stored = readSetting(themeName);
   return themes.find((theme) => theme === stored) ?? 'system';
 }
-export const storeTheme = (theme: string): void => storeSetting(themeName, theme);
 
 export function applyTheme(theme = storedTheme()): void {
   if (theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
 }
 
+export function chooseTheme(theme: string): void {
+  applyTheme(theme);
+  storeSetting(themeName, theme);
+}
+
 export function ThemeChoice({ isLabelled = false }) {
   const [theme, setTheme] = useState(storedTheme);
   const choose = (chosen: string) => {
-    applyTheme(chosen);
+    chooseTheme(chosen);
     setTheme(chosen);
-    storeTheme(chosen);
   };
   return (
     <Select

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { type Document, exampleOf, type Operation, operationsOf } from '../../../web/docs/document.ts';
+import { type Document, exampleOf, type Operation, operationsOf, resolved } from '../../../web/docs/document.ts';
 import { pythonOf } from '../../../web/docs/snippets/python-snippet.ts';
 import { curlOf, exampleRequest, targetOf, typescriptOf } from '../../../web/docs/snippets/snippets.ts';
 import { repository, starterRecords } from '../support/cli-helpers.ts';
@@ -17,7 +17,7 @@ import { isLong, itLong } from '../support/long.ts';
 import { startStarter } from '../support/openapi/record-examples.ts';
 import { openapiFile } from '../support/openapi-check.ts';
 
-const operations = operationsOf(JSON.parse(readFileSync(openapiFile, 'utf8')) as Document);
+const operations = operationsOf(resolved(JSON.parse(readFileSync(openapiFile, 'utf8')) as Document));
 const operationOf = (id: string): Operation =>
   operations.find(({ operationId }) => operationId === id) ?? assert.fail(`no operation ${id}`);
 

@@ -6,7 +6,6 @@ import { Dialog, ErrorNote } from './ui.tsx';
 
 type Props = {
   title: string;
-  /** The name of the button. */
   action: string;
   look?: string;
   isReady?: boolean;
@@ -51,19 +50,19 @@ export const RenameDialog = ({ title, name, rename, close }: RenameProps) => (
     title={title}
     action="Rename"
     run={async (values) => {
-      await rename(String(values.get('name') ?? '').trim());
+      await rename(nameIn(values));
       close();
     }}
     close={close}
   >
-    <Field
-      label="Name"
-      name="name"
-      defaultValue={name}
-      required
-      pattern={'.*\\S.*'}
-      maxLength={limits.idUnitsMax}
-      autoComplete="off"
-    />
+    <NameField defaultValue={name} />
   </ActionDialog>
 );
+
+/** The field `name` of a form, which may not be blank. */
+export const NameField = ({ label = 'Name', maxLength = limits.idUnitsMax, ...props }: NameFieldProps) => (
+  <Field {...props} label={label} name="name" required pattern={'.*\\S.*'} maxLength={maxLength} autoComplete="off" />
+);
+type NameFieldProps = { label?: string; maxLength?: number; defaultValue?: string; placeholder?: string };
+
+export const nameIn = (values: FormData): string => String(values.get('name') ?? '').trim();

@@ -73,23 +73,13 @@ type SearchProps = { label: string; value: string; change: (value: string) => vo
 export function ViewSearch({ label, value, change, leave }: SearchProps & { leave?: () => void }) {
   const field = useRef<HTMLInputElement>(null);
   useShortcut('/', 'Search', () => field.current?.select());
-  const input = (
-    <input
-      ref={field}
-      type="search"
-      aria-label={label}
-      placeholder={label}
-      value={value}
-      onInput={({ currentTarget }) => change(currentTarget.value)}
-      onKeyDown={(event: KeyboardEvent) => {
-        if (!['Enter', 'Escape'].includes(event.key) || event.isComposing) return;
-        // A browser would delete the text on Escape.
-        event.preventDefault();
-        field.current?.blur();
-        leave?.();
-      }}
-    />
-  );
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (!['Enter', 'Escape'].includes(event.key) || event.isComposing) return;
+    // A browser would delete the text on Escape.
+    event.preventDefault();
+    field.current?.blur();
+    leave?.();
+  };
   const clear = () => {
     change('');
     field.current?.focus();
@@ -97,7 +87,15 @@ export function ViewSearch({ label, value, change, leave }: SearchProps & { leav
   return (
     <span class="search-box">
       <Icon name="search" />
-      {input}
+      <input
+        ref={field}
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        value={value}
+        onInput={({ currentTarget }) => change(currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
       {value !== '' && <IconButton icon="close" label="Clear the search" onClick={clear} />}
     </span>
   );
@@ -106,11 +104,6 @@ export function ViewSearch({ label, value, change, leave }: SearchProps & { leav
 /** The search of a view as a filter in the address. */
 export function FilterSearch({ label, name = 'q' }: { label: string; name?: string }) {
   const { filters, setFilters } = useFilters();
-  return (
-    <ViewSearch
-      label={label}
-      value={filters[name] ?? ''}
-      change={(value) => setFilters({ [name]: value }, 'replace')}
-    />
-  );
+  const change = (value: string) => setFilters({ [name]: value }, 'replace');
+  return <ViewSearch label={label} value={filters[name] ?? ''} change={change} />;
 }

@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact';
 
 type Props = { text: string; ranges: readonly (readonly number[])[]; draw?: (text: string) => string };
 
-/** A text with its matches marked. */
 export function Marked({ text, ranges, draw = String }: Props) {
   const parts: ComponentChildren[] = [];
   let at = 0;

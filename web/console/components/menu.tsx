@@ -19,12 +19,11 @@ export function Menu({ class: name, label, icon, isLate = false, children }: Pro
     if (!isOpen) return undefined;
     const closeOutside = ({ target }: Event) => box.current?.contains(target as Node) || setOpen(false);
     const closeOnEscape = ({ key }: KeyboardEvent) => key === 'Escape' && close();
-    for (const type of ['pointerdown', 'focusin']) addEventListener(type, closeOutside);
-    addEventListener('keydown', closeOnEscape);
-    return () => {
-      for (const type of ['pointerdown', 'focusin']) removeEventListener(type, closeOutside);
-      removeEventListener('keydown', closeOnEscape);
-    };
+    const open = new AbortController();
+    const { signal } = open;
+    for (const type of ['pointerdown', 'focusin']) addEventListener(type, closeOutside, { signal });
+    addEventListener('keydown', closeOnEscape, { signal });
+    return () => open.abort();
   }, [isOpen]);
   const closeAtAction = ({ target }: Event) => target instanceof Element && target.closest('a, button') && close();
   return (

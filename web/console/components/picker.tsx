@@ -19,21 +19,18 @@ export function Picker({ label, all: { rows, isLoading, error, reload }, value, 
   if (isLoading) return <Status>Loading…</Status>;
   if (rows.length === 0) return <p class="note">There are no {label.toLowerCase()}s yet. Import them as records.</p>;
   const matching = rows.filter(({ id, name }) => id === value || contains(part, name, id));
+  const options = [['', matching.length === 0 ? 'No match' : 'Choose…'] as const, ...matching.map(optionOf)];
   return (
     <div class="stack">
-      {rows.length > fewMax && (
-        <Field label={`Search ${label.toLowerCase()}`} type="search" value={part} input={setPart} />
-      )}
-      <Select
-        label={label}
-        required
-        value={value}
-        options={[['', matching.length === 0 ? 'No match' : 'Choose…'], ...matching.map(optionOf)]}
-        change={choose}
-      />
+      {rows.length > fewMax && searchField(label, part, setPart)}
+      <Select label={label} required value={value} options={options} change={choose} />
     </div>
   );
 }
+
+const searchField = (label: string, part: string, input: (part: string) => void) => (
+  <Field label={`Search ${label.toLowerCase()}`} type="search" value={part} input={input} />
+);
 
 type ManyProps = {
   label: string;
@@ -50,20 +47,16 @@ export function ManyPicker({ label, rows, values, choose }: ManyProps) {
   return (
     <fieldset class="stack">
       <legend>{label}</legend>
-      {rows.length > fewMax && (
-        <Field label={`Search ${label.toLowerCase()}`} type="search" value={part} input={setPart} />
-      )}
+      {rows.length > fewMax && searchField(label, part, setPart)}
       <div class="picks stack tight">
-        {matching.map(({ id, name }, n) => (
-          <Tick
-            key={id}
-            checked={values.includes(id)}
-            required={values.length === 0 && n === 0}
-            onChange={() => toggle(id)}
-          >
-            {name}
-          </Tick>
-        ))}
+        {matching.map(({ id, name }, n) => {
+          const isRequired = values.length === 0 && n === 0;
+          return (
+            <Tick key={id} checked={values.includes(id)} required={isRequired} onChange={() => toggle(id)}>
+              {name}
+            </Tick>
+          );
+        })}
       </div>
     </fieldset>
   );

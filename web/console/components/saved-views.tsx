@@ -1,10 +1,11 @@
 import type { TargetedSubmitEvent } from 'preact';
 import { limits } from '../../../server/src/contract/limits.ts';
-import { Field, IconButton } from '../../shared/controls.tsx';
+import { IconButton } from '../../shared/controls.tsx';
 import { useAll, useAttempt } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
 import { useFilters, useMayWrite } from '../state/route.ts';
 import type { SavedView } from '../state/types.ts';
+import { NameField, nameIn } from './action-dialog.tsx';
 import { Menu } from './menu.tsx';
 import { ErrorNote } from './ui.tsx';
 
@@ -29,8 +30,9 @@ function Content() {
   const save = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;
-    const name = String(new FormData(form).get('name') ?? '').trim();
-    return change(name, { method: 'PUT', body: { address: location.hash } }).then(() => form.reset());
+    return change(nameIn(new FormData(form)), { method: 'PUT', body: { address: location.hash } }).then(() =>
+      form.reset(),
+    );
   };
   return (
     <>
@@ -55,14 +57,7 @@ function Content() {
       ))}
       {mayWrite && (
         <form class="stack" onSubmit={save}>
-          <Field
-            label="Save this view as"
-            name="name"
-            required
-            pattern={'.*\\S.*'}
-            maxLength={limits.savedViewUnitsMax}
-            autoComplete="off"
-          />
+          <NameField label="Save this view as" maxLength={limits.savedViewUnitsMax} />
           <button type="submit" disabled={isBusy} onClick={staysOpen}>
             Save
           </button>

@@ -29,7 +29,6 @@ export type Column<T> = {
   order?: string;
 };
 
-/** Rows below a heading. */
 export type RowGroup<T> = { id: string; heading: ComponentChildren; rows: readonly T[] };
 
 type Props<T> = {
@@ -134,11 +133,7 @@ function HeaderCell<T>({ column, current, sort }: HeaderProps<T>) {
   return (
     <th role="columnheader" scope="col" class={classOf(column)} aria-sort={state}>
       {name === undefined ? (
-        column.hidesTitle ? (
-          <span class="hidden-label">{column.title}</span>
-        ) : (
-          column.title
-        )
+        <span class={column.hidesTitle ? 'hidden-label' : undefined}>{column.title}</span>
       ) : (
         <Button onClick={() => sort(next)}>
           {column.title}

@@ -17,7 +17,6 @@ const readAheadPixels = 800;
 
 type Props = {
   conversations: Conversations;
-  /** The open conversation. */
   open: { id: string; app_id: string } | undefined;
   filters: Filters;
   isSearch: boolean;
@@ -60,23 +59,18 @@ export function ConversationList({
       )}
       {shown.length > 0 && (
         <ul class="plain" aria-label="Conversations">
-          {shown.map((entry) => {
-            const isOpen = entry.id === open?.id;
-            const summary = summaryOf(entry.id);
-            const reason = isOpen && isApart ? apart : undefined;
-            return (
-              <li key={entry.id}>
-                <Row
-                  entry={entry}
-                  summary={summary}
-                  isOpen={isOpen}
-                  apart={reason}
-                  namesApp={namesApp}
-                  filters={filters}
-                />
-              </li>
-            );
-          })}
+          {shown.map((entry, at) => (
+            <li key={entry.id}>
+              <Row
+                entry={entry}
+                summary={summaryOf(entry.id)}
+                isOpen={entry.id === open?.id}
+                apart={isApart && at === 0 ? apart : undefined}
+                namesApp={namesApp}
+                filters={filters}
+              />
+            </li>
+          ))}
         </ul>
       )}
       <ListEnd
@@ -153,7 +147,6 @@ function Row({ entry, summary, isOpen, apart, namesApp, filters }: RowProps) {
 /** A text as long as this may be only the beginning. */
 const cutUnits = 150;
 
-/** Whether two texts begin alike. */
 function isAlike(one: string, other: string): boolean {
   const [begin, otherBegin] = [one, other].map((text) => text.trim().slice(0, cutUnits));
   return begin === otherBegin;

@@ -9,34 +9,20 @@ type Range = { from: number; to: number };
 /** What the user sees, in pixels from the top of the first row. */
 type Window = { top: number; bottom: number };
 
-export function heightOf(rows: readonly Row[], { from, to }: Range): number {
-  let sum = 0;
-  for (let i = from; i < to; i += 1) sum += (rows[i] as Row).height;
-  return sum;
+export const heightOf = (rows: readonly Row[]): number => rows.reduce((sum, { height }) => sum + height, 0);
+
+/** The rows to draw, at least one of them: those that are drawn, as long as they reach far enough beyond the window. */
+export function drawnRange(rows: readonly Row[], drawn: Range, window: Window): Range {
+  const least = rangeAround(rows, window, aheadPixelsMin);
+  return drawn.from <= least.from && least.to <= drawn.to ? drawn : rangeAround(rows, window, aheadPixelsMax);
 }
 
-/** Whether the drawn rows reach far enough beyond the window. */
-export function isEnough(rows: readonly Row[], { from, to }: Range, { top, bottom }: Window): boolean {
-  if (to <= from || to > rows.length) return false;
-  const drawnTop = heightOf(rows, { from: 0, to: from });
-  const drawnBottom = drawnTop + heightOf(rows, { from, to });
-  return (
-    (from === 0 || drawnTop <= top - aheadPixelsMin) && (to === rows.length || drawnBottom >= bottom + aheadPixelsMin)
-  );
-}
-
-/** The rows to draw, at least one of them. */
-export function rangeAround(rows: readonly Row[], { top, bottom }: Window): Range {
+function rangeAround(rows: readonly Row[], { top, bottom }: Window, ahead: number): Range {
   let y = 0;
-  let from = 0;
-  while (from < rows.length - 1 && y + (rows[from] as Row).height < top - aheadPixelsMax) {
-    y += (rows[from] as Row).height;
-    from += 1;
-  }
-  let to = from;
-  while (to < rows.length && (y < bottom + aheadPixelsMax || to === from)) {
-    y += (rows[to] as Row).height;
-    to += 1;
-  }
-  return { from, to };
+  const ends = rows.map(({ height }) => (y += height));
+  const indexAt = (edge: number) => {
+    const at = ends.findIndex((end) => end >= edge);
+    return at < 0 ? rows.length - 1 : at;
+  };
+  return { from: Math.max(indexAt(top - ahead), 0), to: indexAt(bottom + ahead) + 1 };
 }

@@ -1,4 +1,6 @@
+import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { Field } from '../../shared/controls.tsx';
 import { DownloadButton } from '../components/download.tsx';
 import { Chip, Chips } from '../components/filters.tsx';
 import { PeriodFields } from '../components/period-fields.tsx';
@@ -31,6 +33,7 @@ export function SearchFilters({ filters }: { filters: Filters }) {
   };
   const { segment_id, document_id, dataset_id } = filters;
   const cited = segment_id ? 'segment' : document_id ? 'document' : 'knowledge base';
+  const notCited = { dataset_id: '', document_id: '', segment_id: '' };
   const place = [dataset_id, document_id, segment_id].filter((id) => id !== undefined);
   const [first, last] = shownDays(filters);
   const others: [name: string, label: string][] = [
@@ -50,20 +53,11 @@ export function SearchFilters({ filters }: { filters: Filters }) {
         </p>
       )}
       <Chips label="Filters">
-        {chips.map(({ label, name, value, count: counted }) => {
+        {chips.map(({ label, name, value, count }) => {
           const isActive = filters[name] === value;
           const href = change({ [name]: isActive ? undefined : value });
-          const count = counts?.[counted] ?? null;
-          return (
-            <Chip
-              key={label}
-              label={label}
-              isActive={isActive}
-              href={href}
-              count={count}
-              isPartial={counts?.is_partial}
-            />
-          );
+          const counted = { count: counts?.[count] ?? null, isPartial: counts?.is_partial };
+          return <Chip key={label} label={label} isActive={isActive} href={href} {...counted} />;
         })}
         {others
           .filter(([name]) => filters[name] !== undefined)
@@ -72,12 +66,7 @@ export function SearchFilters({ filters }: { filters: Filters }) {
           ))}
         {place.length > 0 && (
           <>
-            <Chip
-              label={`Cites a ${cited}`}
-              isActive
-              canRemove
-              href={change({ dataset_id: '', document_id: '', segment_id: '' })}
-            />
+            <Chip label={`Cites a ${cited}`} isActive canRemove href={change(notCited)} />
             {dataset_id && <a href={hrefOf('knowledge', ...place)}>Open the {cited}</a>}
           </>
         )}
@@ -125,21 +114,15 @@ type MoreProps = { filters: Filters; setFilters: (values: FilterChange) => void 
 
 function MoreFilters({ filters, setFilters }: MoreProps) {
   // The field keeps what is being typed, until the filter changes.
-  const field = (label: string, name: string, attributes: Record<string, unknown>) => {
-    const value = filters[name] ?? '';
-    const change = (text: string) => setFilters({ [name]: text.trim() });
-    return (
-      <label>
-        {label}
-        <input
-          key={value}
-          defaultValue={value}
-          {...attributes}
-          onChange={({ currentTarget }) => change(currentTarget.value)}
-        />
-      </label>
-    );
-  };
+  const field = (label: string, name: string, attributes: JSX.IntrinsicElements['input']) => (
+    <Field
+      key={filters[name]}
+      label={label}
+      defaultValue={filters[name]}
+      {...attributes}
+      onChange={({ currentTarget: { value } }) => setFilters({ [name]: value.trim() })}
+    />
+  );
   return (
     <div class="more-fields">
       {field('User, exactly', 'user', { type: 'text', autoComplete: 'off' })}

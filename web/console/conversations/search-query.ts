@@ -10,11 +10,9 @@ const filterNames =
 /** Filters of the list of conversations itself; any other asks for messages, which is a search. */
 const listFilters = ['app_id', 'user', 'days', 'from', 'to'];
 
-/** Whether the list is that of a search. */
 export const isSearched = (filters: Filters): boolean =>
   filterNames.some((name) => !listFilters.includes(name) && filters[name] !== undefined);
 
-/** Whether some filter is on. */
 export const isFiltered = (filters: Filters): boolean => filterNames.some((name) => filters[name] !== undefined);
 
 /** Parameters of the search. Within a day they stay the same, so that the list is not read again for nothing. */

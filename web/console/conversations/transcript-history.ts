@@ -81,11 +81,11 @@ export class History {
 
   /** Reads the page before the loaded rows; returns the rows that were added. Those at the other end may be dropped. */
   async older(): Promise<Row[]> {
-    const { messages, hasMore } = await this.#between(this.rows[0]?.message.id ?? null, undefined);
-    const added = this.#rowsOf(messages);
+    const { body } = await this.#read(this.rows[0]?.message.id ?? null);
+    const added = this.#rowsOf(body.data.toReversed());
     this.rows = [...added, ...this.rows];
     this.knownCount += added.length;
-    this.hasOlder = hasMore;
+    this.hasOlder = body.has_more;
     this.hasNewer ||= this.rows.length > rowsMax;
     this.rows.length = Math.min(this.rows.length, rowsMax);
     return added;
@@ -95,8 +95,8 @@ export class History {
   async newer(): Promise<Row[]> {
     const newest = this.rows.at(-1)?.message.id;
     const first_id = await this.#locate(newest, pageMessages - 1);
-    const { messages, isConnected } = await this.#between(first_id, newest);
-    if (!isConnected) {
+    const messages = await this.#between(first_id, newest);
+    if (messages === undefined) {
       this.isDisconnected = true;
       return [];
     }
@@ -132,14 +132,8 @@ export class History {
     const places = this.rows
       .slice(0, Math.max(end, 0))
       .flatMap((row, i) => (changedIds.has(row.message.id) ? [i] : []));
-    if (places.length === 0) return undefined;
-    for (const i of places) {
-      // The page of one message before the next one is this message.
-      const [row, next] = [this.rows[i], this.rows[i + 1]];
-      const { body } = await this.#read(next?.message.id ?? null, null, 1);
-      if (row !== undefined && body.data[0]?.id === row.message.id) row.message = body.data[0];
-    }
-    return 0;
+    for (const i of places) await this.rereadRange(i, i + 1);
+    return places.length === 0 ? undefined : 0;
   }
 
   async #readNew(): Promise<number | undefined> {
@@ -154,15 +148,14 @@ export class History {
     let messages = body.data.toReversed();
     const replaced = new Map(messages.map((message) => [message.id, message]));
     for (const row of this.rows.slice(-messages.length)) row.message = replaced.get(row.message.id) ?? row.message;
-    let at = messages.findIndex(({ id }) => id === newest);
+    const at = messages.findIndex(({ id }) => id === newest);
     if (at < 0 && messages[0] !== undefined) {
       const more = await this.#between(messages[0].id, newest);
-      if (!more.isConnected) {
+      if (more === undefined) {
         this.isDisconnected = true;
         return messages.length;
       }
-      messages = [...more.messages, ...messages];
-      at = -1;
+      messages = [...more, ...messages];
     }
     // The newest rows were dropped meanwhile.
     if (this.hasNewer) return 0;
@@ -172,20 +165,18 @@ export class History {
     return fresh.length;
   }
 
-  /** Messages older than `first_id` and newer than `until`, oldest first; one page of them without `until`. */
-  async #between(first_id: string | null, until: string | undefined) {
+  /** Messages older than `first_id` and newer than `until`, oldest first; undefined if that is too far away. */
+  async #between(first_id: string | null, until: string | undefined): Promise<ShownMessage[] | undefined> {
     let messages: ShownMessage[] = [];
-    let from = first_id;
     for (let pages = 0; pages < bridgePagesMax; pages += 1) {
-      const { body } = await this.#read(from);
+      const { body } = await this.#read(messages[0]?.id ?? first_id);
       const page = body.data.toReversed();
-      const at = until === undefined ? -1 : page.findIndex(({ id }) => id === until);
+      const at = page.findIndex(({ id }) => id === until);
       messages = [...page.slice(at + 1), ...messages];
-      if (until === undefined || at >= 0 || !body.has_more)
-        return { messages, hasMore: body.has_more, isConnected: until === undefined || at >= 0 };
-      from = page[0]?.id ?? from;
+      if (at >= 0) return messages;
+      if (!body.has_more) return undefined;
     }
-    return { messages, hasMore: true, isConnected: false };
+    return undefined;
   }
 
   async #read(first_id: string | null, etag: string | null = null, limit: number = pageMessages) {

@@ -1,4 +1,4 @@
-import { heightOf, isEnough, rangeAround } from './drawn-range.ts';
+import { drawnRange, heightOf } from './drawn-range.ts';
 import type { History, Row, Start } from './transcript-history.ts';
 
 /** This many pixels before the end of the loaded messages, more are read. */
@@ -24,7 +24,6 @@ export class Scroll {
   history: History;
   /** The history that replaces it once it is read, unless the user goes elsewhere before. */
   #next: History | undefined;
-  /** Repeats the read that failed. */
   #repeat: (() => Promise<void>) | undefined;
   /** The range of the drawn rows. */
   from = 0;
@@ -65,7 +64,6 @@ export class Scroll {
     return this.#openAt('newest', !this.history.hasNewer && !this.history.isDisconnected);
   }
 
-  /** Goes to the first message. */
   toBeginning(): Promise<void> {
     return this.#openAt('beginning', !this.history.hasOlder);
   }
@@ -166,7 +164,7 @@ export class Scroll {
   }
 
   #sum(from: number, to: number): number {
-    return heightOf(this.#rows, { from, to });
+    return heightOf(this.#rows.slice(from, to));
   }
 
   /** Start of the window. */
@@ -223,14 +221,12 @@ export class Scroll {
   #choose(): boolean {
     const parts = this.#parts;
     if (parts === undefined) return false;
-    const { from, to } = this;
     const top = this.#top(parts) - this.#base;
     const window = { top, bottom: top + parts.scroller.clientHeight };
-    if (isEnough(this.#rows, this, window)) return false;
-    const range = rangeAround(this.#rows, window);
-    this.from = range.from;
-    this.to = range.to;
-    return range.from !== from || range.to !== to;
+    const { from, to } = drawnRange(this.#rows, this, window);
+    const isChanged = from !== this.from || to !== this.to;
+    [this.from, this.to] = [from, to];
+    return isChanged;
   }
 
   /** Reads more if the window is near the end of the loaded messages. */
@@ -258,7 +254,7 @@ export class Scroll {
     const { history } = this;
     const load = () => history.newer();
     return this.#read(history, load, (dropped) => {
-      this.#base += dropped.reduce((sum, { height }) => sum + height, 0);
+      this.#base += heightOf(dropped);
       this.from = Math.max(this.from - dropped.length, 0);
       this.to = Math.max(this.to - dropped.length, 0);
     });
@@ -286,7 +282,6 @@ export class Scroll {
     }
   }
 
-  /** Repeats a failed read. */
   retry(): void {
     const repeat = this.#repeat;
     this.#repeat = undefined;

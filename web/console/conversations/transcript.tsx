@@ -19,7 +19,6 @@ type TranscriptProps = {
   message_id: string | undefined;
   hrefOf: (message_id: string) => string;
   goTo: (message_id: string) => void;
-  /** Words to highlight. */
   words: readonly string[];
   /** Set to what is shown, for the controls around the transcript. */
   shown: { current: Scroll | undefined };

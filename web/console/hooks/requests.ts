@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { limits } from '../../../server/src/contract/limits.ts';
 import { whenBack } from '../../shared/when-back.ts';
 import { type ApiError, isTemporary, request } from '../state/api.ts';
@@ -26,92 +26,82 @@ export type List<T> = {
   refresh(idOf: (row: T) => string): Promise<void>;
 };
 
+type Rows<T> = Pick<List<T>, 'rows' | 'hasMore' | 'total' | 'isLoading' | 'error'> & {
+  path: string | undefined;
+  cursor: string | null;
+};
+
+const none: readonly never[] = [];
+
+const empty = (path: string | undefined): Rows<never> => ({
+  path,
+  rows: none,
+  cursor: null,
+  hasMore: false,
+  isLoading: path !== undefined,
+  error: undefined,
+});
+
 /** The rows of a list of the service, page after page. With `path` undefined nothing is requested. */
 export function useList<T>(path: string | undefined): List<T> {
   const [state, setState] = useState<Rows<T>>(() => keptRows(path) ?? empty(path));
-  const [isLoading, setLoading] = useState(path !== undefined && keptRows(path) === undefined);
-  const [error, setError] = useState<ApiError>();
   const [attempt, setAttempt] = useState(0);
   const pending = useRef<AbortController | undefined>(undefined);
+  const change = (values: Partial<Rows<T>>) => setState((state) => ({ ...state, ...values }));
 
-  const load = useCallback(
-    async (cursor: string | null) => {
-      if (path === undefined) return;
-      pending.current?.abort();
-      const { signal } = (pending.current = new AbortController());
-      setLoading(true);
-      try {
-        const { body } = await request<CursorPage<T>>(withCursor(path, cursor), { signal });
-        setState(({ rows }) => ({
-          path,
-          rows: cursor === null ? body.data : [...rows, ...body.data],
-          cursor: body.next_cursor,
-          hasMore: body.has_more,
-          total: body.total,
-        }));
-        setError(undefined);
-        setLoading(false);
-      } catch (error) {
-        if (signal.aborted) return;
-        setError(error as ApiError);
-        setLoading(false);
-      }
-    },
-    [path],
-  );
+  const load = async (cursor: string | null) => {
+    if (path === undefined) return;
+    pending.current?.abort();
+    const { signal } = (pending.current = new AbortController());
+    change({ isLoading: true });
+    try {
+      const { body } = await request<CursorPage<T>>(withCursor(path, cursor), { signal });
+      setState(({ rows }) => ({
+        ...empty(path),
+        rows: cursor === null ? body.data : [...rows, ...body.data],
+        cursor: body.next_cursor,
+        hasMore: body.has_more,
+        total: body.total,
+        isLoading: false,
+      }));
+    } catch (error) {
+      if (!signal.aborted) change({ isLoading: false, error: error as ApiError });
+    }
+  };
 
   // `attempt` counts the reloads.
   useEffect(() => {
     const kept = attempt === 0 ? keptRows<Rows<T>>(path) : undefined;
     setState(kept ?? empty(path));
-    setError(undefined);
-    setLoading(kept === undefined && path !== undefined);
     if (kept === undefined) void load(null);
     return () => pending.current?.abort();
-  }, [load, attempt]);
+  }, [path, attempt]);
   // In place: the error is shown until a request succeeds.
-  useEffect(
-    () => (isTemporary(error) ? whenBack(() => void load(state.path === path ? state.cursor : null)) : undefined),
-    [error],
-  );
+  useEffect(() => {
+    if (isTemporary(state.error)) return whenBack(() => void load(state.cursor));
+    return undefined;
+  }, [state.error]);
 
   useEffect(() => {
-    if (state.path !== undefined && state.rows.length > 0) keepRows(state.path, state);
+    if (state.path !== undefined && state.rows.length > 0)
+      keepRows(state.path, { ...state, isLoading: false, error: undefined });
   });
 
-  const more = useCallback(() => {
+  const more = () => {
     // A cursor continues the list of its own path only.
-    if (state.path !== path || !state.hasMore || isLoading) return;
-    setError(undefined);
+    if (state.path !== path || !state.hasMore || state.isLoading) return;
+    change({ error: undefined });
     void load(state.cursor);
-  }, [state, isLoading, load]);
-  const reload = useCallback(() => setAttempt((attempt) => attempt + 1), []);
-  const refresh = useCallback(
-    async (idOf: (row: T) => string) => {
-      if (path === undefined) return;
-      const { signal } = (pending.current = new AbortController());
-      const { body } = await request<CursorPage<T>>(path, { signal });
-      setState((state) => merge(body, state, idOf));
-    },
-    [path],
-  );
+  };
+  const reload = () => setAttempt((attempt) => attempt + 1);
+  const refresh = async (idOf: (row: T) => string) => {
+    if (path === undefined) return;
+    const { signal } = (pending.current = new AbortController());
+    const { body } = await request<CursorPage<T>>(path, { signal });
+    setState((state) => merge(body, state, idOf));
+  };
   // Until the effect has run, the rows are those of another path.
-  if (state.path !== path) return { ...waiting, more, reload, refresh };
-  return { rows: state.rows, hasMore: state.hasMore, total: state.total, isLoading, error, more, reload, refresh };
-}
-
-const waiting = { rows: [], hasMore: false, isLoading: true, error: undefined };
-
-type Rows<T> = {
-  path: string | undefined;
-  rows: T[];
-  cursor: string | null;
-  hasMore: boolean;
-  total?: number | null | undefined;
-};
-
-function empty<T>(path: string | undefined): Rows<T> {
-  return { path, rows: [], cursor: null, hasMore: false };
+  return { ...(state.path === path ? state : empty('')), more, reload, refresh };
 }
 
 /** The new first page, followed by the rows of later pages if the two still overlap; else alone, and later pages are read again. */
@@ -130,8 +120,6 @@ function withCursor(path: string, cursor: string | null): string {
 
 /** All rows of a list; none until they are loaded. */
 export type All<T> = Omit<List<T>, 'refresh'>;
-
-const none: readonly never[] = [];
 
 /** Reads a list to its end, for lists that are only useful as a whole. */
 export function useAll<T>(path: string): All<T> {
@@ -220,11 +208,17 @@ export const useResponse = <T>(path: string, refreshMillis?: number): Reading<T>
 export function useAttempt() {
   const [error, setError] = useState<ApiError>();
   const [isBusy, setBusy] = useState(false);
-  const attempt = async (work: () => Promise<void>) => {
+  /** Returns whether it succeeded. */
+  const attempt = async (work: () => Promise<void>): Promise<boolean> => {
     setBusy(true);
     setError(undefined);
-    await work().catch((error: ApiError) => setError(error));
+    const error = await work().then(
+      () => undefined,
+      (error: ApiError) => error,
+    );
+    setError(error);
     setBusy(false);
+    return error === undefined;
   };
   return { error, isBusy, attempt };
 }

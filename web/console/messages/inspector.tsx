@@ -1,6 +1,5 @@
-import type { ComponentChildren } from 'preact';
-import { Button } from '../../shared/controls.tsx';
-import { count, Id, money, Time } from '../components/ui.tsx';
+import { Button, Terms } from '../../shared/controls.tsx';
+import { cost, count, Id, Time } from '../components/ui.tsx';
 import { Export } from '../conversations/export.tsx';
 import type { MessageKind } from '../conversations/next-message.ts';
 import type { Scroll } from '../conversations/transcript-scroll.ts';
@@ -25,35 +24,38 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
   const found = useList<SearchHit>(pathOf(['admin', 'search'], query));
   const loaded = shown.current?.history.rows ?? [];
   const hasFiles = found.rows.length > 0 || loaded.some(({ message }) => message.message_files.length > 0);
+  const userLink = user && (
+    <a href={hrefOf('users', user)} title={user}>
+      {user}
+    </a>
+  );
   const jump = (label: string, isPossible: boolean, onClick: () => void) =>
     isPossible && <Button onClick={onClick}>{label}</Button>;
   return (
     <div class="inspector stack small">
-      {group(
-        'Who',
-        fact(
-          'User',
-          user === null ? (
-            'no user'
-          ) : (
-            <a href={hrefOf('users', user)} title={user}>
-              {user}
-            </a>
-          ),
-          'one-line',
-        ),
-        fact('App', <a href={hrefWith(['conversations'], { app_id })}>{app_name}</a>),
-        fact('Created', <Time at={created_at} />),
-        fact('Last', <Time at={last_message_at} />),
-        fact('ID', <Id id={summary.id} />),
-      )}
-      {group(
-        'Numbers',
-        fact('Messages', count(message_count)),
-        fact('Disliked', count(disliked_count)),
-        fact('Failed', count(failed_count)),
-        fact('Cost', summary.price === null ? '–' : money(summary.price, summary.currency ?? '')),
-      )}
+      <section>
+        <h3>Who</h3>
+        <Terms
+          rows={[
+            ['User', userLink ?? 'no user', 'one-line'],
+            ['App', <a href={hrefWith(['conversations'], { app_id })}>{app_name}</a>],
+            ['Created', <Time at={created_at} />],
+            ['Last', <Time at={last_message_at} />],
+            ['ID', <Id id={summary.id} />],
+          ]}
+        />
+      </section>
+      <section>
+        <h3>Numbers</h3>
+        <Terms
+          rows={[
+            ['Messages', count(message_count)],
+            ['Disliked', count(disliked_count)],
+            ['Failed', count(failed_count)],
+            ['Cost', cost(summary.price, summary.currency)],
+          ]}
+        />
+      </section>
       <LoadedMessages
         messages={loaded.map(({ message }) => message)}
         hrefOfMessage={(id) => hrefOf('conversations', app_id, summary.id, id)}
@@ -69,17 +71,3 @@ export function Inspector({ summary, path, shown, toNext }: Props) {
     </div>
   );
 }
-
-const group = (title: string, ...facts: ComponentChildren[]) => (
-  <section>
-    <h3>{title}</h3>
-    <dl class="values">{facts}</dl>
-  </section>
-);
-
-const fact = (title: string, value: ComponentChildren, look?: string) => (
-  <>
-    <dt>{title}</dt>
-    <dd class={look}>{value}</dd>
-  </>
-);

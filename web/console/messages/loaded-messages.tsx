@@ -1,5 +1,5 @@
-import { Fragment } from 'preact';
-import { Icon } from '../../shared/controls.tsx';
+import type { ComponentChildren } from 'preact';
+import { Icon, Terms } from '../../shared/controls.tsx';
 import { count, counted, millis, money } from '../components/ui.tsx';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
 import { hrefOf } from '../state/route.ts';
@@ -8,52 +8,49 @@ type Props = { messages: readonly ShownMessage[]; hrefOfMessage: (id: string) =>
 
 const rowsShown = 5;
 
+type ShownRowsProps = { title: string; rows: readonly ComponentChildren[] };
+
+const FirstRows = ({ title, rows }: ShownRowsProps) =>
+  rows.length > 0 && (
+    <section class="loaded">
+      <h3>{title}</h3>
+      <ul class="plain stack tight">{rows.slice(0, rowsShown)}</ul>
+    </section>
+  );
+
 /** What the messages that are loaded tell: models, tokens, latency, ratings with their comments, and what answers cite. */
 export function LoadedMessages({ messages, hrefOfMessage }: Props) {
-  const comments = messages.filter(({ details }) => details?.feedback_content);
-  const documents = citedIn(messages);
+  const comments = messages.filter(({ details }) => details?.feedback_content).toReversed();
+  const commentRow = ({ id, feedback, details }: ShownMessage) => (
+    <li key={id} class="row tight">
+      {feedback && <Icon name={feedback.rating === 'like' ? 'liked' : 'disliked'} />}
+      <a href={hrefOfMessage(id)} class="two-lines">
+        “{details?.feedback_content}”
+      </a>
+    </li>
+  );
   return (
     <>
       <Numbers messages={messages} />
-      {comments.length > 0 && (
-        <section class="loaded">
-          <h3>Comments</h3>
-          <ul class="plain stack tight">
-            {comments
-              .toReversed()
-              .slice(0, rowsShown)
-              .map(({ id, feedback, details }) => (
-                <li key={id} class="row tight">
-                  {feedback && <Icon name={feedback.rating === 'like' ? 'liked' : 'disliked'} />}
-                  <a href={hrefOfMessage(id)} class="two-lines">
-                    “{details?.feedback_content}”
-                  </a>
-                </li>
-              ))}
-          </ul>
-        </section>
-      )}
-      {documents.length > 0 && (
-        <section class="loaded">
-          <h3>Citations</h3>
-          <ul class="plain stack tight">
-            {documents.slice(0, rowsShown).map(({ dataset_id, document_id, document_name, answers, disliked }) => (
-              <li key={document_id}>
-                <a href={hrefOf('knowledge', dataset_id, document_id)} class="one-line">
-                  {document_name || document_id}
-                </a>
-                <span class="soft">
-                  {counted(answers, 'answer')}
-                  {disliked > 0 && `, ${count(disliked)} disliked`}
-                </span>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <FirstRows title="Comments" rows={comments.map(commentRow)} />
+      <FirstRows title="Citations" rows={citedIn(messages).map(documentRow)} />
     </>
   );
 }
+
+const documentRow = ({ dataset_id, document_id, document_name, answers, disliked }: Cited) => (
+  <li key={document_id}>
+    <a href={hrefOf('knowledge', dataset_id, document_id)} class="one-line">
+      {document_name || document_id}
+    </a>
+    <span class="soft">
+      {counted(answers, 'answer')}
+      {disliked > 0 && `, ${count(disliked)} disliked`}
+    </span>
+  </li>
+);
+
+type Cited = ReturnType<typeof citedIn>[number];
 
 /** The documents that answers cite: those that most disliked answers cite first, then those that most answers cite. */
 function citedIn(messages: readonly ShownMessage[]) {
@@ -82,9 +79,7 @@ function costOf(messages: readonly ShownMessage[]): string {
 function Numbers({ messages }: Pick<Props, 'messages'>) {
   const sum = (name: 'message_tokens' | 'answer_tokens') => messages.reduce((all, one) => all + one[name], 0);
   const [tokensIn, tokensOut] = [sum('message_tokens'), sum('answer_tokens')];
-  const seconds = messages
-    .map(({ provider_response_latency }) => provider_response_latency)
-    .filter((latency) => latency > 0);
+  const seconds = messages.map((one) => one.provider_response_latency).filter((latency) => latency > 0);
   const sorted = seconds.toSorted((one, other) => one - other);
   const median = sorted[Math.floor(sorted.length / 2)];
   const most = sorted.at(-1) ?? 0;
@@ -94,33 +89,16 @@ function Numbers({ messages }: Pick<Props, 'messages'>) {
   return (
     <section class="loaded">
       <h3>Of the {counted(messages.length, 'message')} that are loaded</h3>
-      <dl class="values">
-        {models.map(([model, answers]) => (
-          <Fragment key={model}>
-            <dt>Model</dt>
-            <dd>
-              {model}, {counted(answers.length, 'answer')}
-              {costOf(answers)}
-            </dd>
-          </Fragment>
-        ))}
-        {tokensIn + tokensOut > 0 && (
-          <>
-            <dt>Tokens</dt>
-            <dd>
-              {count(tokensIn)} in, {count(tokensOut)} out
-            </dd>
-          </>
-        )}
-        {median !== undefined && (
-          <>
-            <dt>Latency</dt>
-            <dd>
-              median {millis(median * 1000)}, max {millis(most * 1000)}
-            </dd>
-          </>
-        )}
-      </dl>
+      <Terms
+        rows={[
+          ...models.map(
+            ([model, answers]) =>
+              ['Model', `${model}, ${counted(answers.length, 'answer')}${costOf(answers)}`] as const,
+          ),
+          tokensIn + tokensOut > 0 && ['Tokens', `${count(tokensIn)} in, ${count(tokensOut)} out`],
+          median !== undefined && ['Latency', `median ${millis(median * 1000)}, max ${millis(most * 1000)}`],
+        ]}
+      />
       {seconds.length > 1 && (
         <svg
           class="latency-line"

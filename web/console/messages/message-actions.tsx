@@ -12,12 +12,7 @@ type ActionsProps = { message: ShownMessage; href: string; isInReview: boolean }
 export function MessageActions({ message, href, isInReview }: ActionsProps) {
   const { id, answer } = message;
   const { details, ...fields } = message;
-  const title = (
-    <>
-      <Icon name="json" />
-      <span class="hidden-label">JSON</span>
-    </>
-  );
+  const title = [<Icon name="json" />, <span class="hidden-label">JSON</span>];
   return (
     <>
       <span class="row tight message-actions">
@@ -38,6 +33,12 @@ export function MessageActions({ message, href, isInReview }: ActionsProps) {
 
 export const reviewHref = (id: string): string => hrefWith(['review'], { at: id });
 
+const code = (text: string) => (
+  <pre dir="ltr" tabIndex={0} role="group" aria-label="Message as JSON">
+    {text}
+  </pre>
+);
+
 function Json({ id, value }: { id: string; value: object }) {
   const text = JSON.stringify(value, null, 2);
   return (
@@ -47,12 +48,6 @@ function Json({ id, value }: { id: string; value: object }) {
     </>
   );
 }
-
-const code = (text: string) => (
-  <pre dir="ltr" tabIndex={0} role="group" aria-label="Message as JSON">
-    {text}
-  </pre>
-);
 
 /** The messages with the same parent: alternative questions, or answers that were made again. */
 export type Siblings = { at: number; ids: readonly string[]; goTo: (id: string) => void };

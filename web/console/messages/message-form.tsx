@@ -1,7 +1,7 @@
+import { Terms } from '../../shared/controls.tsx';
 import { Time } from '../components/ui.tsx';
 import type { FormDefinition, FormInput, HumanInputContent } from '../state/types.ts';
-import { Markdown } from './markdown.tsx';
-import { Term, Truncated } from './message-parts.tsx';
+import { formatted, Truncated, textOf } from './message-parts.tsx';
 
 /** A form for the user of the app. The console shows it read-only. */
 export function Form({ id, content }: { id: string; content: HumanInputContent }) {
@@ -29,8 +29,6 @@ export function Form({ id, content }: { id: string; content: HumanInputContent }
   );
 }
 
-const formatted = (text: string) => <Markdown text={text} />;
-
 /** Whether a text begins with the title, as a heading or in bold: the title is then not printed twice. */
 const beginsWith = (text: string, title: string): boolean =>
   text.trimStart().split('\n', 1)[0]?.replaceAll(/[#*_]/g, '').trim() === title.trim();
@@ -38,13 +36,9 @@ const beginsWith = (text: string, title: string): boolean =>
 function OpenForm({ form, isExpired }: { form: FormDefinition; isExpired: boolean }) {
   return (
     <>
-      <dl class="values">
-        {form.inputs.map((input) => (
-          <Term key={input.output_variable_name} name={input.output_variable_name}>
-            {firstValue(input, form) || '–'}
-          </Term>
-        ))}
-      </dl>
+      <Terms
+        rows={form.inputs.map((input) => [input.output_variable_name, firstValue(input, form) || '–', 'as-written'])}
+      />
       <p>
         <span class="soft">Actions: </span>
         {form.actions.map(({ title }) => title).join(' · ')}
@@ -58,10 +52,8 @@ function OpenForm({ form, isExpired }: { form: FormDefinition; isExpired: boolea
 }
 
 /** Initial value of the field. */
-function firstValue(input: FormInput, form: FormDefinition): string {
-  const resolved = form.resolved_default_values[input.output_variable_name] ?? defaultOf(input);
-  return typeof resolved === 'string' ? resolved : JSON.stringify(resolved);
-}
+const firstValue = (input: FormInput, form: FormDefinition): string =>
+  textOf(form.resolved_default_values[input.output_variable_name] ?? defaultOf(input));
 
 function defaultOf({ default: given }: FormInput): string {
   if (given === null) return '';

@@ -1,13 +1,33 @@
-import type { ComponentChild, ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
-import { Button, Fold, Icon } from '../../shared/controls.tsx';
+import type { ComponentChild } from 'preact';
+import { Button, Fold, Icon, Terms, useOpen } from '../../shared/controls.tsx';
 import { prettyJson } from '../../shared/pretty-json.ts';
 import { Bar, count, counted } from '../components/ui.tsx';
 import { CitedText } from '../knowledge/cited-text.tsx';
 import { hrefWith, readRoute } from '../state/route.ts';
 import { locale } from '../state/times.ts';
 import type { AgentThought, MessageFile, RetrieverResource } from '../state/types.ts';
-import { safeAddress } from './markdown.tsx';
+import { causeOf } from './error-cause.ts';
+import { Markdown, safeAddress } from './markdown.tsx';
+
+/** Why there is no answer: the innermost message first. What a provider wrapped around it is collapsed. */
+export function MessageError({ id, error }: { id: string; error: string | null }) {
+  const text = error ?? 'no reason was recorded.';
+  const cause = causeOf(text);
+  return (
+    <div class="note bad stack">
+      <p class="as-written">
+        <Icon name="failed" />
+        <strong> Error: </strong>
+        {cause}
+      </p>
+      {cause !== text && (
+        <Fold class="collapsible small" id={`${id} error`} title="Full error">
+          <p class="as-written">{text}</p>
+        </Fold>
+      )}
+    </div>
+  );
+}
 
 const sizes = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
 
@@ -43,16 +63,14 @@ export function Files({ files }: { files: readonly MessageFile[] }) {
 }
 
 /** What an answer cites. `href`: its address, to which the document leads back. */
-export function Citations({ resources, href }: { resources: readonly RetrieverResource[]; href: string }) {
-  if (resources.length === 0) return null;
-  return (
+export const Citations = ({ resources, href }: { resources: readonly RetrieverResource[]; href: string }) =>
+  resources.length > 0 && (
     <div class="stack tight">
       {inOrder(resources).map((resource) => (
         <Citation key={resource.id} resource={resource} href={href} />
       ))}
     </div>
   );
-}
 
 const inOrder = <T extends { position: number }>(rows: readonly T[]): T[] =>
   rows.toSorted((one, other) => one.position - other.position);
@@ -74,7 +92,6 @@ function Citation({ resource, href: answer }: { resource: RetrieverResource; hre
   const href = hrefWith(segment, { cited_by: place.join('/') });
   // The name says which of the links this is.
   const label = `Open in Knowledge: ${document_name}, segment ${segment_position}`;
-  const link = { class: 'soft', href, title: 'Open in Knowledge', 'aria-label': label };
   return (
     <div class="citation row small">
       <Fold class="collapsible small" id={resource.id} title={title}>
@@ -86,7 +103,9 @@ function Citation({ resource, href: answer }: { resource: RetrieverResource; hre
         </p>
         <CitedText resource={resource} />
       </Fold>
-      <a {...link}>Open</a>
+      <a class="soft" href={href} title="Open in Knowledge" aria-label={label}>
+        Open
+      </a>
     </div>
   );
 }
@@ -95,22 +114,22 @@ function Citation({ resource, href: answer }: { resource: RetrieverResource; hre
 export function Steps({ thoughts, id }: { thoughts: readonly AgentThought[]; id: string }) {
   if (thoughts.length === 0) return null;
   const tools = [...new Set(thoughts.flatMap(toolsOf))].join(', ');
-  const most = Math.max(...thoughts.map((_, at) => secondsOf(inOrder(thoughts), at)));
+  const steps = inOrder(thoughts);
+  /** How long a step took: until the next one began. That of the last step is not known. */
+  const seconds = steps.map(({ created_at }, at) =>
+    Math.max(0, (steps[at + 1]?.created_at ?? created_at) - created_at),
+  );
   const title = [counted(thoughts.length, 'step'), tools !== '' && <span class="soft"> {tools}</span>];
   return (
     <Fold class="collapsible small" id={`${id} steps`} title={title}>
       <ol class="steps stack">
-        {inOrder(thoughts).map((thought, at, all) => (
-          <Step key={thought.id} thought={thought} seconds={secondsOf(all, at)} most={most} />
+        {steps.map((thought, at) => (
+          <Step key={thought.id} thought={thought} seconds={seconds[at] ?? 0} most={Math.max(...seconds)} />
         ))}
       </ol>
     </Fold>
   );
 }
-
-/** How long a step took: until the next one began. That of the last step is not known. */
-const secondsOf = (steps: readonly AgentThought[], at: number): number =>
-  Math.max(0, (steps[at + 1] ?? steps[at] ?? { created_at: 0 }).created_at - (steps[at]?.created_at ?? 0));
 
 type StepProps = { thought: AgentThought; seconds: number; most: number };
 
@@ -159,13 +178,11 @@ function Raw({ title, text }: { title: string; text: string }) {
   );
 }
 
-/** A name and its text in a list of values. */
-export const Term = ({ name, children }: { name: string; children?: ComponentChildren }) => (
-  <>
-    <dt>{name}</dt>
-    <dd class="as-written">{children}</dd>
-  </>
-);
+export const formatted = (text: string) => <Markdown text={text} />;
+
+/** A value that may be any JSON, to read. */
+export const textOf = (value: unknown, indent = 0): string =>
+  typeof value === 'string' ? value : JSON.stringify(value, null, indent);
 
 export function Values({ title, values, id }: { title: string; values: Record<string, unknown>; id: string }) {
   const entries = Object.entries(values);
@@ -173,13 +190,7 @@ export function Values({ title, values, id }: { title: string; values: Record<st
   const names = <span class="soft"> {entries.map(([name]) => name).join(', ')}</span>;
   return (
     <Fold class="collapsible small" id={id} title={[title, names]}>
-      <dl class="values">
-        {entries.map(([name, value]) => (
-          <Term key={name} name={name}>
-            {typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
-          </Term>
-        ))}
-      </dl>
+      <Terms rows={entries.map(([name, value]) => [name, textOf(value, 2), 'as-written'])} />
     </Fold>
   );
 }
@@ -187,23 +198,16 @@ export function Values({ title, values, id }: { title: string; values: Record<st
 /** A longer text is shown in full only on request: drawing megabytes would block the page. */
 const unitsMax = 40_000;
 
-/** The ids of texts that the user wants in full, so that they stay so when the transcript draws them again. */
-const fullIds = new Set<string>();
-
 /** A text; only its beginning if it is very long. */
 export function Truncated({ id, text, draw }: { id: string; text: string; draw: (text: string) => ComponentChild }) {
-  const [isFull, setFull] = useState(fullIds.has(id));
+  const [isFull, setFull] = useOpen(`all of ${id}`);
   if (isFull || text.length <= unitsMax) return draw(text);
-  const showAll = () => {
-    fullIds.add(id);
-    setFull(true);
-  };
   // Does not cut a surrogate pair.
   const end = text.codePointAt(unitsMax - 1) === text.charCodeAt(unitsMax - 1) ? unitsMax : unitsMax - 1;
   return (
     <div>
       {draw(text.slice(0, end))}
-      <Button onClick={showAll}>Show all {count(text.length)} characters</Button>
+      <Button onClick={() => setFull(true)}>Show all {count(text.length)} characters</Button>
     </div>
   );
 }

@@ -2,11 +2,9 @@ import { Icon } from '../../shared/controls.tsx';
 import { capital, count, money, Time } from '../components/ui.tsx';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
 import { locale } from '../state/times.ts';
-import { Markdown } from './markdown.tsx';
 import { MessageActions, noParent, SiblingSteps, type Siblings } from './message-actions.tsx';
-import { MessageError } from './message-error.tsx';
 import { Form } from './message-form.tsx';
-import { Citations, Files, Steps, Truncated, Values } from './message-parts.tsx';
+import { Citations, Files, formatted, MessageError, Steps, Truncated, Values } from './message-parts.tsx';
 
 export type MessageProps = {
   message: ShownMessage;
@@ -29,9 +27,9 @@ export function MessageView({ message, before, href, isCurrent, siblings, isInRe
   const parent = message.parent_message_id === noParent ? null : message.parent_message_id;
   const hasFailed = status === 'error' || error !== null;
   const isEmpty = answer === '' && !hasFailed && assistantFiles.length + message.extra_contents.length === 0;
-  const names = { 'aria-label': `Message ${id}`, 'data-id': id };
+  const current = isCurrent ? 'true' : undefined;
   return (
-    <article class="message stack" {...names} aria-current={isCurrent ? 'true' : undefined}>
+    <article class="message stack" aria-label={`Message ${id}`} data-id={id} aria-current={current}>
       <section class="query stack" aria-label="Query">
         {query !== '' && <Truncated id={`${id} query`} text={query} draw={plain} />}
         {query === '' && userFiles.length === 0 && <p class="soft">no query</p>}
@@ -51,7 +49,7 @@ export function MessageView({ message, before, href, isCurrent, siblings, isInRe
       </section>
       <footer class="soft small row">
         <Time at={created_at} form="clock" />
-        {message.feedback !== null && <Feedback rating={message.feedback.rating} />}
+        {message.feedback && <Feedback rating={message.feedback.rating} />}
         <Statistics message={message} />
         {siblings && <SiblingSteps siblings={siblings} />}
         {parent !== null && parent !== before && (
@@ -71,13 +69,11 @@ export function MessageView({ message, before, href, isCurrent, siblings, isInRe
 }
 
 const plain = (text: string) => <p class="as-written">{text}</p>;
-const formatted = (text: string) => <Markdown text={text} />;
 
 function Feedback({ rating }: { rating: 'like' | 'dislike' }) {
-  const isLiked = rating === 'like';
-  const rated = isLiked ? 'liked' : 'disliked';
+  const rated = `${rating}d` as const;
   return (
-    <span class={`badge ${isLiked ? 'good' : 'warn'}`}>
+    <span class={`badge ${rating === 'like' ? 'good' : 'warn'}`}>
       <Icon name={rated} />
       {capital(rated)}
     </span>

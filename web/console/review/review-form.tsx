@@ -74,6 +74,7 @@ function Actions({ row, me, queue, writing, children }: Props & { writing: Writi
     if (isChanged && mayWrite && !(await save({}, 'Saved.'))) return;
     await queue.next();
   };
+  const assign = () => save({ assignee: me }, 'Assigned to you.');
   const reopen = () => save({ state: 'open' }, 'Open again.');
   return (
     <div class="row">
@@ -85,14 +86,7 @@ function Actions({ row, me, queue, writing, children }: Props & { writing: Writi
         <>
           <Action name="Done" letter="d" act={() => save({ state: 'done' }, 'Done.')} isBusy={isBusy} />
           <Action name="Ignore" letter="i" act={() => save({ state: 'ignored' }, 'Ignored.')} isBusy={isBusy} />
-          {row.review?.assignee !== me && (
-            <Action
-              name="Assign to me"
-              letter="a"
-              act={() => save({ assignee: me }, 'Assigned to you.')}
-              isBusy={isBusy}
-            />
-          )}
+          {row.review?.assignee !== me && <Action name="Assign to me" letter="a" act={assign} isBusy={isBusy} />}
           {stored.state !== 'open' && (
             <Button disabled={isBusy} onClick={reopen}>
               Open again

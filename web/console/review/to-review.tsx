@@ -11,15 +11,10 @@ const labelsShown = 8;
 /** What is left to review, the labels that were given most, and the texts behind most disliked answers of all apps. */
 export function ToReview({ app_id }: { app_id: string | undefined }) {
   const { body } = useResponse<ReviewCounts>(pathOf(['admin', 'reviews', 'counts'], { app_id }));
-  const chip = (label: string, count: number, filters: Record<string, string>) => (
-    <Chip
-      key={label}
-      label={label}
-      count={count}
-      isActive={false}
-      href={hrefWith(['review'], { app_id, ...filters })}
-    />
-  );
+  const chip = (label: string, count: number, filters: Record<string, string>) => {
+    const href = hrefWith(['review'], { app_id, ...filters });
+    return <Chip key={label} label={label} count={count} isActive={false} href={href} />;
+  };
   return (
     <>
       {body && body.open + body.labels.length > 0 && (

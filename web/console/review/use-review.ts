@@ -3,7 +3,7 @@ import { useAttempt } from '../hooks/requests.ts';
 import type { Review, ReviewListed } from '../state/types.ts';
 import { type Fields, fieldsOf, saveReview } from './save-review.ts';
 
-export type Written = { labels: string; note: string; expected_answer: string };
+type Written = { labels: string; note: string; expected_answer: string };
 
 /** What was typed and not saved, by message, so that it is still there when its answer is opened again. */
 const drafts = new Map<string, Partial<Written>>();
@@ -14,11 +14,7 @@ const writtenOf = ({ labels, note, expected_answer }: Fields): Written => ({
   expected_answer: expected_answer ?? '',
 });
 
-const labelsOf = (text: string): string[] =>
-  text
-    .split(',')
-    .map((label) => label.trim())
-    .filter((label) => label !== '');
+const labelsOf = (text: string): string[] => text.split(',').flatMap((label) => label.trim() || []);
 
 /** The review of an answer: what was typed, and saving it with a change. */
 export function useReview(row: ReviewListed, keep: (review: Review) => void) {
@@ -35,9 +31,8 @@ export function useReview(row: ReviewListed, keep: (review: Review) => void) {
     setDraft(now);
   };
   /** Returns whether it was saved. */
-  const save = async (change: Partial<Fields>, words: string): Promise<boolean> => {
-    let isSaved = false;
-    await attempt(async () => {
+  const save = (change: Partial<Fields>, words: string): Promise<boolean> =>
+    attempt(async () => {
       const { note, expected_answer } = written;
       const typed = { labels: labelsOf(written.labels), note: note || null, expected_answer: expected_answer || null };
       const review = await saveReview(row, { ...stored, ...typed, ...change });
@@ -45,9 +40,6 @@ export function useReview(row: ReviewListed, keep: (review: Review) => void) {
       setDraft({});
       keep(review);
       setMessage(words);
-      isSaved = true;
     });
-    return isSaved;
-  };
   return { stored, written, write, isChanged, save, message, error, isBusy };
 }

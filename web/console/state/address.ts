@@ -7,38 +7,39 @@ export type Filters = Readonly<Record<string, string>>;
 /** New values of some filters; undefined or '' removes a filter. */
 export type FilterChange = Readonly<Record<string, string | number | undefined>>;
 
-export function readRoute(hash = location.hash): Route {
-  return pathOf(hash)
+export const readRoute = (hash = location.hash): Route =>
+  placeOf(hash)
     .replace(/^#?\/?/, '')
     .split('/')
     .filter((part) => part !== '')
     .map(decode);
-}
 
 export function readFilters(hash = location.hash): Filters {
-  const pairs = new URLSearchParams(hash.slice(pathOf(hash).length));
+  const pairs = new URLSearchParams(hash.slice(placeOf(hash).length));
   return Object.fromEntries([...pairs].filter(([, value]) => value !== ''));
 }
 
-export const pathOf = (hash: string): string => hash.split('?', 1)[0] ?? '';
+/** An address without its filters. */
+export const placeOf = (hash: string): string => hash.split('?', 1)[0] ?? '';
 
-export function hrefOf(...parts: string[]): string {
-  return `#/${parts.map(encodeURIComponent).join('/')}`;
+/** A path of encoded parts, with a query of the values that are not empty. A list repeats its name. */
+export function pathOf(
+  parts: readonly string[],
+  query: Readonly<Record<string, string | number | readonly string[] | null | undefined>> = {},
+): string {
+  const entries = Object.entries(query).flatMap(([name, value]) => [value].flat().map((one) => [name, `${one ?? ''}`]));
+  const search = new URLSearchParams(entries.filter(([, value]) => value !== '')).toString();
+  return `/${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`;
 }
+
+export const hrefOf = (...parts: string[]): string => `#${pathOf(parts)}`;
 
 /** The address of a view with filters: `hrefWith(['conversations'], { rating: 'dislike' })`. */
-export function hrefWith(parts: Route, filters: FilterChange): string {
-  return withFilters(hrefOf(...parts), filters);
-}
+export const hrefWith = (parts: Route, filters: FilterChange): string => `#${pathOf(parts, filters)}`;
 
 /** An address with some filters changed and the others as they are. */
-export function withFilters(hash: string, change: FilterChange): string {
-  const pairs = Object.entries({ ...readFilters(hash), ...change }).flatMap(([name, value]) =>
-    value === undefined || value === '' ? [] : [[name, `${value}`]],
-  );
-  const query = new URLSearchParams(pairs).toString();
-  return `${pathOf(hash) || '#/'}${query && `?${query}`}`;
-}
+export const withFilters = (hash: string, change: FilterChange): string =>
+  hrefWith(readRoute(hash), { ...readFilters(hash), ...change });
 
 function decode(part: string): string {
   try {

@@ -1,5 +1,7 @@
 import { forgetRows } from './kept-rows.ts';
 
+export { pathOf } from './address.ts';
+
 /** An error response of the service, or no response at all (status 0). */
 export class ApiError extends Error {
   readonly status: number;
@@ -28,7 +30,6 @@ export type RequestOptions = {
 };
 export type ApiResponse<T> = { body: T; etag: string | null };
 
-/** Called when the session has ended. */
 let onSignedOut: () => void = () => undefined;
 export function whenSignedOut(call: () => void): void {
   onSignedOut = call;
@@ -92,14 +93,4 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** A path of encoded parts, with a query of the values that are not empty. A list repeats its name. */
-export function pathOf(
-  parts: readonly string[],
-  query: Record<string, string | number | readonly string[] | null | undefined> = {},
-): string {
-  const entries = Object.entries(query).flatMap(([name, value]) => [value].flat().map((one) => [name, `${one ?? ''}`]));
-  const search = new URLSearchParams(entries.filter(([, value]) => value !== '')).toString();
-  return `/${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`;
 }

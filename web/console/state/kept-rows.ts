@@ -30,17 +30,17 @@ let restoring: number | undefined;
 
 addEventListener('scroll', () => restoring ?? places.set(shownEntry(), scrollY), { passive: true });
 addEventListener('hashchange', () => {
-  if (restoring !== undefined) cancelAnimationFrame(restoring);
-  restoring = undefined;
+  stopRestoring();
   const place = places.get(shownEntry());
   if (place !== undefined) restore(place, performance.now() + restoreMillis);
 });
 /** The user has moved on: nothing moves the page any more. */
-for (const name of ['wheel', 'keydown', 'pointerdown'])
-  addEventListener(name, () => {
-    if (restoring !== undefined) cancelAnimationFrame(restoring);
-    restoring = undefined;
-  });
+for (const name of ['wheel', 'keydown', 'pointerdown']) addEventListener(name, stopRestoring);
+
+function stopRestoring(): void {
+  if (restoring !== undefined) cancelAnimationFrame(restoring);
+  restoring = undefined;
+}
 
 /** Until the rows are drawn, the page is too short. */
 function restore(place: number, until: number): void {

@@ -1,7 +1,15 @@
 import { createContext } from 'preact';
 import { useCallback, useContext, useLayoutEffect, useState } from 'preact/hooks';
 import { type AdminOperation, allows } from '../../../server/src/contract/people/roles.ts';
-import { type FilterChange, type Filters, pathOf, type Route, readFilters, readRoute, withFilters } from './address.ts';
+import {
+  type FilterChange,
+  type Filters,
+  placeOf,
+  type Route,
+  readFilters,
+  readRoute,
+  withFilters,
+} from './address.ts';
 import { mayLeave } from './drafts.ts';
 import type { ConsoleSession } from './types.ts';
 
@@ -21,7 +29,7 @@ function show(hash: string): void {
 
 addEventListener('hashchange', ({ oldURL }) => {
   // Another filter is no other place: text that is not saved stays.
-  if (pathOf(location.hash) === pathOf(shownHash) || mayLeave()) show(location.hash);
+  if (placeOf(location.hash) === placeOf(shownHash) || mayLeave()) show(location.hash);
   else history.pushState(null, '', oldURL);
 });
 
@@ -55,7 +63,7 @@ export function useFilters(): FilterAccess {
     // The browser's address: the event of a click on a link may still be pending. It may lead to another place.
     const { hash } = location;
     const changed = withFilters(hash, change);
-    if (changed === hash || pathOf(hash) !== pathOf(shownHash)) return;
+    if (changed === hash || placeOf(hash) !== placeOf(shownHash)) return;
     history[`${how}State`](null, '', changed);
     show(changed);
   }, []);

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Terms } from '../../shared/controls.tsx';
 import { Dialog } from '../components/ui.tsx';
 
 type Shortcut = { key: string; text: string; action: () => void };
@@ -77,24 +78,14 @@ export function ShortcutHelp() {
   return (
     <Dialog title="Keyboard shortcuts" close={close}>
       <div class="shortcuts">
-        {groupTitles.map((title) => {
-          const ofGroup = groups.get(title) ?? [];
-          return (
-            ofGroup.length > 0 && (
-              <section>
-                <h3>{title}</h3>
-                <dl class="values">
-                  {ofGroup.map(([key, text]) => (
-                    <>
-                      <dt>{keys(key)}</dt>
-                      <dd>{text}</dd>
-                    </>
-                  ))}
-                </dl>
-              </section>
-            )
-          );
-        })}
+        {groupTitles
+          .filter((title) => groups.has(title))
+          .map((title) => (
+            <section key={title}>
+              <h3>{title}</h3>
+              <Terms rows={(groups.get(title) ?? []).map(([key, text]) => [keys(key), text])} />
+            </section>
+          ))}
       </div>
     </Dialog>
   );

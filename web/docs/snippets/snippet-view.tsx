@@ -8,7 +8,6 @@ const writers = { curl: curlOf, TypeScript: typescriptOf, Python: pythonOf };
 
 type Props = { operation: Operation; filled: Filled; shared: Shared };
 
-/** The request as code. */
 export function SnippetView({ operation, filled, shared }: Props) {
   const { language, choose } = shared;
   const text = writers[language](operation, filled, location.origin);

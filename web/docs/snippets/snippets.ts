@@ -118,7 +118,6 @@ console.log(${result});
 `;
 }
 
-/** Whether the successful response is JSON. */
 export const returnsJson = ({ responses }: Operation): boolean =>
   Object.entries(responses).some(([status, { content }]) => status < '300' && content?.['application/json']);
 

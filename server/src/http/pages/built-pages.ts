@@ -12,15 +12,13 @@ export type BuiltPages = Record<PageName, BuiltPage>;
 /** The npm package contains the pages as they are served; a checkout contains their sources and what builds them. */
 const packed = new URL('../../web/', import.meta.url);
 const builder = new URL('../../../../web/build.ts', import.meta.url);
-/** `npm run dev`. */
-const isDevelopment = process.execArgv.includes('--conditions=development');
 
 export function pageReader(app: App, { worker: { worker, shared }, logger }: Dependencies): () => Promise<BuiltPages> {
   if (existsSync(packed)) return cachedResult(readPacked);
   const build = async (): Promise<BuiltPages> => {
     const start = performance.now();
     const { buildPages } = await import(builder.href);
-    const pages = await buildPages(isDevelopment);
+    const pages = await buildPages();
     logger.debug({ millis: Math.round(performance.now() - start) }, 'built the web pages');
     return pages;
   };
