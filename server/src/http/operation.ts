@@ -45,6 +45,8 @@ export type Operation<K extends KeyKind, P extends TObject, Q extends TObject, B
   unchanged?: string;
   /** Statuses of errors in addition to those that follow from the key, the query and the body. Default: 404 if there are `params`. */
   errors?: readonly number[];
+  /** Of errors, if not that of all others. */
+  errorBody?: TSchema;
   /** Hooks after the check of the key. */
   onRequest?: readonly onRequestHookHandler[];
   run: (request: Request<K, P, Q, B>, reply: FastifyReply) => unknown;
@@ -58,7 +60,7 @@ export function operation<K extends KeyKind, P extends TObject, Q extends TObjec
   described: Operation<K, P, Q, B>,
 ): Routes {
   const { method = 'GET', url, config, validatorCompiler, status = 200, response, unchanged, run, ...rest } = described;
-  const { errors = rest.params === undefined ? [] : [404], onRequest = [], ...schema } = rest;
+  const { errors = rest.params === undefined ? [] : [404], errorBody, onRequest = [], ...schema } = rest;
   const isAdmin = kinds.some((kind) => kind === 'admin');
   const isEmpty = typeof response === 'string';
   const hasBody = schema.body !== undefined || schema.optionalBody !== undefined;
@@ -79,6 +81,7 @@ export function operation<K extends KeyKind, P extends TObject, Q extends TObjec
             ...(schema.querystring === undefined ? [] : [400]),
             ...(hasBody ? bodyErrors : []),
           ],
+          errorBody,
         ),
       },
       ...(config && { config }),

@@ -1,14 +1,14 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Static } from 'typebox';
+import type { FastifyRequest } from 'fastify';
+import type { Static, TSchema } from 'typebox';
 import { limits } from '../../contract/limits.ts';
 import { findBadValue } from '../../contract/problem.ts';
-import type { CallerOf } from '../../domain/caller.ts';
 import { invalidParam } from '../../domain/errors.ts';
 import * as conversations from '../../domain/messages/item-conversations.ts';
 import * as items from '../../domain/messages/items.ts';
 import { toItem } from '../../domain/records/items.ts';
+import type { ItemAuthor } from '../../domain/store/items.ts';
+import type { Store } from '../../domain/store/store.ts';
 import { requireValid } from '../request/query.ts';
-import type { Dependencies } from '../route-types.ts';
 import {
   type ConversationQuery,
   type ItemQuery,
@@ -18,11 +18,10 @@ import {
   userHeader,
 } from './schemas.ts';
 
+type Context = { store: Store; app_id: string; author: ItemAuthor };
+
 /** Runs an operation. Its result is the response, or the text of it. */
-type Operation = (
-  request: FastifyRequest,
-  dependencies: Dependencies & { caller: CallerOf<'app' | 'writer'>; reply: FastifyReply },
-) => Promise<object | string>;
+type Operation = (request: FastifyRequest, context: Context) => Promise<object | string>;
 
 /** The end user that the request is limited to. */
 function userOf({ headers }: FastifyRequest): string | undefined {
@@ -31,28 +30,23 @@ function userOf({ headers }: FastifyRequest): string | undefined {
   return user;
 }
 
-function scopeOf(request: FastifyRequest, { caller }: { caller: CallerOf<'app' | 'writer'> }) {
-  const { conversation_id } = request.params as { conversation_id: string };
-  return conversations.scopeOf({ app_id: caller.app.id, user: userOf(request) }, conversation_id);
-}
+const pathOf = ({ params }: FastifyRequest) => params as { conversation_id: string; item_id: string };
 
-const authorOf = ({ caller, clock }: Parameters<Operation>[1]) => ({
-  key_id: caller.key_id,
-  now: Math.floor(clock() / 1000),
-});
+const scopeOf = (request: FastifyRequest, { app_id }: Context) =>
+  conversations.scopeOf({ app_id, user: userOf(request) }, pathOf(request).conversation_id);
 
 const repetitionOf = ({ headers }: FastifyRequest): items.Repetition => ({
   idempotency_key: headers['idempotency-key']?.toString() || undefined,
   isRetry: Number(headers['x-stainless-retry-count']) > 0,
 });
 
-/** Throws if a value of the body cannot be stored and returned unchanged. */
-function requireStorable(body: unknown): void {
+/** Throws if a value of the body is not valid, or cannot be stored and returned unchanged. */
+function bodyOf<S extends TSchema>(schema: S, { body = {} }: FastifyRequest): Static<S> {
+  const valid = requireValid(schema, body);
   const problem = findBadValue(body, '\\u');
   if (problem !== undefined) throw invalidParam(problem.text, problem.logged);
+  return valid;
 }
-
-const itemIdOf = ({ params }: FastifyRequest): string => (params as { item_id: string }).item_id;
 
 type Listed = { data: readonly string[]; ids: readonly string[]; has_more: boolean };
 
@@ -68,24 +62,22 @@ const pageOf = ({ after, limit = limits.listRowsDefault, order = 'desc' }: Stati
 });
 
 export const operations = {
-  async createConversation(request, context) {
-    const body = requireValid(NewConversation, request.body ?? {});
-    requireStorable(body);
-    const metadata = body.metadata ?? null;
+  async createConversation(request, { store, app_id, author }) {
+    const { metadata = null, items: given } = bodyOf(NewConversation, request);
     const user = userOf(request);
     if (user !== undefined && metadata?.user !== undefined && metadata.user !== user)
       throw invalidParam(`metadata.user is not the user in ${userHeader}`);
-    const scope = { app_id: context.caller.app.id, user: user ?? (metadata?.user || undefined) };
-    const created = { metadata, items: (body.items ?? []).map(toItem) };
-    return conversations.createConversation(context.store, scope, created, authorOf(context), repetitionOf(request));
+    const scope = { app_id, user: user ?? (metadata?.user || undefined) };
+    const created = { metadata, items: (given ?? []).map(toItem) };
+    return conversations.createConversation(store, scope, created, author, repetitionOf(request));
   },
 
-  async listConversations(request, { store, caller }) {
+  async listConversations(request, { store, app_id }) {
     const query = request.query as Static<typeof ConversationQuery>;
     const user = userOf(request);
     if (user !== undefined && query.user !== undefined && query.user !== user)
       return listText({ data: [], ids: [], has_more: false });
-    const scope = { app_id: caller.app.id, user: user ?? query.user };
+    const scope = { app_id, user: user ?? query.user };
     const { data, has_more } = await conversations.listConversations(store, scope, pageOf(query));
     return listText({ data: data.map((one) => JSON.stringify(one)), ids: data.map(({ id }) => id), has_more });
   },
@@ -93,13 +85,12 @@ export const operations = {
   getConversation: (request, context) => conversations.getConversation(context.store, scopeOf(request, context)),
 
   async updateConversation(request, context) {
-    const { metadata } = requireValid(NewMetadata, request.body);
-    requireStorable(metadata);
-    return conversations.changeMetadata(context.store, scopeOf(request, context), metadata ?? {}, authorOf(context));
+    const { metadata } = bodyOf(NewMetadata, request);
+    return conversations.changeMetadata(context.store, scopeOf(request, context), metadata ?? {}, context.author);
   },
 
   deleteConversation: (request, context) =>
-    conversations.deleteConversation(context.store, scopeOf(request, context), authorOf(context)),
+    conversations.deleteConversation(context.store, scopeOf(request, context), context.author),
 
   async listItems(request, context) {
     const query = pageOf(request.query as Static<typeof ItemQuery>);
@@ -107,18 +98,16 @@ export const operations = {
   },
 
   async addItems(request, context) {
-    const body = requireValid(NewItems, request.body);
-    requireStorable(body);
-    const added = body.items.map(toItem);
+    const added = bodyOf(NewItems, request).items.map(toItem);
     const scope = scopeOf(request, context);
-    return listText(await items.appendItems(context.store, scope, added, authorOf(context), repetitionOf(request)));
+    return listText(await items.appendItems(context.store, scope, added, context.author, repetitionOf(request)));
   },
 
-  getItem: (request, context) => items.getItem(context.store, scopeOf(request, context), itemIdOf(request)),
+  getItem: (request, context) => items.getItem(context.store, scopeOf(request, context), pathOf(request).item_id),
 
   async deleteItem(request, context) {
     const scope = scopeOf(request, context);
-    await items.deleteItem(context.store, scope, itemIdOf(request), authorOf(context));
+    await items.deleteItem(context.store, scope, pathOf(request).item_id, context.author);
     return conversations.getConversation(context.store, scope);
   },
 } satisfies Record<string, Operation>;

@@ -1,9 +1,9 @@
 import type { TObject, TSchema } from 'typebox';
 import { requireChatApp } from '../../domain/messages/list-messages.ts';
-import { header, responses } from '../openapi/openapi.ts';
-import { requireContentType } from '../request/body.ts';
+import { header } from '../openapi/openapi.ts';
+import { type Operation, operation } from '../operation.ts';
 import { checkFirst } from '../request/check-first.ts';
-import type { Routes } from '../route-types.ts';
+import { type Routes, together } from '../route-types.ts';
 import type { operations } from './operations.ts';
 import * as schemas from './schemas.ts';
 
@@ -12,18 +12,14 @@ import * as schemas from './schemas.ts';
  * this folder.
  */
 
-type Route = {
-  method: 'GET' | 'POST' | 'DELETE';
+type Route = Pick<Described, 'summary' | 'description' | 'params' | 'querystring' | 'body' | 'optionalBody'> & {
+  /** Default: GET. */
+  method?: 'POST' | 'DELETE';
   path: string;
-  operation: keyof typeof operations;
-  summary: string;
-  description?: string;
-  params?: TObject;
-  querystring?: TObject;
-  body?: TSchema;
-  optionalBody?: TSchema;
+  run: keyof typeof operations;
   response: object;
 };
+type Described = Operation<'app' | 'writer', TObject, TObject, TSchema>;
 
 const conversation = { path: '/:conversation_id', params: schemas.ConversationPath, response: schemas.Conversation };
 const itemList = { path: '/:conversation_id/items', params: schemas.ConversationPath, response: schemas.ItemList };
@@ -33,7 +29,7 @@ const routes: readonly Route[] = [
   {
     method: 'POST',
     path: '',
-    operation: 'createConversation',
+    run: 'createConversation',
     summary: 'Create a conversation',
     description:
       'The end user is that of the header, or `metadata.user`. With `Idempotency-Key`, the same request creates one conversation.',
@@ -41,19 +37,18 @@ const routes: readonly Route[] = [
     response: schemas.Conversation,
   },
   {
-    method: 'GET',
     path: '',
-    operation: 'listConversations',
+    run: 'listConversations',
     summary: 'List conversations',
     description: 'By their creation. OpenAI has no such list.',
     querystring: schemas.ConversationQuery,
     response: schemas.ConversationList,
   },
-  { ...conversation, method: 'GET', operation: 'getConversation', summary: 'Get a conversation' },
+  { ...conversation, run: 'getConversation', summary: 'Get a conversation' },
   {
     ...conversation,
     method: 'POST',
-    operation: 'updateConversation',
+    run: 'updateConversation',
     summary: 'Replace the metadata of a conversation',
     description: 'Other inputs of the conversation, which are no texts, stay.',
     body: schemas.NewMetadata,
@@ -61,15 +56,14 @@ const routes: readonly Route[] = [
   {
     ...conversation,
     method: 'DELETE',
-    operation: 'deleteConversation',
+    run: 'deleteConversation',
     summary: 'Delete a conversation',
     description: 'Marks it as deleted, as `DELETE /v1/conversations/{conversation_id}` does.',
     response: schemas.DeletedConversation,
   },
   {
     ...itemList,
-    method: 'GET',
-    operation: 'listItems',
+    run: 'listItems',
     summary: 'List items',
     description:
       'Each item once, in the order in which they were added, also while others are added. A page ends early, with `has_more`, if its ' +
@@ -79,66 +73,51 @@ const routes: readonly Route[] = [
   {
     ...itemList,
     method: 'POST',
-    operation: 'addItems',
+    run: 'addItems',
     summary: 'Add items',
     description:
       'All or none. A question starts a message, and what follows belongs to it. A request that a client sends again ' +
       '(`X-Stainless-Retry-Count`, or `Idempotency-Key`) adds its items once.',
     body: schemas.NewItems,
   },
-  { ...item, method: 'GET', operation: 'getItem', summary: 'Get an item', response: schemas.Item },
+  { ...item, run: 'getItem', summary: 'Get an item', response: schemas.Item },
   {
     ...item,
     method: 'DELETE',
-    operation: 'deleteItem',
+    run: 'deleteItem',
     summary: 'Delete an item',
     description: 'Its text is gone. A message without other items is erased.',
     response: schemas.Conversation,
   },
 ];
 
-const requireJson = requireContentType('application/json');
 /** These clients have one key for reading and writing, so a writer key also reads. */
-const readers = { kinds: ['app', 'writer'], security: [{ appKey: [] }, { writerKey: [] }] } as const;
-const writers = { kinds: ['writer'], security: [{ writerKey: [] }] } as const;
+const readers = ['app', 'writer'] as const;
 
-export const openaiRoutes: Routes = (app, dependencies) => {
-  const { bearer, owned } = dependencies;
-  for (const { path, operation, method, response, ...schema } of routes) {
-    const { kinds, security } = method === 'POST' ? writers : readers;
-    app.route({
-      method,
-      url: `/openai/v1/conversations${path}`,
-      schema: {
-        ...schema,
-        tags: ['OpenAI'],
-        operationId: `openai${operation.replace(/^./, (letter) => letter.toUpperCase())}`,
-        security: security.map((one) => ({ ...one })),
-        headers: header(schemas.userHeader, 'End user: conversations of others do not exist.'),
-        response: responses(
-          { 200: response },
-          method === 'GET' ? [400, 401, 404] : [400, 401, 403, 404, 408, 413, 415],
-          schemas.ErrorBody,
-        ),
-      },
-      config: { isBodyOptional: schema.optionalBody !== undefined },
-      onRequest: [
-        bearer.requireKey([...kinds]),
-        checkFirst(({ caller }) => {
-          if (caller !== null && 'app' in caller) requireChatApp(caller.app);
-        }),
-        ...(schema.body === undefined ? [] : [requireJson]),
-      ],
-      handler: async (request, reply) => {
-        const { caller } = request;
-        if (caller?.kind !== 'app' && caller?.kind !== 'writer')
-          throw new Error('the route requires one of these kinds');
-        if (method !== 'GET') await owned?.requireOwnApp(caller.app.id);
-        const loaded = await import('./operations.ts');
-        const result = await loaded.operations[operation](request, { ...dependencies, caller, reply });
-        reply.header('content-type', 'application/json; charset=utf-8').header('cache-control', 'no-store');
-        return typeof result === 'string' ? result : JSON.stringify(result);
-      },
-    });
-  }
-};
+const routeOf = ({ path, run, response, ...described }: Route): Routes =>
+  operation(described.method === 'POST' ? ['writer'] : readers, {
+    ...described,
+    url: `/openai/v1/conversations${path}`,
+    tags: ['OpenAI'],
+    operationId: `openai${run.replace(/^./, (letter) => letter.toUpperCase())}`,
+    headers: header(schemas.userHeader, 'End user: conversations of others do not exist.'),
+    response,
+    errors: [400, 404],
+    errorBody: schemas.ErrorBody,
+    config: { isBodyOptional: described.optionalBody !== undefined },
+    onRequest: [
+      checkFirst(({ caller }) => {
+        if (caller !== null && 'app' in caller) requireChatApp(caller.app);
+      }),
+    ],
+    run: async ({ caller, now, store, dependencies }, reply) => {
+      const app_id = caller.app.id;
+      if (described.method !== undefined) await dependencies.owned?.requireOwnApp(app_id);
+      const { operations } = await import('./operations.ts');
+      const result = await operations[run](reply.request, { store, app_id, author: { key_id: caller.key_id, now } });
+      reply.header('content-type', 'application/json; charset=utf-8').header('cache-control', 'no-store');
+      return typeof result === 'string' ? result : JSON.stringify(result);
+    },
+  });
+
+export const openaiRoutes = together(...routes.map(routeOf));
