@@ -45,7 +45,7 @@ export async function createBackup(
     await writeJson(destination, manifestName(id), manifest);
     await readManifest(destination, id);
     isComplete = true;
-    await removeOld(destination, keep, now);
+    await removeOld(destination, keep, id, now);
     return { id, manifest };
   } catch (error) {
     // If this fails too, the next run removes it.
@@ -69,17 +69,18 @@ async function* counted(
 
 /** Of interrupted runs. Only one run works on a store at a time. */
 async function removeLeftovers(destination: Destination): Promise<void> {
-  await destination.removeUnfinished('');
+  await destination.removeUnfinished();
   const { incomplete } = await findBackups(destination);
   for (const id of incomplete) for (const name of await destination.list(`${id}/`)) await destination.remove(name);
 }
 
-async function removeOld(destination: Destination, keep: Keep, now: number): Promise<void> {
+/** Never the one that was just made: if the clock was wrong before, others are newer by their names. */
+async function removeOld(destination: Destination, keep: Keep, made: string, now: number): Promise<void> {
   const { complete } = await findBackups(destination);
   const older = complete.slice(0, -1);
   const isOld = (id: string) => 'days' in keep && (timeOfId(id) ?? now) < now - keep.days * secondsPerDay;
   const old = 'backups' in keep ? complete.slice(0, -keep.backups) : older.filter(isOld);
-  for (const one of old) await removeBackup(destination, one);
+  for (const one of old) if (one !== made) await removeBackup(destination, one);
 }
 
 /** Without its manifest, the rest is no backup: the next run removes it if this one is interrupted. */

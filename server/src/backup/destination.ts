@@ -10,8 +10,8 @@ export interface Destination {
   /** `bytesMax`: at most so many bytes come. */
   write(name: string, content: Content, bytesMax: number): Promise<void>;
   remove(name: string): Promise<void>;
-  /** Removes what interrupted writes have left of names that begin with this text. */
-  removeUnfinished(start: string): Promise<void>;
+  /** Removes what interrupted writes have left. */
+  removeUnfinished(): Promise<void>;
 }
 
 /** Whether what `backup` gets is a store of backups by its form. A path may also be one because it is a folder. */

@@ -44,9 +44,8 @@ export class FolderDestination implements Destination {
     await rmdir(dirname(path)).catch(() => undefined);
   }
 
-  async removeUnfinished(start: string): Promise<void> {
-    const left = (await this.#names()).filter((name) => name.startsWith(start) && name.endsWith(unfinished));
-    for (const name of left) await this.remove(name);
+  async removeUnfinished(): Promise<void> {
+    for (const name of await this.#names()) if (name.endsWith(unfinished)) await this.remove(name);
   }
 
   async #names(): Promise<string[]> {

@@ -41,8 +41,12 @@ export async function findBackups(destination: Destination): Promise<{ complete:
   return { complete, incomplete };
 }
 
+/** Undefined if it is damaged. */
+export const findManifest = (destination: Destination, id: string): Promise<Manifest | undefined> =>
+  readJson(destination, manifestName(id), isManifest);
+
 export async function readManifest(destination: Destination, id: string): Promise<Manifest> {
-  const manifest = await readJson(destination, manifestName(id), isManifest);
+  const manifest = await findManifest(destination, id);
   if (manifest !== undefined) return manifest;
   throw new Error(`${destination.location}: the manifest of backup ${id} is damaged: use another backup`);
 }

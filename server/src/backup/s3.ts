@@ -70,8 +70,8 @@ export class S3Destination implements Destination {
   }
 
   /** At most 1,000, far more than a run leaves. */
-  async removeUnfinished(start: string): Promise<void> {
-    const query = { uploads: '', prefix: this.#prefix + start };
+  async removeUnfinished(): Promise<void> {
+    const query = { uploads: '', prefix: this.#prefix };
     const { text } = await this.#requests.send({ method: 'GET', name: '', query });
     const ids = valuesOf(text, 'UploadId');
     for (const [at, name] of valuesOf(text, 'Key').entries()) {

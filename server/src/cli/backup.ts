@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { createBackup } from '../backup/create-backup.ts';
 import { type Destination, isStoreUrl } from '../backup/destination.ts';
 import { sendErasures } from '../backup/erasures.ts';
-import { findBackups, readManifest, timeOfId } from '../backup/manifest.ts';
+import { findBackups, findManifest, type Manifest, timeOfId } from '../backup/manifest.ts';
 import { openDestination } from '../backup/open-destination.ts';
 import type { Config } from '../config.ts';
 import { productVersion } from '../contract/product.ts';
@@ -57,7 +57,8 @@ async function list(destination: Destination): Promise<number> {
   const { complete } = await findBackups(destination);
   const rows = [];
   for (const id of complete) {
-    const { bytes, records, version } = await readManifest(destination, id);
+    const found: Partial<Manifest> = (await findManifest(destination, id)) ?? {};
+    const { bytes = 0, records = {}, version = 'damaged: use another backup' } = found;
     const at = timeOf(timeOfId(id) ?? null);
     rows.push([id, at, `${megabytes(bytes)} MB`, `${records.message ?? 0} messages`, visible(version)]);
   }

@@ -3,7 +3,7 @@ import { link, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Destination } from '../backup/destination.ts';
 import { readErasures } from '../backup/erasures.ts';
-import { type Manifest, readManifest } from '../backup/manifest.ts';
+import { findManifest, type Manifest, readManifest } from '../backup/manifest.ts';
 import { openDestination } from '../backup/open-destination.ts';
 import { findBackup, readBackup } from '../backup/read-backup.ts';
 import type { Config } from '../config.ts';
@@ -74,7 +74,7 @@ async function restoreTo(file: string, source: Source, config: Config, options: 
   await mkdir(dirname(file), { recursive: true });
   await requireSpace(file, manifest.database_bytes);
   const erasures = await readErasures(destination, manifest.created_at);
-  const newest = await readManifest(destination, await findBackup(destination, undefined));
+  const newest = (await findManifest(destination, await findBackup(destination, undefined))) ?? manifest;
   const lines = await withPartialFile(file, async (partial) => {
     const show = (bytes: number) => showLine(`restored ${megabytes(bytes)} MB`);
     await readBackup(source, partial, isTerminal ? show : () => undefined);

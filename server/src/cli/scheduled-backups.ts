@@ -8,6 +8,7 @@ import type { Config } from '../config.ts';
 import type { Store } from '../domain/store/store.ts';
 import { backUpRegularly } from '../service/back-up.ts';
 import type { Database } from '../store/open.ts';
+import { removeLeftFiles } from './atomic-file.ts';
 import { noteBackup, requireEmbedded } from './command.ts';
 
 export type ScheduledBackups = { start: (store: Store, logger: FastifyBaseLogger) => { end: () => Promise<void> } };
@@ -17,12 +18,14 @@ export async function scheduledBackups(url: string, config: Config, database: Da
   requireEmbedded(database, 'BACKUP_URL');
   const destination = await openDestination(url, config);
   return {
-    start: (store, logger) =>
-      backUpRegularly({
+    start: (store, logger) => {
+      removeLeftFiles(database.location);
+      return backUpRegularly({
         ...{ store, logger, clock: Date.now, everySeconds: config.backup_every },
         sendErasures: () => sendErasures(store, destination, Date.now),
         backUp: (signal) => backUp(store, signal),
-      }),
+      });
+    },
   };
 }
 

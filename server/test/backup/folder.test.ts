@@ -111,6 +111,10 @@ describe('a store of backups in a folder', { concurrency: 3 }, () => {
     await writeFile(join(store, 'notes.txt'), 'not a backup');
     const fourth = await backUp({ BACKUP_KEEP: '30d' });
     assert.deepEqual(ids(), [fourth, 'notes.txt', 'photos']);
+    // The clock was wrong when it was made.
+    const future = await rename(fourth, '20990101T000000Z-00000000');
+    const fifth = await backUp({ BACKUP_KEEP: '1' });
+    assert.deepEqual(ids(), [fifth, future, 'notes.txt', 'photos']);
   });
 
   it('removes what killed runs have left, but nothing of a run that goes on', async (t) => {
@@ -181,6 +185,18 @@ describe('bad input gets one line, and nothing is lost', () => {
       await writeFile(data, bytes.data);
       await writeFile(manifest, bytes.manifest);
     }
+    const older = '20260101T000000Z-00000000';
+    await cp(join(store, id), join(store, older), { recursive: true });
+    await writeFile(manifest, '{}');
+    assert.match(
+      (await runHere(['backup', 'list', 'store'])).stdout,
+      /^20260101.* messages .*\n.* damaged: use another/,
+    );
+    const ofOlder = await runHere([...restore, '--at', '2026-01-01'], env);
+    assert.deepEqual([ofOlder.code, ofOlder.stderr], [0, ''], 'beside a damaged one');
+    await rm(restored);
+    await rm(join(store, older), { recursive: true });
+    await writeFile(manifest, bytes.manifest);
     for (const ending of ['', '-wal', '-journal']) {
       await writeFile(restored + ending, 'something');
       await fail(/restored\.db.* exists, and a restore never replaces a file/, restore, env);

@@ -94,7 +94,7 @@ describe('a store of backups in a bucket', { concurrency: 2 }, () => {
     const { s3, destination } = await newDestination(t);
     for (const name of [`backups/${id}/data.zst`, 'backups/film.mp4', 'other/film.mp4'])
       s3.uploads.set(name, { name, parts: new Map() });
-    await destination.removeUnfinished('');
+    await destination.removeUnfinished();
     assert.deepEqual([...s3.uploads.keys()], ['backups/film.mp4', 'other/film.mp4']);
   });
 

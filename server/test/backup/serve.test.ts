@@ -62,6 +62,12 @@ describe('a service with BACKUP_URL', { concurrency: 3 }, () => {
     assert.deepEqual(readdirSync(cwd).sort(), ['data', 'store']);
     await service.end('SIGTERM');
     assert.deepEqual(readdirSync(join(cwd, 'data')), ['backscroll.db']);
+    // What a killed backup has left is removed at the next start, although no backup is due.
+    const left = join(cwd, 'data', 'backscroll.db.99999999-0badcafe.partial');
+    await writeFile(left, '');
+    await serve(t, { cwd, env });
+    await until(() => !existsSync(left));
+    assert.equal(ids().length, 2);
   });
 
   it('serves while the store fails, and says so once in the log, in the metrics and in its health', async (t) => {
@@ -116,7 +122,7 @@ describe('a service with BACKUP_URL', { concurrency: 3 }, () => {
   });
 });
 
-it('a service without BACKUP_URL loads none of it', async (t) => {
+it('a service without BACKUP_URL loads none of it, nor what OpenAI clients need before their first request', async (t) => {
   const { cwd } = await newDatabase(t);
   const preload = join(cwd, 'loaded.mjs');
   const report = "load(url, context, next) { console.error('loads', url); return next(url, context); }";
@@ -130,7 +136,9 @@ it('a service without BACKUP_URL loads none of it', async (t) => {
     await until(() => /http:\/\/127/.test(output));
     child.kill('SIGTERM');
     await once(child, 'exit');
-    return output.match(/loads .*(?:\/src\/backup\/|aws4fetch|scheduled-backups|\/cli\/backup).*/g) ?? [];
+    return (
+      output.match(/loads .*(?:\/src\/backup\/|aws4fetch|scheduled-backups|\/cli\/backup|openai\/operations).*/g) ?? []
+    );
   };
   assert.deepEqual(await loaded({}), []);
   const s3 = await FakeS3.start(t);
