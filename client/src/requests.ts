@@ -25,7 +25,9 @@ export type MessageSearchQuery = types.SearchUserMessagesQuery;
 export type UsersQuery = types.ListUsersQuery;
 export type RecordKind = ChangeKind | ('api_key' | 'child_chunk_revision');
 /** Times are in seconds; `from` is included, `to` is not. */
-export type ExportQuery = Omit<types.ExportRecordsQuery, 'kinds'> & { kinds?: readonly RecordKind[] | undefined };
+export type ExportQuery = Omit<types.ExportRecordsQuery, 'kinds' | 'reads'> & {
+  kinds?: readonly RecordKind[] | undefined;
+};
 /** A line of an export. */
 export type ExportedRecord = { record: RecordKind } & Record<string, unknown>;
 /** `limit` is the size of the pages; the list starts with `page`. */

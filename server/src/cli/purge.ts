@@ -39,11 +39,7 @@ type Options = { conversation?: string | undefined; app?: string | undefined; us
 /** The fields of the API are options here. */
 function selectionOf({ conversation: conversation_id, app: app_id, user }: Options): PurgeSelection {
   try {
-    return purgeSelection({
-      ...(conversation_id !== undefined && { conversation_id }),
-      ...(app_id !== undefined && { app_id }),
-      ...(user !== undefined && { user }),
-    });
+    return purgeSelection({ conversation_id, app_id, user });
   } catch {
     throw new Usage('purge needs --conversation ID, or --app ID and --user USER');
   }

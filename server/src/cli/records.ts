@@ -60,8 +60,8 @@ ${difyHelp}`,
 
 const absentWith = {
   records: ['label', 'redact'],
-  csv: ['kinds', 'label', 'redact'],
-  evals: ['kinds', 'user', 'conversation'],
+  csv: ['kinds', 'label', 'redact', 'reads'],
+  evals: ['kinds', 'user', 'conversation', 'reads'],
 } as const;
 const isFormat = (format: string): format is keyof typeof absentWith => Object.hasOwn(absentWith, format);
 
@@ -79,6 +79,7 @@ Options:
   --from TIME        only messages from this time on: 2026-01-31 (UTC), 2026-01-31T12:00:00Z or seconds
   --to TIME          only messages before this time
   --kinds LIST       only records of these kinds, such as conversation,message
+  --reads            with --user, also who has read what this user said: a copy for the user, which cannot be imported
   --format FORMAT    records (default); csv: one row for each message; evals: one test case for each review that is done
   --label LABEL      with evals, only reviews with this label
   --redact           with evals, replace what looks like an e-mail address, phone or card number, IBAN or IP address
@@ -88,12 +89,14 @@ workspaces, so that it can be imported. It then never has keys. Deleted conversa
 
   run: async (argv, config) => {
     const selecting = { app: text, user: text, conversation: text, from: text, to: text, kinds: text };
-    const { values, positionals } = parse(argv, { ...selecting, format: text, label: text, redact: flag }, { max: 1 });
-    const { app, user, conversation, from, to, kinds, format = 'records', label, redact = false } = values;
+    const others = { format: text, label: text, redact: flag, reads: flag };
+    const { values, positionals } = parse(argv, { ...selecting, ...others }, { max: 1 });
+    const { app, user, conversation, from, to, kinds, format = 'records', label, redact = false, reads } = values;
     if (!isFormat(format)) throw new Usage(`--format ${format}: must be ${Object.keys(absentWith).join(', ')}`);
     for (const name of absentWith[format]) {
       if (values[name] !== undefined) throw new Usage(`--${name} must be absent with --format ${format}`);
     }
+    if (reads && user === undefined) throw new Usage('--reads requires --user');
     const selection = selectionOf({
       ...{ app_id: app, user, conversation_id: conversation },
       from: from === undefined ? undefined : timeOption('--from', from),
@@ -105,7 +108,7 @@ workspaces, so that it can be imported. It then never has keys. Deleted conversa
     await withStore(config, 'existing', async (store) => {
       const { signal } = new AbortController();
       const { chunks } = await {
-        records: () => exportRecords(store, recordSelection, signal),
+        records: () => exportRecords(store, recordSelection, signal, reads),
         csv: () => exportCsv(store, selection, signal),
         evals: () => exportEvals(store, { ...selection, label }, redact, signal),
       }[format]();

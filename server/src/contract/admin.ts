@@ -60,6 +60,12 @@ export const ExportQuery = Type.Object({
         'Only records of these kinds: a comma-separated list. With another filter only `workspace`, `app`, `conversation`, `message` and `review`.',
     }),
   ),
+  reads: nonEmpty(
+    optional.choice(
+      ['0', '1'],
+      'With 1 and `user`: also who has read what this user said, as lines `{"read": …}` after the records. Such a copy is for the user: no import accepts it.',
+    ),
+  ),
 });
 
 /** One page of a list. */

@@ -60,15 +60,16 @@ describe('users in the console', () => {
     for (const [label, expected] of [
       ['Export records', 9],
       ['Export CSV', 7],
+      ['Export with who read it', 9],
     ] as const) {
-      if (label === 'Export CSV') await page.getByRole('button', { name: 'More actions' }).click();
+      if (label !== 'Export records') await page.getByRole('button', { name: 'More actions' }).click();
       const [saved] = await Promise.all([
         page.waitForEvent('download'),
         page.getByRole('button', { name: label }).click(),
       ]);
       const bytes = Buffer.concat(await (await saved.createReadStream()).toArray());
       const lines = bytes.toString().trim().split(/\r?\n/);
-      const own = lines.filter((line) => !/"record":"(?:workspace|app)"/.test(line));
+      const own = lines.filter((line) => !/"record":"(?:workspace|app)"|^\{"read":/.test(line));
       assert.equal(own.length, expected, label);
       assert.ok(own.some((line) => line.includes('said 2 2')));
     }

@@ -44,6 +44,8 @@ for (const engine of engines)
         [['people', 'end'], 2, /needs the ID of a person/],
         [['people', 'end', 'x'], 1, /person not found/],
         [['audit', '--user', 'ann'], 2, /--user requires --reads/],
+        [['export', '--reads'], 2, /--reads requires --user/],
+        [['export', '--reads', '--user', 'ann', '--format', 'csv'], 2, /--reads must be absent with --format csv/],
         [['audit', '--reads', '--id', 'x'], 2, /not allowed with --reads/],
       ] as const) {
         const failed = await backscroll(...args);
@@ -58,6 +60,8 @@ for (const engine of engines)
       );
       assert.equal((await backscroll('audit', '--reads', '--user', 'bob', '--json')).stdout, '');
       assert.match((await backscroll('audit', '--reads', '--json')).stdout, /"operation":"getTranscript"/);
+      const copy = (await backscroll('export', '--user', 'ann', '--reads')).stdout;
+      assert.match(copy, /\n\{"read":\{"id":"[^\n]*"operation":"getTranscript"[^\n]*\n$/);
       assert.match((await backscroll('audit', '--limit', '1')).stdout, /command line +update +1 person/);
     });
   });

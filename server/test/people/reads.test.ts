@@ -103,6 +103,36 @@ onEveryEngine('the audit of reads', (engine) => {
     assert.equal((await list(`?limit=4&cursor=${first.body.next_cursor}`)).length, 3);
   });
 
+  it('200: the copy for a user has who has read it, if asked; it is no import', async () => {
+    const expected = await list('?user=ann');
+    const { status, text } = await get('/admin/records?user=ann&reads=1');
+    assert.equal(status, 200, text);
+    const lines: object[] = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(
+      lines.flatMap((line) => ('read' in line ? [line.read] : [])),
+      expected,
+    );
+    assert.deepEqual(
+      lines.slice(-expected.length).map(Object.keys),
+      expected.map(() => ['read']),
+    );
+    assert.equal((await get('/admin/records?reads=1')).status, 400);
+    const headers = { 'content-type': 'application/x-ndjson' };
+    assert.equal((await service.request('POST', '/admin/records', { key: admin, headers, body: text })).status, 400);
+  });
+
+  it('what belongs to a transcript is noted as the transcript, once', async () => {
+    const details = `/admin/apps/${app}/conversations/${conversation}/details?message_id=${randomUUID()}`;
+    assert.equal((await get(details)).status, 200);
+    await get(`${transcript}?limit=2`);
+    await get('/admin/search?q=later');
+    await until(async () => (await list()).some(({ words }) => words === 'later'));
+    assert.equal((await list(`?conversation_id=${conversation}`)).length, 1);
+  });
+
   it('another hour is another entry', async () => {
     service.advanceClock(3_600);
     await get(transcript);
@@ -151,6 +181,16 @@ onEveryEngine('the audit of reads', (engine) => {
     assert.ok(!JSON.stringify(reads).toLowerCase().includes('ian"'), 'neither as a user nor in words');
     assert.equal((await list(`?conversation_id=${id}`)).length, 1);
     await get(`/admin/apps/${app}/conversations/${id}/messages`);
+  });
+
+  it('a purge also blanks what was noted just before it, such as the copy for the user', async () => {
+    const id = randomUUID();
+    await service.load([{ record: 'conversation', id, app_id: app, user: 'Zoe' }, message(id, 1)]);
+    const before = (await list('?limit=100')).length;
+    await get('/admin/records?user=Zoe');
+    await service.request('POST', '/admin/purge', { key: admin, body: { app_id: app, user: 'Zoe' } });
+    await until(async () => (await list('?limit=100')).length > before);
+    await until(async () => !JSON.stringify(await list('?limit=100')).includes('Zoe'));
   });
 
   it('old entries are deleted with those of the audit log', async () => {

@@ -139,8 +139,8 @@ async function readUser(user: string, signal: AbortSignal): Promise<User | null>
 /** One export is at hand; what is rare or destructive is in the menu. */
 function Actions({ user, canErase, erase }: { user: string; canErase: boolean; erase: () => void }) {
   const { error, isBusy, attempt } = useAttempt();
-  const save = (path: string, end: string) => () =>
-    attempt(() => download(pathOf(['admin', path], { user }), user + end));
+  const save = (path: string, end: string, reads?: '1') => () =>
+    attempt(() => download(pathOf(['admin', path], { user, reads }), user + end));
   return (
     <div class="row" role="group" aria-label="All data of this user">
       <Button disabled={isBusy} onClick={save('records', '.ndjson')}>
@@ -150,6 +150,9 @@ function Actions({ user, canErase, erase }: { user: string; canErase: boolean; e
       <Menu class="actions-menu" label="More actions" icon="more">
         <Button class="quiet entry" disabled={isBusy} onClick={save('messages.csv', '.csv')}>
           Export CSV
+        </Button>
+        <Button class="quiet entry" disabled={isBusy} onClick={save('records', '.ndjson', '1')}>
+          Export with who read it
         </Button>
         {canErase && (
           <Button class="quiet danger entry" onClick={erase}>

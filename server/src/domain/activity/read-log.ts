@@ -34,7 +34,8 @@ export class ReadLog {
   }
 
   /** Of an operation that it `has`. `now` is in seconds. */
-  note(operation: string, key_id: string, given: Given, now: number): void {
+  note(noted: string, key_id: string, given: Given, now: number): void {
+    const operation = partOf[noted] ?? noted;
     const object = objectOf(operation, given);
     if (object === undefined) return;
     const parts = [hourOf(now), key_id, operation, ...Object.values(object)];
@@ -57,6 +58,9 @@ export class ReadLog {
     });
   }
 }
+
+/** Parts of a transcript: they are not noted beside it. */
+const partOf: Readonly<Record<string, string>> = { listMessageDetails: 'getTranscript' };
 
 /** The console searches without words to count bad answers. */
 const searches = ['search', 'searchUserMessages'];

@@ -1,4 +1,5 @@
-import type { Purge, Purged } from '../../contract/erasure.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Purged } from '../../contract/erasure.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { invalidParam, notFound } from '../errors.ts';
 import type { ErasedCopies, MessageLocation, PurgeSelection } from '../store/erasure.ts';
@@ -7,8 +8,13 @@ import type { Store } from '../store/store.ts';
 /** Who erases: a key, or null for the command line; and when, in seconds. */
 export type Requester = { key_id: string | null; now: number };
 
+/** Then reads are stored that were noted just before a purge, such as that of a copy for the user. */
+const blankAgainMillis = 2_500;
+
+type Named = { [N in 'conversation_id' | 'app_id' | 'user']?: string | undefined };
+
 /** Throws if the request does not have exactly one form. */
-export function purgeSelection({ conversation_id, app_id, user }: Omit<Purge, 'dry_run'>): PurgeSelection {
+export function purgeSelection({ conversation_id, app_id, user }: Named): PurgeSelection {
   if (conversation_id && app_id === undefined && user === undefined) {
     return { conversation_id: canonicalId(conversation_id) };
   }
@@ -33,6 +39,9 @@ export async function purge(
   if (isDry) return { ...counts, audit_id: null, copies: [] };
   const erased = await erasure.erase(selection, { action: 'purge', key_id, now });
   await store.run('blankReads', selection);
+  void sleep(blankAgainMillis, undefined, { ref: false })
+    .then(() => store.run('blankReads', selection))
+    .catch(() => undefined);
   // Everything is erased: what is left in the files is removed later, and the hourly run logs why it was not.
   const copies = await erasure.clean().catch((): ErasedCopies[] => ['files']);
   const { audit_id, ...erasedCounts } = erased;

@@ -1,16 +1,38 @@
-import { notFound } from '../errors.ts';
+import { listReads } from '../activity/list-reads.ts';
+import { invalidParam, notFound } from '../errors.ts';
 import type { LargeText } from '../large-text.ts';
+import { readAll } from '../paging.ts';
 import type { SelectedMessage } from '../store/selection.ts';
 import { type ExportSelection, isRestricted, restrictedKinds, type Selection } from '../store/selection.ts';
 import type { Store } from '../store/store.ts';
 import { csvHeader, csvRow } from './csv.ts';
 
-/** Lines of the selected records. Throws before the first line if the selection names something that does not exist. */
-export async function exportRecords(store: Store, selection: ExportSelection, signal: AbortSignal): Promise<LargeText> {
+/**
+ * Lines of the selected records. Throws before the first line if the selection names something that does not exist. `withReads`:
+ * also who has read what the selected user said.
+ */
+export async function exportRecords(
+  store: Store,
+  selection: ExportSelection,
+  signal: AbortSignal,
+  withReads = false,
+): Promise<LargeText> {
+  if (withReads && selection.user === undefined) throw invalidParam('reads requires user');
   if (!isRestricted(selection)) return store.exports.all(selection.kinds, signal);
   const kinds = restrictedKinds(selection);
   await requireSelected(store, selection);
-  return store.exports.selected(selection, kinds, signal);
+  const records = await store.exports.selected(selection, kinds, signal);
+  return withReads ? { chunks: linesWithReads(store, selection, records), close: records.close } : records;
+}
+
+async function* linesWithReads(
+  store: Store,
+  { app_id, user = '' }: Selection,
+  { chunks }: LargeText,
+): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+  const reads = await readAll((page) => listReads(store, { ...page, user, ...(app_id && { app_id }) }));
+  yield Buffer.from(reads.map((read) => `${JSON.stringify({ read })}\n`).join(''));
 }
 
 /** One row for each selected message, after a header. */

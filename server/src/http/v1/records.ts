@@ -80,7 +80,7 @@ export const recordRoutes = together(
     errors: [403, 404],
     run: async ({ query, disconnected, store }, reply) => {
       const selection = { ...selectionOf(query), kinds: parseKinds(query.kinds, recordKinds) };
-      const records = await exportRecords(store, selection, disconnected());
+      const records = await exportRecords(store, selection, disconnected(), query.reads === '1');
       reply.header('content-type', ndjson).header('cache-control', 'no-store');
       return sendLargePage(reply, records);
     },
