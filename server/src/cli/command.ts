@@ -9,6 +9,12 @@ export type Command = { help: string; run: (argv: string[], config: Config) => P
 
 export const epochSeconds = (): number => Math.floor(Date.now() / 1000);
 
+/** The address at which this machine can reach the service. */
+export function addressOf(host: string, port: number): string {
+  const reachable = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }[host] ?? (host.includes(':') ? `[${host}]` : host);
+  return `http://${reachable}:${port}`;
+}
+
 /** For commands that do not create a database. */
 export function requireDatabase(database: Database): void {
   if (!database.exists()) throw new Error(`there is no database at ${database.location} (see DATABASE_URL)`);

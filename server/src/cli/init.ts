@@ -5,7 +5,7 @@ import { commandLine } from '../domain/import/check-references.ts';
 import { createKey } from '../domain/keys/create-key.ts';
 import { conversationIdOf } from '../domain/messages/item-conversations.ts';
 import type { Store } from '../domain/store/store.ts';
-import { type Command, epochSeconds, withStore } from './command.ts';
+import { addressOf, type Command, epochSeconds, withStore } from './command.ts';
 import { parse, text, Usage } from './options.ts';
 import { print, visible } from './output.ts';
 
@@ -34,8 +34,7 @@ async function init(store: Store, config: Config, name: string, workspace_id?: s
   const newKey = (kind: 'app' | 'writer') => createKey(store, { kind, app_id: app.id, name }, null, now);
   const reader = await newKey('app');
   const writer = await newKey('writer');
-  const base =
-    config.public_url ?? `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`;
+  const base = config.public_url ?? addressOf(config.host, config.port);
   return `\
 Created the app ${visible(app.name)} (${app.id}) in the workspace ${visible(app.workspace_name)}.
 

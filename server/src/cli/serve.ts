@@ -16,7 +16,7 @@ import { createWorker, type ServiceWorker } from '../service/worker.ts';
 import { tryListening, workerCount } from '../service/worker-count.ts';
 import { WorkerPool } from '../service/worker-pool.ts';
 import { createStoreMemory, type Database, databaseOf } from '../store/open.ts';
-import { type Command, epochSeconds } from './command.ts';
+import { addressOf, type Command, epochSeconds } from './command.ts';
 import { logText } from './log-text.ts';
 import { flag, parse } from './options.ts';
 import { print } from './output.ts';
@@ -166,12 +166,6 @@ async function listening<T>({ host, port }: Config, listen: () => Promise<T>): P
       throw new Error(`HOST=${host}: not an address of this machine`);
     throw new Error(message);
   }
-}
-
-/** The address at which this machine can reach the service. */
-function addressOf(host: string, port: number): string {
-  const reachable = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }[host] ?? (host.includes(':') ? `[${host}]` : host);
-  return `http://${reachable}:${port}`;
 }
 
 function stopSignal(): Promise<string> {

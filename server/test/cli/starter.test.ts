@@ -258,6 +258,8 @@ describe('init', () => {
     assert.deepEqual([baseURL, apiKey], [`${base}/openai/v1`, secretOf(created.stdout, 'writer')]);
     const client = new OpenAI({ baseURL, apiKey });
     assert.equal((await client.conversations.create()).object, 'conversation');
+    const everywhere = await call(['init', 'Shop'], { cwd, env: { PORT, HOST: '0.0.0.0' } });
+    assert.ok(everywhere.stdout.includes(`'${base}/openai/v1'`), 'an address that can be reached');
   });
 
   it('uses the only workspace, and asks which if there are several', async () => {
