@@ -6,6 +6,7 @@ import { parsePostgresUrl } from './database-url.ts';
 import { findOidcProblem, oidcSettings } from './oidc-settings.ts';
 import {
   choice,
+  duration,
   fromFile,
   integer,
   isDatabaseUrl,
@@ -109,16 +110,12 @@ export const settings = {
     parse: (text) => (isStore(text) ? text : undefined),
     withoutSecret: withoutUser,
   } satisfies Setting<string | undefined>,
-  backup_every: {
-    fallback: '24h',
-    allowed: 'a number and m, h or d, such as 15m',
-    help: 'time between two backups that `serve` makes if BACKUP_URL is set (`15m`, `24h`)',
-    parse: (text) => {
-      const [, count, unit] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
-      const unitSeconds = unit === 'm' ? 60 : unit === 'h' ? 3_600 : 86_400;
-      return count === undefined ? undefined : Number(count) * unitSeconds;
-    },
-  } satisfies Setting<number>,
+  backup_every: duration(
+    '24h',
+    [60, Number.POSITIVE_INFINITY],
+    'a number and m, h or d, such as 15m',
+    'time between two backups that `serve` makes if BACKUP_URL is set (`15m`, `24h`)',
+  ),
   backup_keep: {
     fallback: '14',
     allowed: 'a number of backups such as 14, or of days such as 30d',

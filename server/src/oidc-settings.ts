@@ -1,6 +1,6 @@
 import { type Role, roles } from './contract/people/roles.ts';
 import type { OidcOptions } from './domain/people/sign-in.ts';
-import { choice, fromFile, optionalText, type Setting, secret, text } from './setting-kinds.ts';
+import { choice, duration, fromFile, optionalText, type Setting, secret, text, withoutUser } from './setting-kinds.ts';
 
 /** Sign-in by name. */
 export const oidcSettings = {
@@ -11,7 +11,7 @@ export const oidcSettings = {
     help: 'the identity provider for sign-in by name to the console with OpenID Connect; requires PUBLIC_URL',
     // With the address of the document itself, the library would not compare the issuer.
     parse: (text) => (isSafeAddress(text) && !/[?#]|\/\.well-known\//.test(text) ? text : undefined),
-    withoutSecret: (text) => text.replace(/\/\/[^/]*@/, '//…@').replace(/[?#].*/s, '?…'),
+    withoutSecret: withoutUser,
   } satisfies Setting<string | undefined>,
   oidc_client_id: optionalText('visible ASCII without spaces', 'the client at that provider', /^[\x21-\x7e]+$/),
   oidc_client_secret: fromFile(secret('the secret of that client')),
@@ -28,22 +28,20 @@ export const oidcSettings = {
     parse: parseRoles,
   } satisfies Setting<ReadonlyMap<string, Role> | undefined>,
   oidc_default_role: {
+    ...choice<Role>('viewer', roles, 'role of people without such a value; if it is not set, they may not enter'),
     fallback: undefined,
-    allowed: `one of ${roles.join(', ')}`,
-    help: 'role of people without such a value; without it, they may not enter',
-    parse: (text) => roles.find((role) => role === text),
-  } satisfies Setting<Role | undefined>,
+  },
   oidc_name: optionalText(
     'a text of at most 60 characters',
     "the provider's name on the sign-in page (default: its host)",
     /^.{1,60}$/,
   ),
-  oidc_session: {
-    fallback: '12h',
-    allowed: 'a time from 5m to 30d, such as 12h',
-    help: 'length of a session of sign-in by name',
-    parse: parseSession,
-  } satisfies Setting<number>,
+  oidc_session: duration(
+    '12h',
+    [300, 2_592_000],
+    'a time from 5m to 30d, such as 12h',
+    'length of a session of sign-in by name',
+  ),
 };
 
 type Values = {
@@ -97,14 +95,4 @@ function parseRoles(text: string): ReadonlyMap<string, Role> | undefined {
   const pairs = [...text.matchAll(pattern)];
   const isWhole = pairs.reduce((length, [pair]) => length + pair.length, 0) === text.length;
   return isWhole ? new Map(pairs.map(([, value = '', role]) => [value, role as Role])) : undefined;
-}
-
-const unitSeconds: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
-const sessionSecondsMin = 300;
-const sessionSecondsMax = 2_592_000;
-
-function parseSession(text: string): number | undefined {
-  const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
-  const seconds = Number(count) * (unitSeconds[unit] ?? 0);
-  return seconds >= sessionSecondsMin && seconds <= sessionSecondsMax ? seconds : undefined;
 }

@@ -28,6 +28,25 @@ export function parseInteger(text: string, min: number, max: number): number | u
   return /^\d{1,10}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined;
 }
 
+const unitSeconds: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
+
+/** A time such as `15m`, in seconds. */
+export const duration = (
+  fallback: string,
+  [min, max]: readonly [number, number],
+  allowed: string,
+  help: string,
+): Setting<number> => ({
+  fallback,
+  allowed,
+  help,
+  parse: (text) => {
+    const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
+    const seconds = Number(count) * (unitSeconds[unit] ?? 0);
+    return seconds >= min && seconds <= max ? seconds : undefined;
+  },
+});
+
 export const choice = <const T extends string>(
   fallback: NoInfer<T>,
   values: readonly T[],
