@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import net from 'node:net';
@@ -126,10 +126,23 @@ describe('help', parallel, () => {
     assert.deepEqual(readdirSync(cwd), []);
   });
 
-  it('names every command and every setting', async (t) => {
+  it('names every command and every setting; the pages name every command, and no other', async (t) => {
     const stdout = assertSuccess(await call(['--help'], { cwd: await newFolder(t) }));
+    const [, list = ''] = /^Commands:\n((?: .*\n)+)/m.exec(stdout) ?? [];
+    const commands = [...list.matchAll(/^ {2}(\w+)/gm)].map(([, name = '']) => name);
     for (const name of ['serve', 'import', 'export', 'backup', 'keys', 'migrate', 'purge'])
-      assert.match(stdout, RegExp(name));
+      assert.ok(commands.includes(name), name);
+    const read = (path: string) => readFileSync(join(repository, path), 'utf8');
+    const page = read('docs/run/commands.md');
+    assert.deepEqual(
+      commands.filter((name) => !page.includes(`| \`npx backscroll ${name}`)),
+      [],
+    );
+    const pages = globSync('{*.md,server/*.md,client/*.md,docs/**/*.md,examples/**/*.md}', { cwd: repository });
+    const named = pages.flatMap((path) => [...read(path).matchAll(/(?:`|npx |^|[;&|(] ?)backscroll ([a-z]+)/gm)]);
+    assert.ok(named.length > 50);
+    const others = named.map(([, name = '']) => name).filter((name) => !commands.includes(name));
+    assert.deepEqual(others, []);
     for (const name of ['HOST', 'PORT', 'DATABASE_URL', 'PAGE_ORDER', 'LOG_LEVEL', 'RATE_LIMIT', 'METRICS_TOKEN'])
       assert.match(stdout, RegExp(name));
   });
