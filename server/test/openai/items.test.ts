@@ -162,6 +162,47 @@ onEveryEngine('conversations of OpenAI clients', (engine) => {
     );
   });
 
+  it('pages visit each item once while others are added and deleted, and a copy has the same items', async () => {
+    const { id } = await create({});
+    const turn = [user('q'), ...Array.from({ length: 9 }, (_, at) => assistant(`${at}`))];
+    for (let at = 0; at < 3; at += 1) await add(id, turn);
+    for (const order of ['asc', 'desc']) {
+      const before = (await list(id, 'limit=100')).data.map((item) => item.id);
+      const visited: string[] = [];
+      for (let after = ''; ; ) {
+        const [page] = await Promise.all([
+          list(id, `limit=4&order=${order}${after}`),
+          add(id, [assistant('added')]),
+          add(id, [user('added'), assistant('added')]),
+        ]);
+        visited.push(...page.data.map((item) => item.id));
+        // The list becomes longer while it is read.
+        if (!page.has_more || (order === 'asc' && visited.length > 60)) break;
+        const message = visited.at(-4) ?? '';
+        if (before.includes(message)) await remove(id, message);
+        after = `&after=${page.last_id}`;
+      }
+      assert.equal(new Set(visited).size, visited.length, order);
+      assert.deepEqual(
+        before.filter((one) => !visited.includes(one)),
+        [],
+        order,
+      );
+    }
+    const shown = await list(id, 'limit=100&order=asc');
+    const copy = await service.request('GET', `/admin/records?conversation_id=${uuidOf(id)}`, { key: admin });
+    const second = await startService(engine);
+    await second.load(records);
+    await second.load(
+      copy.text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    );
+    assert.deepEqual((await second.request('GET', `${url}/${id}/items?limit=100&order=asc`, { key })).body, shown);
+    await second.close();
+  });
+
   it('stores concurrent requests whole, one after the other', async () => {
     const { id } = await create({});
     const all = Array.from({ length: 12 }, (_, at) => Array.from({ length: 3 }, (_, n) => assistant(`${at} ${n}`)));
@@ -368,6 +409,16 @@ onEveryEngine('conversations of OpenAI clients', (engine) => {
     const unknown = await service.request('GET', '/openai/v1/responses', { key });
     assert.deepEqual(error(unknown), [404, 'invalid_request_error', 'no such route']);
     assert.equal((await send('GET', `/${id}`, { key: one.keys.app })).status, 200, 'an app key reads');
+  });
+
+  it('429 has the type that these clients know', async () => {
+    const limited = await startService(engine, { RATE_LIMIT: '1' });
+    await limited.load(records);
+    const get = () => limited.request('GET', url, { key });
+    await get();
+    const { status, body } = await get();
+    assert.deepEqual([status, body.error.type, body.error.code], [429, 'rate_limit_error', 'too_many_requests']);
+    await limited.close();
   });
 
   it('never fails on a body, whatever it is', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { call, newFolder, oneLine, serve } from '../support/cli-helpers.ts';
-import { onOneEngine, startService } from '../support/harness.ts';
+import { newMigratedUrl, onOneEngine, startService } from '../support/harness.ts';
 
 const settings = {
   OIDC_ISSUER: 'https://id.example',
@@ -76,15 +76,23 @@ describe('settings of sign-in by name', () => {
 
 onOneEngine('what opens the console', (engine) => {
   it('SIGN_IN=oidc: no key does, and its sessions have ended; keys work elsewhere', async () => {
-    const service = await startService(engine, { ...settings, SIGN_IN: 'oidc' });
+    const { url, remove } = await newMigratedUrl(engine);
+    const key = makeSecret('admin');
+    const before = await startService(engine, settings, url);
+    await before.load([{ record: 'api_key', kind: 'admin', name: 'admin', secret: key }]);
+    const session = await before.request('POST', '/console/session', { body: { key } });
+    const [cookie = ''] = session.headers['set-cookie'] ?? [];
+    await before.close();
+    const service = await startService(engine, { ...settings, SIGN_IN: 'oidc' }, url);
     try {
-      const key = makeSecret('admin');
-      await service.load([{ record: 'api_key', kind: 'admin', name: 'admin', secret: key }]);
+      const headers = { cookie: cookie.split(';', 1)[0] ?? '', 'backscroll-console': '1' };
+      assert.equal((await service.request('GET', '/console/session', { headers })).status, 401);
       const { status, body } = await service.request('POST', '/console/session', { body: { key } });
       assert.deepEqual([status, body.message], [401, 'no key opens the console: sign in by name']);
       assert.equal((await service.request('GET', '/admin/keys', { key })).status, 200);
     } finally {
       await service.close();
+      await remove();
     }
   });
 

@@ -75,13 +75,17 @@ onEveryEngine('sign-in by name', (engine) => {
     assert.partialDeepStrictEqual(await sessionOf(api), { name: 'Ann', role: 'editor' });
   });
 
+  /** What Entra ID sends about someone in too many groups. */
+  const overage = { _claim_names: { groups: 'src1' } };
+
   it('no entry without a role: the console and the log say so, and nothing is stored', async () => {
     for (const [sub, groups, line] of [
+      ['many', undefined, /groups is too large for the token \(an overage claim, _claim_names\)/],
       ['none', ['sales'], /no value of the claim groups is in OIDC_ROLES: \[\\"sales\\"\]/],
       ['gone', undefined, /the claim groups is missing/],
       ['odd', { a: 1 }, /the claim groups is neither a text nor a list of texts/],
     ] as const) {
-      const { place, visitor } = await signIn({ sub, groups });
+      const { place, visitor } = await signIn({ sub, groups, ...(sub === 'many' && overage) });
       assert.equal(place, '/console#problem=no_role');
       assert.equal(visitor.cookie(service.base, 'backscroll_session'), undefined);
       assert.match(warnings().at(-1) ?? '', line);

@@ -95,6 +95,32 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     assert.equal(dify.upstream.requests.length, 2);
   });
 
+  itOnOneEngine(engine, 'is shown to OpenAI clients, which cannot write there', async (t) => {
+    const dify = await FakeDify.start(t, engine);
+    const service = await dify.serveCopied();
+    const writer = `writer-${'n'.repeat(24)}`;
+    const reach = { workspace_id: ids.workspace, app_id: ids.app };
+    await service.load([{ record: 'api_key', kind: 'writer', name: 'new', ...reach, secret: writer }]);
+    const conversations = '/openai/v1/conversations';
+    const items = `${conversations}/${ids.conversation}/items`;
+    for (const key of [tokens.app, writer]) {
+      const { body } = await service.request('GET', items, { key });
+      assert.ok(body.data.length > 0, body.message);
+      const refused = await service.request('DELETE', `${items}/${body.data[0].id}`, { key });
+      assert.deepEqual([refused.status, refused.body.error.type], [403, 'invalid_request_error']);
+    }
+    const added = { items: [{ role: 'user', content: 'q' }] };
+    for (const [path, body] of [
+      [conversations, {}],
+      [items, added],
+      [`${conversations}/${ids.conversation}`, { metadata: {} }],
+    ] as const) {
+      const { status, body: refused } = await service.request('POST', path, { key: writer, body });
+      assert.deepEqual([status, refused.error.message], [403, 'Dify owns this app: its messages come from Dify']);
+    }
+    assert.equal(dify.upstream.requests.length, 0);
+  });
+
   it('never gets 401 for a new key that another instance has stored, only once it is revoked', async (t) => {
     const dify = await FakeDify.start(t, engine);
     const service = await dify.serveCopied();
