@@ -7,7 +7,7 @@ import type { Reader, WriteContext, WriteInput, WriteName, WriteResult } from '.
 import type { Write } from './base/statement.ts';
 import { sequenceChanges, startEpoch } from './changes/sequencing.ts';
 import { saveView } from './console/saved-views.ts';
-import { sessionWrites } from './console/session-statements.ts';
+import { sessionWrites } from './console/sessions.ts';
 import { deleteMessage, eraseConversations, keepTombstones, setRetentionDays, updateApp } from './erasure/writes.ts';
 import { applyRecords } from './import/apply-records.ts';
 import { addDoubts, endDoubts } from './import/doubts.ts';

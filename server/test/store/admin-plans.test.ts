@@ -12,7 +12,7 @@ import {
   listPage,
   lists,
 } from '../../src/store/console/admin-statements.ts';
-import { deleteSession, findSession, insertSession } from '../../src/store/console/session-statements.ts';
+import { deleteSession, findSession, insertSession } from '../../src/store/console/sessions.ts';
 import { findPath } from '../../src/store/knowledge/path.ts';
 import {
   type Dialect,

@@ -1,4 +1,5 @@
 import { keysOf } from '../../contract/primitives.ts';
+import type { UsageSum } from '../../domain/store/activity-reads.ts';
 import type { Statement } from '../base/statement.ts';
 
 /** The columns that are sums, with their types on PostgreSQL. */
@@ -13,14 +14,7 @@ export const sumTypes = {
 export type UsageSums = Record<keyof typeof sumTypes, number>;
 export const sumColumns = keysOf(sumTypes);
 
-export type ConversationSums = {
-  conversation_id: string;
-  currency: string;
-  messages: number;
-  disliked: number;
-  failed: number;
-  price_nanos: number;
-};
+export type ConversationSums = Omit<UsageSum, 'tokens' | 'liked'> & { conversation_id: string };
 
 /** Sums of each conversation and currency. `isListed` compares the conversation's id with the parameter. */
 export const conversationSums = (isListed: string): Statement<ConversationSums> => `
