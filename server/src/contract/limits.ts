@@ -140,6 +140,8 @@ export const limits = {
   searchTokenUnitsMax: 300_000,
   /** Counts of search results stop here. */
   searchCountMax: 10_000,
+  /** The newest hits of one search among which the best are found. */
+  searchRankedMax: 200,
   /** Candidates of one search whose texts are compared with a phrase. */
   searchCandidatesMax: 2_000,
   /** The same while none of them has the phrase. */

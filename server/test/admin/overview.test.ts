@@ -156,6 +156,29 @@ onEveryEngine('overview', (engine) => {
     ]);
   });
 
+  it('200: only one user, in all apps or one', async () => {
+    const period = `from=${first * day}&to=${(first + 2) * day}&user=bob`;
+    const { body } = await get(period);
+    const counts = (points: { at: number; messages: number }[]) => points.map(({ at, messages }) => [at, messages]);
+    assert.deepEqual([body.totals.messages, body.totals.users, body.before.messages], [3, 1, 0]);
+    assert.deepEqual(counts(body.points), [
+      [(first + 1) * day - hour, 1],
+      [(first + 1) * day, 1],
+      [(first + 2) * day - hour, 1],
+    ]);
+    assert.deepEqual(counts(body.series[0]), counts(body.points));
+    assert.deepEqual(
+      body.apps.map(({ app_id, messages }: { app_id: string; messages: number }) => [app_id, messages]),
+      [
+        [one.ids.app, 2],
+        [other.ids.app, 1],
+      ],
+    );
+    assert.equal((await get(`${period}&app_id=${other.ids.app}`)).body.totals.messages, 1);
+    assert.equal((await get(`${period}%20`)).body.totals.messages, 0);
+    assert.equal((await get('user=%00')).status, 400);
+  });
+
   it('200: the 20 users with the most messages, then in the order of their names', async () => {
     const { body } = await get(`from=${(first + 100) * day}&to=${(first + 101) * day}`);
     assert.equal(body.totals.users, 25);

@@ -43,7 +43,7 @@ describe('apps in the console', () => {
       .getByText('Kept for ever')
       .waitFor();
     await page.getByRole('link', { name: 'Help desk' }).click();
-    await page.getByRole('table', { name: 'Models' }).getByText('US$1.50').waitFor();
+    await page.getByRole('table', { name: 'By model' }).getByText('US$1.50').waitFor();
     // Three of the four messages are of the last 30 days.
     await page.locator('.facts').getByText('US$1.50').waitFor();
     assert.equal(await page.locator('.facts dd').first().innerText(), '3');

@@ -256,6 +256,20 @@ describe('finding a conversation in the console', () => {
     await page.getByText('The beginning of this conversation').waitFor();
   });
 
+  it('shows the best matches first, if the user wants them', async () => {
+    const { page, pageErrors } = await open();
+    const best = page.getByRole('link', { name: 'Best match' });
+    assert.equal(await best.count(), 0, 'without words');
+    await page.goto('/console#/conversations?q=was+question');
+    await best.click();
+    await page.waitForURL(/order=best/);
+    await untilEqual(() => namesOf(page).then((names) => names.length), 3);
+    assert.equal(await best.getAttribute('aria-current'), 'true');
+    await best.click();
+    await page.waitForURL(/q=was\+question$/);
+    assert.deepEqual(pageErrors, []);
+  });
+
   it('has the other filters in a form', async () => {
     const { page } = await open();
     await page.getByText('More filters').click();
@@ -270,7 +284,7 @@ describe('finding a conversation in the console', () => {
     await page.getByLabel('User, exactly').press('Enter');
     await page.getByText('Nothing matches').waitFor();
     await page.waitForURL(/to=\d+&user=user-8811/);
-    await page.getByRole('link', { name: /^To .* \(remove\)/ }).click();
+    await page.getByRole('combobox', { name: 'Period' }).selectOption('All time');
     await page.getByRole('link', { name: 'about user-8811' }).waitFor();
   });
 

@@ -312,7 +312,7 @@ describe('Overview in the console', () => {
   it('shows statistics of the upstream, if there is one', async () => {
     assert.equal(await page.getByRole('heading', { name: 'Upstream' }).count(), 0);
     const figures = {
-      ...{ served: 12_000, passed_on: 340, in_doubt: 5, errors: 2, response_millis: 81.4 },
+      ...{ served: 12_000, passed_on: 340, in_doubt: 5, errors: 2, server_errors: 17, response_millis: 81.4 },
       ...{ doubts: 1, messages_lag_seconds: 3, others_lag_seconds: null },
     };
     await page.route('**/admin/traffic', async (route) => {
@@ -320,7 +320,7 @@ describe('Overview in the console', () => {
       await route.fulfill({ response, json: { ...(await response.json()), upstream: figures } });
     });
     await page.clock.runFor(10_000);
-    const row = ['12,000', '340', '5', '2', '81.4 ms', '1', '3 s', '–'];
+    const row = ['12,000', '340', '5', '2', '17 (5%)', '81.4 ms', '1', '3 s', '–'];
     await untilEqual(async () => (await tableOf('Upstream'))[1], row);
   });
 

@@ -81,6 +81,22 @@ describe('users in the console', () => {
     assert.deepEqual(pageErrors, []);
   });
 
+  it('shows how much a user has written in the last days', async () => {
+    const { page, pageErrors, visit } = tab;
+    const today = Math.floor(Date.now() / 86_400_000) * 86_400;
+    const talk = { record: 'conversation', id: randomUUID(), app_id: one.ids.app, user: 'writer', created_at: today };
+    const times = [today, today - 86_400, today - 86_400, today - 59 * 86_400, today - 60 * 86_400];
+    await service.load([talk, ...times.map((time, n) => message(talk.id, time + n))]);
+    await visit('users/writer');
+    const region = page.getByRole('region', { name: 'Last 60 days' });
+    await region.getByText('4 messages, at most 2 a day').waitFor();
+    assert.equal((await region.locator('svg').boundingBox())?.height, 40);
+    await visit('users/nobody');
+    await page.getByText('This user has no conversations.').waitFor();
+    await untilEqual(() => region.count(), 0);
+    assert.deepEqual(pageErrors, []);
+  });
+
   // In `npm test`, parts.test.ts finds a user.
   itLong('finds all conversations of a user by one search', async () => {
     const { page, visit } = tab;
@@ -125,7 +141,10 @@ describe('users in the console', () => {
     await service.index();
     await visit('users/critic');
     const rows = page.getByRole('region', { name: 'Disliked answers' }).getByRole('listitem');
-    await untilEqual(() => rows.locator('.one-line').allTextContents(), ['“It closes at six.”', 'At nine.']);
+    await untilEqual(
+      () => rows.locator('.one-line:first-child').allTextContents(),
+      ['“It closes at six.”', 'At nine.'],
+    );
     await rows.first().getByRole('link').click();
     await page.waitForURL(new RegExp(`/${commented.id}\\?user=critic&rating=dislike$`));
     assert.deepEqual(pageErrors, []);

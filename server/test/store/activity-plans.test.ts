@@ -8,10 +8,10 @@ import type { Selection } from '../../src/domain/store/selection.ts';
 import { conversationSums } from '../../src/store/accounting/usage-statements.ts';
 import { findUncounted } from '../../src/store/accounting/user-writes.ts';
 import { split } from '../../src/store/base/selection.ts';
-import * as activity from '../../src/store/console/activity-statements.ts';
+import * as activity from '../../src/store/console/activity-reads.ts';
 import { listPage } from '../../src/store/console/admin-statements.ts';
 import * as overview from '../../src/store/console/overview-statements.ts';
-import * as summary from '../../src/store/console/summary-statements.ts';
+import * as summary from '../../src/store/console/summaries.ts';
 import { usersIn } from '../../src/store/console/user-reads.ts';
 import * as erasure from '../../src/store/erasure/statements.ts';
 import { updateActivity } from '../../src/store/sqlite/messages.ts';
@@ -103,6 +103,9 @@ function planCases(dialect: Dialect): PlanCase[] {
     planCase('overview by user', overview.topUsers({ ...period, app_id: 'a1' }), perDays),
     planCase('overview of users', overview.countUsers({ ...period, app_id: 'a1' }), perDays),
     planCase('overview of users by hour', overview.countUsersBySlot({ ...period, app_id: 'a1' }, 'hour'), perDays),
+    // Twenty conversations, each with two days.
+    planCase('overview of one user', overview.sumParts({ ...period, ...ofUser }, 'day', []), 70),
+    planCase('overview of one user in all apps', overview.topUsers({ ...period, user: 'u101' }), 200),
     planCase('one conversation', [activity.findListedConversation, 'c101', 'a1', 'c101'], 3),
   ];
 }

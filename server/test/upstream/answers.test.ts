@@ -292,7 +292,11 @@ onOneEngine('what a Dify installation owns', (engine) => {
     const { served, response_millis, ...counted } = traffic.upstream;
     for (const figure of [served, response_millis]) assert.ok(figure > 0);
     const notFollowed = { messages_lag_seconds: null, others_lag_seconds: null };
-    assert.deepEqual(counted, { passed_on: 1, in_doubt: 0, errors: 0, doubts: 0, ...notFollowed });
+    assert.deepEqual(counted, { passed_on: 1, in_doubt: 0, errors: 0, server_errors: 0, doubts: 0, ...notFollowed });
+    dify.upstream.script = (socket) => json(socket, {}, '500 Internal Server Error');
+    assert.equal((await read(withKey, page(difyId(99)))).status, 500);
+    const { body: later } = await withKey.request('GET', '/admin/traffic', { key: secrets.admin });
+    assert.deepEqual([later.upstream.passed_on, later.upstream.errors, later.upstream.server_errors], [2, 0, 1]);
   });
 
   it('is served here while its API is down, also what is partly constant', async (t) => {

@@ -5,27 +5,16 @@ import { Button } from '../../shared/controls.tsx';
 import { RecentActivity } from '../activity/activity.tsx';
 import { RenameDialog } from '../components/action-dialog.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
-import {
-  ErrorNote,
-  Facts,
-  Id,
-  ListEnd,
-  money,
-  Nothing,
-  Page,
-  Section,
-  Skeleton,
-  Time,
-  whole,
-} from '../components/ui.tsx';
+import { ErrorNote, Facts, Id, ListEnd, Nothing, Page, Section, Skeleton, Time, whole } from '../components/ui.tsx';
 import { useAll, useList, useResponse } from '../hooks/requests.ts';
 import { KeyCreation } from '../keys/key-creation.tsx';
 import { stateOf, titleOf } from '../keys/key-labels.ts';
 import { Kind, State } from '../keys/key-page.tsx';
+import { pricesText, rowsOfModels, SumTable } from '../overview/tables.tsx';
 import { pathOf, request } from '../state/api.ts';
 import { lastDays, lengthDefault } from '../state/period.ts';
 import { hrefOf, hrefWith, useMayRead, useMayWrite } from '../state/route.ts';
-import type { App, ConversationSummary, Key, Overview, OverviewModel } from '../state/types.ts';
+import type { App, ConversationSummary, Key, Overview } from '../state/types.ts';
 import { RetentionForm } from './retention.tsx';
 
 /** An app: its numbers, how long it keeps conversations, its keys and models, and how messages are sent and read. */
@@ -91,9 +80,8 @@ function Numbers({ of: { id, workspace_name } }: { of: App }) {
   const link = (filters: object, text: string) => (
     <a href={hrefWith(['conversations'], { app_id: id, days: `${lengthDefault}`, ...filters })}>{text}</a>
   );
-  const { totals, models = [] } = overview ?? {};
-  const cost = totals?.prices.map(({ price, currency }) => money(price, currency)).join(', ');
-  const known = models.filter(({ model }) => model !== null);
+  const totals = overview?.totals;
+  const models = overview ? rowsOfModels(overview) : [];
   return (
     <>
       <ErrorNote error={error} retry={reload} />
@@ -103,7 +91,7 @@ function Numbers({ of: { id, workspace_name } }: { of: App }) {
           ['Users', totals ? <a href={hrefWith(['users'], { app_id: id })}>{whole(totals.users)}</a> : '…'],
           ['Disliked', totals ? link({ rating: 'dislike' }, whole(totals.disliked)) : '…'],
           ['Failed', totals ? link({ status: 'error' }, whole(totals.failed)) : '…'],
-          ['Cost', cost || (totals ? '–' : '…')],
+          ['Cost', totals ? pricesText(totals.prices) || '–' : '…'],
           ['Workspace', workspace_name],
           ['ID', <Id id={id} />],
         ]}
@@ -118,15 +106,11 @@ function Numbers({ of: { id, workspace_name } }: { of: App }) {
           />
           {!newest.hasMore && <ListEnd list={newest} icon="conversations" nothing="No conversation yet." />}
         </Section>
-        <Section title="Models" meta={`the last ${lengthDefault} days`}>
-          <DataTable<OverviewModel>
-            label="Models"
-            columns={modelColumns(id)}
-            rows={known}
-            rowKey={({ model, model_provider }) => `${model_provider} ${model}`}
-          />
-          {overview && known.length === 0 && <Nothing icon="models">No answer names its model.</Nothing>}
-        </Section>
+        {overview && models.length > 0 ? (
+          <SumTable overview={overview} app_id={id} title="Model" rows={models} />
+        ) : (
+          <Section title="By model">{overview && <Nothing icon="models">No answer names its model.</Nothing>}</Section>
+        )}
       </div>
     </>
   );
@@ -143,24 +127,6 @@ const conversationColumns: Column<ConversationSummary>[] = [
   },
   { title: 'Messages', count: ({ message_count }) => message_count },
   { title: 'Last activity', cell: ({ updated_at }) => <Time at={updated_at} form="brief" /> },
-];
-
-const modelColumns = (app_id: string): Column<OverviewModel>[] => [
-  {
-    title: 'Model',
-    cell: ({ model, model_provider }) => (
-      <a href={hrefWith(['conversations'], { app_id, model: model ?? '', model_provider: model_provider ?? '' })}>
-        {model}
-      </a>
-    ),
-  },
-  { title: 'Messages', count: ({ messages }) => messages },
-  { title: 'Disliked', count: ({ disliked }) => disliked },
-  {
-    title: 'Cost',
-    isNumber: true,
-    cell: ({ prices }) => prices.map(({ price, currency }) => money(price, currency)).join(', '),
-  },
 ];
 
 /** The keys of the app that are not revoked. */

@@ -57,9 +57,9 @@ export function money(value: number, currency: string, locale?: Locale, largest 
   return number(value, { style: 'currency', currency, ...options }, locale);
 }
 
-/** The cost of a record; a dash if it has none. */
-export const cost = (price: number | null, currency: string | null): string =>
-  price === null ? '–' : money(price, currency ?? '');
+/** The cost of a record; a dash if it has none. `column`: the costs of which it is one, and whose decimals it has. */
+export const cost = (price: number | null, currency: string | null, column = [price]): string =>
+  price === null ? '–' : money(price, currency ?? '', undefined, Math.max(...column.map((one) => one ?? 0)));
 
 export function percent(part: number, all: number, locale?: Locale): string {
   const share = all === 0 ? 0 : part / all;

@@ -7,7 +7,6 @@ import { PeriodFields } from '../components/period-fields.tsx';
 import { useResponse } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
 import { useChanges } from '../state/changes.ts';
-import { shownDays } from '../state/period.ts';
 import { type FilterChange, type Filters, hrefOf, hrefWith, readFilters } from '../state/route.ts';
 import type { SearchCounts } from '../state/types.ts';
 import { isSearched, queryOf } from './search-query.ts';
@@ -35,13 +34,10 @@ export function SearchFilters({ filters }: { filters: Filters }) {
   const cited = segment_id ? 'segment' : document_id ? 'document' : 'knowledge base';
   const notCited = { dataset_id: '', document_id: '', segment_id: '' };
   const place = [dataset_id, document_id, segment_id].filter((id) => id !== undefined);
-  const [first, last] = shownDays(filters);
   const others: [name: string, label: string][] = [
     ['user', `User: ${filters.user}`],
     ['model_provider', `Provider: ${filters.model_provider}`],
     ['model', `Model: ${filters.model}`],
-    ['from', `From ${first}`],
-    ['to', `To ${last}`],
     ['min_cost', `Cost from ${filters.min_cost}`],
     ['min_latency', `Latency from ${filters.min_latency} s`],
   ];
@@ -57,6 +53,7 @@ export function SearchFilters({ filters }: { filters: Filters }) {
           const isActive = filters[name] === value;
           const href = change({ [name]: isActive ? undefined : value });
           const counted = { count: counts?.[count] ?? null, isPartial: counts?.is_partial };
+          if (name === 'has' && counted.count === 0 && !isActive) return null;
           return <Chip key={label} label={label} isActive={isActive} href={href} {...counted} />;
         })}
         {others
@@ -72,6 +69,13 @@ export function SearchFilters({ filters }: { filters: Filters }) {
         )}
       </Chips>
       <div class="row">
+        {filters.q !== undefined && (
+          <Chip
+            label="Best match"
+            isActive={filters.order === 'best'}
+            href={change({ order: filters.order === 'best' ? '' : 'best' })}
+          />
+        )}
         <details class="more-filters">
           <summary>More filters</summary>
           <MoreFilters filters={filters} setFilters={setFilters} />
@@ -126,6 +130,7 @@ function MoreFilters({ filters, setFilters }: MoreProps) {
   return (
     <div class="more-fields">
       {field('User, exactly', 'user', { type: 'text', autoComplete: 'off' })}
+      {field('Model, exactly', 'model', { type: 'text', autoComplete: 'off' })}
       <div class="whole-row">
         Days
         <PeriodFields filters={filters} set={setFilters} />

@@ -33,7 +33,7 @@ export function useConversations(filters: Filters, open: string | undefined, may
   const isSearch = isSearched(filters);
   const query = { ...queryOf(filters), limit: pageRows };
   const path = isSearch
-    ? pathOf(['admin', 'search'], { ...query, group: 'conversation' })
+    ? pathOf(['admin', 'search'], { ...query, group: 'conversation', order: filters.order })
     : pathOf(['admin', 'conversations'], query);
   const all = useList<ConversationSummary>(isSearch ? undefined : path);
   const found = useList<SearchHit>(isSearch ? path : undefined);

@@ -11,16 +11,3 @@ export function useMedia(query: string): boolean {
   }, [query]);
   return matches;
 }
-
-/** Whether the page is dark: by the theme that the user chose, else by that of the system. */
-export function useIsDark(): boolean {
-  const isSystemDark = useMedia('(prefers-color-scheme: dark)');
-  const { dataset } = document.documentElement;
-  const [theme, setTheme] = useState(dataset.theme);
-  useEffect(() => {
-    const watch = new MutationObserver(() => setTheme(dataset.theme));
-    watch.observe(document.documentElement, { attributeFilter: ['data-theme'] });
-    return () => watch.disconnect();
-  }, []);
-  return theme === undefined ? isSystemDark : theme === 'dark';
-}

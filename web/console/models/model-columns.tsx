@@ -1,7 +1,5 @@
-import { useState } from 'preact/hooks';
 import type { Column } from '../components/table.tsx';
 import { capital, count } from '../components/ui.tsx';
-import { useIsDark } from '../hooks/use-media.ts';
 import type { Model, WholeModelProvider } from '../state/types.ts';
 
 export const modelTypes: Record<string, string> = {
@@ -45,35 +43,19 @@ export const columns: readonly Column<Model>[] = [
 ];
 
 export function Provider({ provider: whole }: { provider: WholeModelProvider }) {
-  const { provider, label, icon_small, icon_small_dark, status, models } = whole;
+  const { provider, label, status, models } = whole;
   const name = localized(label) ?? provider;
   return (
     <div class="row">
-      <ProviderIcon name={name} light={icon_small} dark={icon_small_dark} />
+      {/* No image of a record: its host would learn who looks at the console. */}
+      <span class="provider-icon tick-mark soft" aria-hidden={true}>
+        {[...name][0]?.toUpperCase()}
+      </span>
       <h2>{name}</h2>
       <span class="soft mono">{provider}</span>
       {status !== 'active' && <Status status={status} />}
       {models.length === 0 && <span class="soft">No models.</span>}
     </div>
-  );
-}
-
-type IconProps = { name: string; light: unknown; dark: unknown };
-
-/** The icon of a provider for the current theme; its first letter if there is none, it is on another host or it cannot be loaded. */
-function ProviderIcon({ name, light, dark }: IconProps) {
-  const isDark = useIsDark();
-  const [failed, setFailed] = useState<string>();
-  const url = (isDark ? ownImage(localized(dark)) : undefined) ?? ownImage(localized(light));
-  // Hidden from screen readers: the name is beside it.
-  if (url === undefined || url === failed)
-    return (
-      <span class="provider-icon tick-mark soft" aria-hidden={true}>
-        {[...name][0]?.toUpperCase()}
-      </span>
-    );
-  return (
-    <img class="provider-icon tick-mark" src={url} alt="" referrerPolicy="no-referrer" onError={() => setFailed(url)} />
   );
 }
 
@@ -138,7 +120,3 @@ export function localized(texts: unknown): string | undefined {
     | string
     | undefined;
 }
-
-/** No other host is asked for an image: it would learn who looks at the console. */
-const ownImage = (text: string | undefined): string | undefined =>
-  text?.startsWith('data:image/') || (text && URL.parse(text)?.origin === location.origin) ? text : undefined;

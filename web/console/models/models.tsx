@@ -23,6 +23,7 @@ export function View({ rest: [chosen] }: ViewProps) {
       <Page title="Models">
         <ListEnd
           list={{ ...workspaces, isLoading: workspaces.isLoading || workspaces.rows.length > 0 }}
+          icon="models"
           nothing={<FirstSteps text="There are no workspaces yet. A file of records can be dropped in" />}
         />
       </Page>

@@ -1,16 +1,18 @@
+import type { ComponentChildren } from 'preact';
 import { Select } from '../../shared/controls.tsx';
-import { money, percent, share, whole } from '../components/format-number.ts';
+import { millis, money, percent, share, whole } from '../components/format-number.ts';
 import { type Column, DataTable } from '../components/table.tsx';
 import { ErrorNote, Section } from '../components/ui.tsx';
-import { useResponse } from '../hooks/requests.ts';
+import { type CursorPage, useResponse } from '../hooks/requests.ts';
 import { disliked, failed } from '../overview/measures.ts';
 import { Newest } from '../overview/recent-problems.tsx';
+import { medianOf } from '../overview/series.ts';
 import { type Row, rowsOfModels, SumTable } from '../overview/tables.tsx';
 import { pathOf } from '../state/api.ts';
 import { type Period, periodOf } from '../state/period.ts';
 import { type FilterChange, hrefWith, useFilters } from '../state/route.ts';
 import { timeText } from '../state/times.ts';
-import type { Overview } from '../state/types.ts';
+import type { Overview, SearchHit } from '../state/types.ts';
 
 /** What the models have answered in a period, in all workspaces; two of them can be compared. */
 export function ModelUsage() {
@@ -19,28 +21,53 @@ export function ModelUsage() {
   const path = pathOf(['admin', 'overview'], { from: period.from, to: period.to });
   const { body: overview, error, reload } = useResponse<Overview>(path);
   const rows = overview === undefined ? [] : rowsOfModels(overview);
+  const latency = { title: latencyTitle, isNumber: true, cell: (row: Row) => <Latency of={row} period={period} /> };
   const days = [timeText(period.from, 'shortDay'), timeText(period.to - 1, 'shortDay')].join(' – ');
   return (
     <>
       <ErrorNote error={error} retry={reload} />
       {overview && rows.length > 0 && (
-        <SumTable overview={overview} app_id={undefined} title="Model" rows={rows} meta={`${days}, all workspaces`} />
+        <SumTable
+          overview={overview}
+          app_id={undefined}
+          title="Model"
+          rows={rows}
+          meta={`${days}, all workspaces`}
+          more={rows.length <= latenciesMax ? [latency] : []}
+        />
       )}
       {rows.length > 1 && <Comparison rows={rows} period={period} />}
     </>
   );
 }
 
+/** Each is a request. */
+const latenciesMax = 12;
+const answersMax = 100;
+const latencyTitle = `p50 of the newest ${answersMax}`;
+
+/** The median time of the newest complete answers of a model in a period. Without the search it is not known. */
+function Latency({ of: { filters }, period: { from, to } }: { of: Row; period: Period }) {
+  const query = { ...filters, status: 'normal', from, to, limit: answersMax };
+  const { body } = useResponse<CursorPage<SearchHit>>(pathOf(['admin', 'search'], query));
+  const times = body?.data.map(({ latency }) => latency).filter((seconds) => seconds > 0) ?? [];
+  return <>{times.length === 0 ? '–' : millis(1000 * medianOf(times))}</>;
+}
+
 type Fact = {
   title: string;
-  value: (row: Row) => number;
-  text: (row: Row) => string;
+  /** Undefined if the two cannot be compared. */
+  value?: (row: Row) => number;
+  /** `largest`: the larger one of the two values. */
+  text: (row: Row, largest: number) => ComponentChildren;
   only?: FilterChange;
 };
 
 const each = (sum: number, { messages }: Row): number => sum / Math.max(1, messages);
 const priceOf = ({ prices }: Row): number => prices[0]?.price ?? 0;
-const price = (value: number, { prices }: Row): string => (prices[0] ? money(value, prices[0].currency) : '–');
+const costOfThousand = (row: Row): number => 1000 * each(priceOf(row), row);
+const price = (value: number, { prices }: Row, largest: number): string =>
+  prices[0] ? money(value, prices[0].currency, undefined, largest) : '–';
 const shareFact = (part: 'disliked' | 'failed', only: FilterChange): Fact => ({
   title: part === 'disliked' ? 'Disliked' : 'Failed',
   value: (row) => each(row[part], row),
@@ -52,11 +79,11 @@ const facts: readonly Fact[] = [
   { title: 'Messages', value: ({ messages }) => messages, text: ({ messages }) => whole(messages), only: {} },
   shareFact('disliked', disliked),
   shareFact('failed', failed),
-  { title: 'Cost', value: priceOf, text: (row) => price(priceOf(row), row) },
+  { title: 'Cost', value: priceOf, text: (row, largest) => price(priceOf(row), row, largest) },
   {
     title: 'Cost of 1,000 messages',
-    value: (row) => each(priceOf(row), row),
-    text: (row) => price(1000 * each(priceOf(row), row), row),
+    value: costOfThousand,
+    text: (row, largest) => price(costOfThousand(row), row, largest),
   },
   { title: 'Tokens per message', value: (row) => each(row.tokens, row), text: (row) => whole(each(row.tokens, row)) },
 ];
@@ -82,9 +109,12 @@ function Comparison({ rows, period }: { rows: readonly Row[]; period: Period }) 
     title,
     isNumber: true,
     unit: title,
-    cell: ({ text, only }) =>
-      only ? <a href={hrefWith(['conversations'], { ...row.filters, ...only, from, to })}>{text(row)}</a> : text(row),
+    cell: ({ value, text: textOf, only }) => {
+      const text = textOf(row, value === undefined ? 0 : Math.max(value(one), value(other)));
+      return only ? <a href={hrefWith(['conversations'], { ...row.filters, ...only, from, to })}>{text}</a> : text;
+    },
   });
+  const latency: Fact = { title: `Latency, ${latencyTitle}`, text: (row) => <Latency of={row} period={period} /> };
   // A model may have the name of another provider's.
   const names = one.name === other.name ? [one.id, other.id] : [one.name, other.name];
   const columns: Column<Fact>[] = [
@@ -94,7 +124,7 @@ function Comparison({ rows, period }: { rows: readonly Row[]; period: Period }) 
     {
       title: 'Difference',
       isNumber: true,
-      cell: ({ value }) => differenceText(value(one), value(other)),
+      cell: ({ value }) => value && differenceText(value(one), value(other)),
     },
   ];
   return (
@@ -107,16 +137,19 @@ function Comparison({ rows, period }: { rows: readonly Row[]; period: Period }) 
         <p class="soft">Choose two different models.</p>
       ) : (
         <>
-          <DataTable<Fact> label="Comparison" columns={columns} rows={facts} rowKey={({ title }) => title} />
+          <DataTable<Fact>
+            label="Comparison"
+            columns={columns}
+            rows={[...facts, latency]}
+            rowKey={({ title }) => title}
+          />
           <div class="pair">
             {[one, other].map((row, n) => (
               <Newest
                 key={row.id}
                 title={`Newest disliked answers of ${names[n]}`}
-                filters={{ ...disliked, ...row.filters }}
+                filters={{ ...disliked, ...row.filters, from, to }}
                 look="disliked"
-                period={period}
-                app_id={undefined}
               />
             ))}
           </div>

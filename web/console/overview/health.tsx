@@ -1,6 +1,6 @@
 import { By } from '../activity/activity-table.tsx';
 import { DataTable } from '../components/table.tsx';
-import { brief, ErrorNote, Id, millis, Nothing, Section, Skeleton, Time, whole } from '../components/ui.tsx';
+import { brief, ErrorNote, Id, millis, Nothing, percent, Section, Skeleton, Time, whole } from '../components/ui.tsx';
 import { useResponse } from '../hooks/requests.ts';
 import { locale, timeText, zone } from '../state/times.ts';
 import type { Failure, Failures, KeyErrors, Traffic, UpstreamStatistics } from '../state/types.ts';
@@ -69,6 +69,7 @@ const upstreamNumbers: readonly [title: string, cell: (row: UpstreamStatistics) 
   ['Passed on', ({ passed_on }) => whole(passed_on)],
   ['In doubt', ({ in_doubt }) => whole(in_doubt)],
   ['No response', ({ errors }) => whole(errors)],
+  ['Failed (5xx)', ({ server_errors: n, passed_on }) => (n === 0 ? '0' : `${whole(n)} (${percent(n, passed_on)})`)],
   ['First byte', ({ response_millis }) => known(response_millis, millis)],
   ['Objects in doubt', ({ doubts }) => known(doubts, whole)],
   ['Lag of messages', ({ messages_lag_seconds }) => lag(messages_lag_seconds)],

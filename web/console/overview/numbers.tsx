@@ -40,8 +40,8 @@ export function Numbers({ overview, app_id, chosen, hrefOfPlot }: Props) {
   );
 }
 
-/** A number over time as a line. Screen readers get them from the plot below. */
-function Spark({ values }: { values: readonly number[] }) {
+/** A number over time as a line. Screen readers get it from a plot or words beside it. */
+export function Spark({ values }: { values: readonly number[] }) {
   const most = Math.max(...values) || 1;
   const place = (value: number, n: number) =>
     `${(100 * n) / Math.max(1, values.length - 1)} ${30 - (28 * value) / most}`;

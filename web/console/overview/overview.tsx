@@ -84,7 +84,7 @@ function Totals() {
           ) : (
             <>
               <DayPlot overview={overview} app_id={app_id} measure={measure} />
-              <RecentProblems period={period} app_id={app_id} />
+              <RecentProblems filters={{ app_id, from, to }} />
               <ToReview app_id={app_id} />
               <Tables overview={overview} app_id={app_id} />
             </>

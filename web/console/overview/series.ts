@@ -46,13 +46,14 @@ export function stack(series: readonly Series[]): { name: string; look: number; 
   }));
 }
 
-/** Whether a share is above twice the median. */
-export function isOutlier(share: number, shares: readonly number[]): boolean {
-  const sorted = shares.toSorted((one, other) => one - other);
+export function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
   const middle = sorted.length / 2;
-  const median = ((sorted[Math.ceil(middle) - 1] ?? 0) + (sorted[Math.floor(middle)] ?? 0)) / 2;
-  return share > 2 * median;
+  return ((sorted[Math.ceil(middle) - 1] ?? 0) + (sorted[Math.floor(middle)] ?? 0)) / 2;
 }
+
+/** Whether a share is above twice the median. */
+export const isOutlier = (share: number, shares: readonly number[]): boolean => share > 2 * medianOf(shares);
 
 /** The sum of all series at each point. */
 export function totals(series: readonly Series[]): number[] {

@@ -54,6 +54,8 @@ type TableProps = Props & {
   meta?: ComponentChildren;
   firstOrder?: string;
   shown?: number | undefined;
+  /** Other columns. */
+  more?: readonly Column<Row>[];
 };
 
 /** Each number leads to its messages. */
@@ -65,6 +67,7 @@ export function SumTable({
   meta,
   firstOrder = '-Messages',
   shown,
+  more = [],
 }: TableProps) {
   const label = `By ${title.toLowerCase()}`;
   const hrefIn = (filters: FilterChange) => hrefWith(['conversations'], { app_id, ...filters, from, to });
@@ -94,6 +97,7 @@ export function SumTable({
       unit: 'tokens',
     },
     costColumn(rows),
+    ...more,
   ];
   return (
     <Section title={label} meta={meta}>
@@ -109,15 +113,15 @@ export function SumTable({
   );
 }
 
+/** All in the decimals of the largest price, or each in its own. */
+export const pricesText = (prices: Prices, largest?: number): string =>
+  prices.map(({ currency, price }) => money(price, currency, undefined, largest)).join(', ');
+
 /** With several currencies, sorted by the first one. All prices of the column have the decimals of the largest. */
 function costColumn(rows: readonly Row[]): Column<Row> {
   const priceOf = (prices: Prices) => prices[0]?.price ?? 0;
   const largest = Math.max(0, ...rows.flatMap(({ prices }) => prices.map(({ price }) => price)));
-  const text = (prices: Prices) =>
-    prices
-      .slice(0, 3)
-      .map(({ currency, price }) => money(price, currency, undefined, largest))
-      .join(', ');
+  const text = (prices: Prices) => pricesText(prices.slice(0, 3), largest);
   const hasBefore = rows.some(({ before }) => priceOf(before?.prices ?? []) > 0);
   return {
     title: hasBefore ? 'Cost, before → now' : 'Cost',

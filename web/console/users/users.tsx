@@ -4,16 +4,19 @@ import { Button, Icon } from '../../shared/controls.tsx';
 import { RecentReads } from '../activity/reads.tsx';
 import { download } from '../components/download.tsx';
 import { FilterSearch } from '../components/filters.tsx';
-import { capital, cost, listed, whole } from '../components/format-number.ts';
-import { plain } from '../components/marked-text.tsx';
+import { capital, cost, counted, listed, whole } from '../components/format-number.ts';
 import { Menu } from '../components/menu.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
 import { ErrorNote, Facts, FirstSteps, ListEnd, Page, Section, Time } from '../components/ui.tsx';
-import { type CursorPage, useAttempt, useList, useReading } from '../hooks/requests.ts';
+import { type CursorPage, useAttempt, useList, useReading, useResponse } from '../hooks/requests.ts';
 import { useSettled } from '../hooks/use-settled.ts';
+import { disliked, measuresOf, timesOf, valuesOf } from '../overview/measures.ts';
+import { Spark } from '../overview/numbers.tsx';
+import { Newest } from '../overview/recent-problems.tsx';
 import { pathOf, request } from '../state/api.ts';
+import { lastDays } from '../state/period.ts';
 import { hrefOf, hrefWith, useFilters, useMayRead, useMayWrite, type ViewProps } from '../state/route.ts';
-import type { ConversationSummary, SearchHit, User } from '../state/types.ts';
+import type { ConversationSummary, Overview, User } from '../state/types.ts';
 import { Erasure } from './erasure.tsx';
 
 /** All users of the apps, or one of them. */
@@ -32,7 +35,7 @@ function Users() {
       <FilterSearch label="Search users by part of their name" />
       <DataTable<User>
         label="Users"
-        columns={columnsOf(app_id)}
+        columns={columnsOf(list.rows, app_id)}
         rows={list.rows}
         rowKey={({ user }) => user}
         order={sort}
@@ -48,7 +51,8 @@ function Users() {
   );
 }
 
-const columnsOf = (app_id: string | undefined): Column<User>[] => {
+const columnsOf = (rows: readonly User[], app_id: string | undefined): Column<User>[] => {
+  const costs = rows.map(({ total_price }) => total_price);
   const number = (order: 'conversations' | 'messages' | 'disliked' | 'failed', filters = {}): Column<User> => ({
     title: capital(order),
     order,
@@ -81,7 +85,7 @@ const columnsOf = (app_id: string | undefined): Column<User>[] => {
       title: 'Cost',
       order: 'total_price',
       isNumber: true,
-      cell: ({ total_price, currency }) => cost(total_price, currency),
+      cell: ({ total_price, currency }) => cost(total_price, currency, costs),
     },
     time('First active', 'first_at'),
     time('Last active', 'last_at'),
@@ -107,11 +111,17 @@ function UserPage({ user }: { user: string }) {
     >
       <ErrorNote error={error} retry={reload} />
       {body && <Totals of={body} />}
-      {body && body.disliked > 0 && <Disliked user={user} total={body.disliked} />}
+      <LastDays user={user} />
+      {body && body.disliked > 0 && (
+        <Newest title="Disliked answers" filters={{ user, ...disliked }} look="disliked" commented={50} />
+      )}
       <Section title="Conversations" meta={listed(list)}>
         <DataTable<ConversationSummary>
           label="Conversations"
-          columns={conversationColumns(user)}
+          columns={conversationColumns(
+            user,
+            list.rows.map(({ price }) => price),
+          )}
           rows={list.rows}
           rowKey={({ id }) => id}
         />
@@ -190,38 +200,24 @@ function Totals({ of: row }: { of: User }) {
   );
 }
 
-/** The newest disliked answers, those with a comment first. Nothing without the search. */
-function Disliked({ user, total }: { user: string; total: number }) {
-  const filters = { user, rating: 'dislike' };
-  const { rows } = useList<SearchHit>(pathOf(['admin', 'search'], { ...filters, limit: 50 }));
-  if (rows.length === 0) return null;
-  const isQuiet = ({ feedback_content }: SearchHit) => Number(feedback_content === null);
-  const shown = rows.toSorted((one, other) => isQuiet(one) - isQuiet(other)).slice(0, dislikedShown);
+const daysShown = 60;
+
+/** How much the user has written, by day. */
+function LastDays({ user }: { user: string }) {
+  const { from, to } = lastDays(daysShown);
+  const { body } = useResponse<Overview>(pathOf(['admin', 'overview'], { user, from, to }));
+  const [messages] = body === undefined ? [] : measuresOf(body);
+  if (body === undefined || messages === undefined || body.totals.messages === 0) return null;
+  const values = valuesOf(messages, body.points, timesOf(body));
+  const words = `${counted(body.totals.messages, 'message')}, at most ${whole(Math.max(...values))} a day`;
   return (
-    <Section title="Disliked answers" meta={whole(total)}>
-      <div class="card">
-        <ul class="plain newest">
-          {shown.map((hit) => (
-            <li key={hit.message_id}>
-              <a href={hrefWith(['conversations', hit.app_id, hit.conversation_id, hit.message_id], filters)}>
-                <span class="one-line">
-                  {hit.feedback_content === null ? plain(hit.snippet) : `“${hit.feedback_content}”`}
-                </span>
-                <span class="soft small">
-                  <Time at={hit.created_at} />
-                </span>
-              </a>
-            </li>
-          ))}
-        </ul>
-      </div>
-      {total > shown.length && <a href={hrefWith(['conversations'], filters)}>Show all</a>}
+    <Section title={`Last ${daysShown} days`} meta={words}>
+      <Spark values={values} />
     </Section>
   );
 }
-const dislikedShown = 5;
 
-const conversationColumns = (user: string): Column<ConversationSummary>[] => [
+const conversationColumns = (user: string, costs: (number | null)[]): Column<ConversationSummary>[] => [
   {
     title: 'Conversation',
     cell: ({ id, app_id, name }) => (
@@ -234,6 +230,6 @@ const conversationColumns = (user: string): Column<ConversationSummary>[] => [
   { title: 'Messages', count: ({ message_count }) => message_count },
   { title: 'Disliked', count: ({ disliked_count }) => disliked_count, problem: 'disliked' },
   { title: 'Failed', count: ({ failed_count }) => failed_count, problem: 'failed' },
-  { title: 'Cost', isNumber: true, cell: ({ price, currency }) => cost(price, currency) },
+  { title: 'Cost', isNumber: true, cell: ({ price, currency }) => cost(price, currency, costs) },
   { title: 'Last message', isNumber: true, cell: ({ last_message_at: at }) => <Time at={at} form="brief" /> },
 ];

@@ -190,6 +190,6 @@ const time = (description: string) => optional.seconds(description, { minimum: 0
 export const OverviewQuery = Type.Object({
   from: time(`Start; the whole day in UTC counts. Default: ${limits.overviewDaysDefault} days, including the last.`),
   to: time('End, exclusive; the whole day in UTC counts. Default: now.'),
-  app_id: optional.text('Only this app.'),
+  ...conversationFilters,
   series: optional.choice(['app', 'model'], 'What has a series of points.', 'model'),
 });

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { listParameters, periodFilters } from '../admin.ts';
 import { limits } from '../limits.ts';
-import { decimal, epochSeconds, flag, id, integer, named, nullable, optional, text } from '../primitives.ts';
+import { decimal, epochSeconds, flag, id, integer, named, nullable, number, optional, text } from '../primitives.ts';
 import { Type } from '../type.ts';
 
 const ranges = Type.Unsafe<[number, number][]>({
@@ -19,6 +19,7 @@ export const SearchHit = named('SearchHit', 'A message.', {
   message_id: id('Message ID.'),
   created_at: epochSeconds('Creation time of the message.'),
   user: nullable(text('End user of the conversation.')),
+  latency: number('double', 'Seconds that the answer took: its provider_response_latency.'),
   snippet,
   ranges,
   feedback_content: nullable(text(`Text of the feedback; at most the first ${limits.listedTextCharsMax} characters.`)),
@@ -88,8 +89,14 @@ export const SearchQuery = Type.Object({
   ...filters,
   group: optional.choice(
     ['none', 'conversation'],
-    'With `conversation`: one row for each conversation, its newest hit.',
+    'With `conversation`: one row for each conversation, its first hit in the order.',
     'none',
+  ),
+  order: optional.choice(
+    ['newest', 'best'],
+    `With \`best\`: one page with the best matches of the newest ${limits.searchRankedMax}. A word counts most in the question, ` +
+      'then in the answer, and least in code and all other texts.',
+    'newest',
   ),
   ...listParameters,
 });

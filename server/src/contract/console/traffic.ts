@@ -15,6 +15,7 @@ const Upstream = named('UpstreamStatistics', 'With an upstream: its requests sin
   passed_on: integer('Requests that were passed on.'),
   in_doubt: integer('Requests that were passed on because data in Backscroll is in doubt.'),
   errors: integer('Requests that were passed on and got no response.'),
+  server_errors: integer('Requests that were passed on and got a status of 500 or above.'),
   response_millis: nullable(
     number('double', 'Milliseconds until a response of the upstream begins, on average; null without one.'),
   ),

@@ -24,7 +24,7 @@ export const periodBefore = ({ first, last }: DayRange): DayRange => ({ first: 2
 /** Totals of a period. `now` is in seconds; `signal` aborts when the client disconnects. */
 export async function findOverview(
   store: Store,
-  { from, to, app_id, series: by = 'model' }: Static<typeof OverviewQuery>,
+  { from, to, app_id, user, series: by = 'model' }: Static<typeof OverviewQuery>,
   now: number,
   signal: AbortSignal,
 ): Promise<Overview> {
@@ -33,7 +33,7 @@ export async function findOverview(
   const step = period.last - period.first < limits.overviewHourlyDaysMax ? 'hour' : 'day';
   const isRunning = period.last === dayOf(now) && hourOf(now) > 0;
   const wanted: PeriodWanted = {
-    selection: { ...period, app_id: id },
+    selection: { ...period, app_id: id, user },
     before: periodBefore(period),
     ...{ step, by, parts: limits.overviewSeriesMax },
     running: isRunning ? hourOf(now) : undefined,

@@ -16,8 +16,8 @@ export type Candidates<Entry, Hit> = {
   /** `shown`: for the snippet; `names`: what is searched besides. Undefined if the text no longer has the words. */
   textsOf(entry: Entry, hit: Hit, text: string): CandidateTexts | undefined;
 };
-/** `fields`: of a message, which field each shown text is. */
-type CandidateTexts = { shown: string[]; names: string[]; fields?: readonly SearchedField[] };
+/** Of a message, `fields` are those of the shown texts, and `latency` is its own. */
+type CandidateTexts = { shown: string[]; names: string[]; fields?: readonly SearchedField[]; latency?: number };
 /** `missesMax`: how many candidates are compared if none has the phrases. */
 export type CandidateRange = { before: number | undefined; limit: number; missesMax?: number };
 export type AnyEntry = { position: number };

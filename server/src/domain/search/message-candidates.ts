@@ -79,6 +79,7 @@ export function candidateMessages(
         shown: fields.map(([, shown]) => shown),
         names: namesOf(message, user),
         fields: fields.map(([field]) => field),
+        latency: message.provider_response_latency,
       };
     },
   } satisfies Candidates<IndexHit, MessageHit> & { count: unknown };

@@ -21,17 +21,17 @@ export function requireSearchOn({ search }: Pick<Searched, 'search'>): void {
   if (search !== undefined) throw notFound(search);
 }
 
-/** A page of messages, newest first. */
+/** A page of messages, newest first, or the best matches. */
 export function searchMessages(
   searched: Searched,
   query: SearchQuery,
   signal: AbortSignal,
 ): Promise<CursorPage<SearchHit>> {
   requireSearchOn(searched);
-  const { limit: _, cursor: __, group, ...filters } = query;
+  const { limit: _, cursor: __, group, order, ...filters } = query;
   return messagePages.readWindow(query, async (range) => {
     const search = searchOf(filters, searched.clock());
-    const input = { search, isGrouped: group === 'conversation', ...positionsOf(range) };
+    const input = { search, isGrouped: group === 'conversation', isBestFirst: order === 'best', ...positionsOf(range) };
     return rowsOf(await searched.store.search.run('searchMessages', input, signal));
   });
 }
@@ -59,33 +59,14 @@ export function findWorstTexts(searched: Searched, signal: AbortSignal): Promise
 const positionsOf = ({ after, count }: ListRange) => ({ before: after?.[0] as number | undefined, limit: count });
 const rowsOf = <Hit>({ hits, next }: FoundPart<Hit>) => ({ rows: hits, next: next === undefined ? undefined : [next] });
 
+const ids = ['app_id', 'conversation_id', 'dataset_id', 'document_id', 'segment_id'] as const;
+const numberOf = (text: string | undefined) => (text === undefined ? undefined : Number(text));
+
 /** `now` is in milliseconds. */
-export function searchOf(
-  {
-    in: _,
-    app_id,
-    conversation_id,
-    dataset_id,
-    document_id,
-    segment_id,
-    min_cost,
-    min_latency,
-    ...others
-  }: SearchFilters,
-  now: number,
-): MessageSearch {
-  const ids = {
-    app_id: app_id && canonicalId(app_id),
-    conversation_id: conversation_id && canonicalId(conversation_id),
-    dataset_id: dataset_id && canonicalId(dataset_id),
-    document_id: document_id && canonicalId(document_id),
-    segment_id: segment_id && canonicalId(segment_id),
-  };
-  const numbers = { min_cost: min_cost && Number(min_cost), min_latency: min_latency && Number(min_latency) };
+export function searchOf({ in: _, min_cost, min_latency, ...others }: SearchFilters, now: number): MessageSearch {
+  const canonical = ids.flatMap((name) => (others[name] === undefined ? [] : [[name, canonicalId(others[name])]]));
   return {
-    ...others,
-    ...ids,
-    ...(numbers as { min_cost?: number; min_latency?: number }),
-    now: Math.floor(now / 1000),
+    ...{ ...others, ...Object.fromEntries(canonical) },
+    ...{ min_cost: numberOf(min_cost), min_latency: numberOf(min_latency), now: Math.floor(now / 1000) },
   };
 }

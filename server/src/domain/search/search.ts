@@ -1,7 +1,16 @@
 import type { KnowledgeHit, SearchHit } from '../../contract/console/search.ts';
 import { limits } from '../../contract/limits.ts';
+import { keysOf } from '../../contract/primitives.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
-import type { ChunkHit, ChunkIndexHit, Count, IndexQuery, SearchReads } from '../store/search-reads.ts';
+import type {
+  ChunkHit,
+  ChunkIndexHit,
+  Count,
+  IndexHit,
+  IndexQuery,
+  MessageHit,
+  SearchReads,
+} from '../store/search-reads.ts';
 import type {
   FoundPart,
   MessageCounts,
@@ -13,6 +22,7 @@ import type {
 import { tokensWithIds } from '../words/search-document.ts';
 import { hasTokens, isEmpty, parseQuery, type SearchWords, tokensInQuery } from '../words/search-query.ts';
 import { snippetCutter } from '../words/snippets.ts';
+import { findBest } from './best-hits.ts';
 import {
   type AnyEntry,
   type AnyHit,
@@ -58,37 +68,40 @@ async function pageOf<Entry extends AnyEntry, Hit extends AnyHit, Found>(
   return { hits, next: undefined };
 }
 
-/** Messages before a position, newest first; if they are grouped, the newest one of each conversation. */
+/** Messages before a position, newest first, or the best ones; if they are grouped, the first one of each conversation. */
 async function searchMessages(
   reads: SearchReads,
-  { search, isGrouped, ...range }: SearchInput<'searchMessages'>,
+  { search, isGrouped, isBestFirst, ...range }: SearchInput<'searchMessages'>,
   budget: ReadBudget,
 ): Promise<FoundPart<SearchHit>> {
   const words = parseQuery(search.q ?? '');
   if (findsNothing(search.q, words)) return { hits: [], next: undefined };
   const listed = new Set<string>();
-  const candidatesOf = (part: SearchWords) => {
-    const all = candidateMessages(reads, search, part, budget);
-    return isGrouped ? oneOfEach(all, (id) => listed.has(id)) : all;
-  };
+  const allOf = (part: SearchWords) => candidateMessages(reads, search, part, budget);
+  const candidatesOf = (part: SearchWords) =>
+    isGrouped ? oneOfEach(allOf(part), (id) => listed.has(id)) : allOf(part);
   const cutSnippet = snippetCutter(words);
-  const page = await pageOf(candidatesOf, words, range, budget, ({ entry, hit, shown, fields }): PlacedHit => {
+  const render = ({ entry, hit, shown, fields, latency = 0 }: Verified<IndexHit, MessageHit>): PlacedHit => {
     const { conversation_id, id: message_id } = entry;
     listed.add(conversation_id);
     const { app_id, created_at, user, feedback_content, first, last } = hit;
     const answers = isEmpty(words) ? shown.filter((_, at) => fields?.[at] === 'answer') : [];
     const { snippet, ranges } = cutSnippet([...answers, ...shown]);
-    const found = { app_id, conversation_id, message_id, created_at, user, snippet, ranges, feedback_content };
+    const found = { app_id, conversation_id, message_id, created_at, user, latency, snippet, ranges, feedback_content };
     return { ...found, hit_count: null, first, last };
-  });
+  };
+  const withoutTimes = ({ first: _, last: __, ...hit }: PlacedHit) => hit;
+  if (isBestFirst) {
+    const choice = { limit: range.limit, isGrouped };
+    const hits = await findBest(allOf, words, choice, (found) => withoutTimes(render(found)), budget);
+    return { hits, next: undefined };
+  }
+  const page = await pageOf(candidatesOf, words, range, budget, render);
   if (isGrouped) return countInConversations(reads, search, words, page, range.before, budget);
-  return { ...page, hits: page.hits.map(({ first: _, last: __, ...hit }) => hit) };
+  return { ...page, hits: page.hits.map(withoutTimes) };
 }
 
-const countedFilters: Record<
-  Exclude<keyof MessageCounts, 'max' | 'is_partial' | 'suggestion'>,
-  Partial<MessageSearch>
-> = {
+const countedFilters = {
   all: {},
   disliked: { rating: 'dislike' },
   failed: { status: 'error' },
@@ -96,7 +109,8 @@ const countedFilters: Record<
   waiting_form: { has: ['waiting_form'] },
   citations: { has: ['citations'] },
   bad_answer: { has: ['bad_answer'] },
-};
+} satisfies Record<string, Partial<MessageSearch>>;
+const none = { all: 0, disliked: 0, failed: 0, files: 0, waiting_form: 0, citations: 0, bad_answer: 0 };
 
 /** Numbers of messages that one more filter would find, for each filter. Counts stop at `limits.searchCountMax`. */
 async function countMessages(
@@ -106,21 +120,10 @@ async function countMessages(
 ): Promise<MessageCounts> {
   const words = parseQuery(search.q ?? '');
   const max = limits.searchCountMax;
-  const counts: MessageCounts = {
-    max,
-    all: 0,
-    disliked: 0,
-    failed: 0,
-    files: 0,
-    waiting_form: 0,
-    citations: 0,
-    bad_answer: 0,
-    is_partial: false,
-    suggestion: null,
-  };
+  const counts: MessageCounts = { max, ...none, is_partial: false, suggestion: null };
   if (findsNothing(search.q, words)) return counts;
-  for (const name of Object.keys(countedFilters) as (keyof typeof countedFilters)[]) {
-    const filter = countedFilters[name];
+  for (const name of keysOf(countedFilters)) {
+    const filter: Partial<MessageSearch> = countedFilters[name];
     const has = [...(search.has ?? []), ...(filter.has ?? [])];
     // Another rating or status is given: nothing has both.
     const isPossible = (['rating', 'status'] as const).every(

@@ -5,8 +5,8 @@ import type { Selection } from './selection.ts';
 
 /** Days are counted from 1970-01-01; both are included. */
 export type DayRange = { first: number; last: number };
-/** An undefined app means all apps. */
-export type DaySelection = DayRange & { app_id: string | undefined };
+/** An undefined app or user means all of them. */
+export type DaySelection = DayRange & { app_id: string | undefined; user?: string | undefined };
 
 /** Totals of messages. The price is in billionths. */
 export type UsageSum = {

@@ -1,31 +1,12 @@
 import type { WorstTexts } from '../../contract/console/knowledge.ts';
-import type { KnowledgeHit, SearchCounts, SearchHit } from '../../contract/console/search.ts';
+import type { KnowledgeHit, SearchCounts, SearchFilters, SearchHit } from '../../contract/console/search.ts';
 import type { FoundMessage } from '../../contract/conversation.ts';
-import type { filterTerms } from '../words/search-document.ts';
 import type { KnowledgeScope } from './knowledge-reads.ts';
 import type { IndexState } from './search-reads.ts';
 
+type Filters = Omit<SearchFilters, 'in' | 'min_cost' | 'min_latency'> & { min_cost: number; min_latency: number };
 /** Conditions of a message search. Ids are canonical, `now` and times are in seconds. */
-export type MessageSearch = {
-  q?: string | undefined;
-  app_id?: string | undefined;
-  conversation_id?: string | undefined;
-  user?: string | undefined;
-  rating?: 'like' | 'dislike' | undefined;
-  status?: 'normal' | 'error' | undefined;
-  has?: readonly (keyof typeof filterTerms.has | 'bad_answer')[] | undefined;
-  from?: number | undefined;
-  to?: number | undefined;
-  min_cost?: number | undefined;
-  min_latency?: number | undefined;
-  /** What the message cites. */
-  dataset_id?: string | undefined;
-  document_id?: string | undefined;
-  segment_id?: string | undefined;
-  model_provider?: string | undefined;
-  model?: string | undefined;
-  now: number;
-};
+export type MessageSearch = { [Name in keyof Filters]?: Filters[Name] | undefined } & { now: number };
 
 export type OwnSearch = MessageSearch & { app_id: string; user: string };
 export type OwnCursor = { second: number; conversation_id: string; message_id: string };
@@ -40,8 +21,8 @@ export type MessageCounts = { -readonly [Name in Exclude<keyof SearchCounts, 'is
 
 /** The searches by name, each with its input and result. `domain/search/search.ts` implements them. */
 export type Searches = {
-  /** `isGrouped`: one hit of each conversation. */
-  searchMessages: [Range & { search: MessageSearch; isGrouped: boolean }, FoundPart<SearchHit>];
+  /** `isGrouped`: one hit of each conversation. `isBestFirst`: the best matches, on one page. */
+  searchMessages: [Range & { search: MessageSearch; isGrouped: boolean; isBestFirst: boolean }, FoundPart<SearchHit>];
   countMessages: [{ search: MessageSearch }, MessageCounts];
   searchKnowledge: [Range & { q: string | undefined; scope?: KnowledgeScope | undefined }, FoundPart<KnowledgeHit>];
   /** `since` is a day. */

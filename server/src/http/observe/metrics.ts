@@ -28,8 +28,8 @@ type Events = {
   throttled: ThrottlingLimit;
   tools: `${string} ${number}`;
   outages: `${OutageCause} ${string}`;
-  /** The beginning of a response of the upstream, or the code of its error. */
-  upstream: typeof responded | ErrorCode;
+  /** The beginning of a response of the upstream, one with a status of 500 or above, or the code of its error. */
+  upstream: typeof responded | typeof failed | ErrorCode;
   /** Who responds to a request that is passed on. `doubt`: something is in doubt here. */
   responder: 'upstream' | 'doubt';
   /** A response whose end was held back. */
@@ -52,8 +52,9 @@ const prefixes = {
 /** The start of the label of an outage because of damaged pages. */
 const damageLabel: OutageCause = 'damaged';
 
-/** The outcome of a request to the upstream that got a response. */
+/** The outcomes of a request to the upstream that got a response. */
 const responded = 'response';
+const failed = 'failed_response';
 
 /**
  * Metrics for Prometheus. They are those of the whole process, whichever worker responds. Requests are counted in plain
@@ -169,11 +170,14 @@ export class Metrics {
   /** Requests under `/v1` since the start of the process, and how the upstream has responded. */
   upstreamStatistics() {
     const all = this.#seriesWith(prefixes.upstream);
-    const responses = all.find(({ label }) => label === responded)?.series ?? { count: 0, sum: 0 };
+    const seriesOf = (outcome: string) => all.find(({ label }) => label === outcome)?.series ?? { count: 0, sum: 0 };
+    const [good, { count: server_errors, sum: failedSeconds }] = [seriesOf(responded), seriesOf(failed)];
+    const count = good.count + server_errors;
     return {
       ...this.#countByResponder(),
-      errors: all.reduce((sum, { series }) => sum + series.count, 0) - responses.count,
-      response_millis: responses.count === 0 ? null : (responses.sum / responses.count) * 1000,
+      errors: all.reduce((sum, { series }) => sum + series.count, 0) - count,
+      server_errors,
+      response_millis: count === 0 ? null : ((good.sum + failedSeconds) / count) * 1000,
     };
   }
 

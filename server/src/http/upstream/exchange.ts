@@ -33,8 +33,8 @@ export type ExchangeOptions = {
   errors: ErrorSender;
   /** Counts a response that is read to its end without its client. False if there are too many. */
   keep: () => boolean;
-  /** Called with the error, if there is one before the response has begun. */
-  onResponse: (error: ServiceError | undefined) => void;
+  /** Called with the error, if there is one before the response has begun, else with the status of the response. */
+  onResponse: (error: ServiceError | undefined, status?: number) => void;
   onEnd: (wasKept: boolean) => void;
 };
 
@@ -134,7 +134,7 @@ export class Exchange {
     } catch (error) {
       return this.#fail(badGateway('the response of the upstream is not HTTP', error as Error));
     }
-    this.#options.onResponse(undefined);
+    this.#options.onResponse(undefined, incoming.statusCode);
     noteUpstream(response);
     this.#limit(limits.upstreamIdleMillisMax);
     const pieces = holdBack?.(incoming, this.#chunksOf(incoming));

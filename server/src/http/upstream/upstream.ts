@@ -80,9 +80,10 @@ export class Upstream {
       send: () => this.#http.request(target),
       errors,
       keep,
-      onResponse: (error) => {
+      onResponse: (error, status = 0) => {
         this.#last = { isAvailable: error === undefined, at: performance.now() };
-        metrics.countEvent('upstream', error?.code ?? 'response', (performance.now() - start) / 1000);
+        const outcome = status >= 500 ? 'failed_response' : 'response';
+        metrics.countEvent('upstream', error?.code ?? outcome, (performance.now() - start) / 1000);
       },
       onEnd: (wasKept) => {
         if (wasKept) this.#kept -= 1;
