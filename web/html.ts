@@ -32,7 +32,7 @@ const prepareView = (parts: Parts['later']) =>
   "for(var n of Object.hasOwn(p,v)?p[v]:[]){var l=document.createElement('link');l.rel='modulepreload';l.href='/console/'+n;document.head.append(l)}}";
 
 /** The views that everybody has (`console/views.ts`). */
-const menu = ['Overview', 'Conversations', 'Users', 'Knowledge', 'Models', 'Keys', 'Activity'];
+const menu = ['Overview', 'Conversations', 'Review', 'Users', 'Knowledge', 'Models', 'Keys', 'Activity'];
 
 /** The console before its modules are loaded. */
 const frame =

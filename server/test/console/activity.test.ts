@@ -40,7 +40,7 @@ describe('activity in the console', () => {
     const cells = () => rows.first().getByRole('cell').allTextContents();
     await untilEqual(
       async () => (await cells()).slice(0, -1),
-      ['document, segment 1, chunk 1', 'Changed', '1 chunk', 'knowledge'],
+      ['document, segment 1, chunk 1Old → new', 'Changed', '1 chunk', 'knowledge'],
     );
     assert.match((await cells()).at(-1) ?? '', /^\d\d:\d\d$/);
     const imported = rows.filter({ hasText: '15 messages' });
@@ -53,6 +53,17 @@ describe('activity in the console', () => {
     await imported.getByText('and 5 others').waitFor();
     await rows.first().getByRole('link', { name: 'document, segment 1, chunk 1' }).click();
     await page.waitForURL(`**#/knowledge/${dataset}/${document}/${segment}/${chunk}`);
+    assert.deepEqual(pageErrors, []);
+  });
+
+  it('shows the text of a chunk before and after a change, in its row', async () => {
+    const { pageErrors, rows } = await open();
+    await rows.first().getByText('Old → new').click();
+    const diff = rows.first().locator('.diff');
+    await untilEqual(() => diff.locator('ins').allTextContents(), ['edited']);
+    await diff.getByText('Old → new: ').waitFor();
+    await rows.first().getByText('Old → new', { exact: true }).click();
+    await diff.waitFor({ state: 'detached' });
     assert.deepEqual(pageErrors, []);
   });
 

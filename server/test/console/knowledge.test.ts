@@ -40,7 +40,10 @@ describe('knowledge in the console', () => {
     await page.getByRole('button', { name: 'Show more' }).press('Enter');
     await page.getByRole('heading', { name: 'Segment 24' }).waitFor();
     await page.getByText('Text of the whole segment').click();
-    await page.getByText('segment text').waitFor();
+    await page.getByText('segment text', { exact: true }).waitFor();
+    const outline = page.getByRole('navigation', { name: 'Segments' }).getByRole('link');
+    assert.equal(await outline.first().innerText(), '1. segment text');
+    assert.equal(await outline.count(), 24, 'the segments that are loaded');
     await page.getByRole('navigation', { name: 'Breadcrumbs' }).getByRole('link', { name: 'dataset' }).click();
     await page.getByRole('heading', { name: 'dataset', exact: true }).waitFor();
     await page.goBack();

@@ -150,6 +150,18 @@ describe('the review queue in the console', () => {
     assert.deepEqual(pageErrors, []);
   });
 
+  it('a document leads to the reviews of the answers that cite it', async () => {
+    const { page, pageErrors, visit } = tab;
+    await visit(`knowledge/${dataset}/${document}`);
+    await page.getByRole('link', { name: 'reviews' }).click();
+    const answers = page.getByRole('list', { name: 'Answers' }).getByRole('listitem');
+    await untilEqual(() => answers.count(), 1);
+    await answers.getByText('You open at nine!').waitFor();
+    await page.getByRole('link', { name: 'Cites a document' }).click();
+    await answers.nth(1).waitFor();
+    assert.deepEqual(pageErrors, []);
+  });
+
   it('Review in a conversation opens any answer here, and saving gives it a review', async () => {
     const { page, pageErrors, visit } = tab;
     await visit(`conversations/${one.ids.app}/${conversation}/${fine.id}`);

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
+import { Fold } from '../../shared/controls.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
 import { counted, count as numberText, Time } from '../components/ui.tsx';
+import { ChunkChange } from '../knowledge/chunk-change.tsx';
 import { hrefOf } from '../state/route.ts';
 import { dayName } from '../state/times.ts';
 import type { Activity } from '../state/types.ts';
@@ -106,8 +108,8 @@ const Parts = ({ parts, isOpen }: { parts: readonly Activity[]; isOpen: boolean 
   </details>
 );
 
-/** The name of the first record; the others are folded. */
-function Names({ entry: { record, records, count, app_id, app_name } }: { entry: Activity }) {
+/** The name of the first record; the others, and what was changed, are folded. */
+function Names({ entry: { action, at, record, records, count, app_id, app_name } }: { entry: Activity }) {
   const name = ({ id, name, path }: Activity['records'][number]): ComponentChildren => {
     const href = hrefOfRecord(record, path);
     const text = name || <span class="mono soft">{id}</span>;
@@ -120,9 +122,15 @@ function Names({ entry: { record, records, count, app_id, app_name } }: { entry:
   const [first, ...folded] = app_id === null ? records.map(name) : [<OfApp id={app_id} name={app_name} />];
   const rest = count - records.length;
   if (first === undefined) return null;
+  const edited = record === 'child_chunk' && action === 'update' && count === 1 ? records[0]?.path : null;
   return (
     <div class="names">
       {first}
+      {edited && (
+        <Fold title="Old → new">
+          <ChunkChange place={edited} at={at} />
+        </Fold>
+      )}
       {folded.length > 0 && (
         <details>
           <summary>{numberText(count - 1)} more</summary>

@@ -45,7 +45,7 @@ function Changes() {
       {isSearching ? (
         <Status>Searching…</Status>
       ) : (
-        <ListEnd list={list} nothing="The audit log has no changes with these filters." />
+        <ListEnd list={list} icon="activity" nothing="The audit log has no changes with these filters." />
       )}
     </Page>
   );

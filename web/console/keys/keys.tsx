@@ -100,7 +100,7 @@ export function View({ rest: [id], session }: ViewProps) {
       </div>
       <DataTable<Key> label="Keys" columns={columns(now, session.key_id, act)} rows={shown} rowKey={({ id }) => id} />
       {shown.length === 0 && list.rows.length > 0 && <Nothing icon="search">No key matches these filters.</Nothing>}
-      <ListEnd list={list} nothing="There are no keys yet." />
+      <ListEnd list={list} icon="keys" nothing="There are no keys yet." />
       {dialogs}
     </Page>
   );

@@ -1,7 +1,8 @@
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { countWords } from '../../../server/src/domain/records/count-words.ts';
 import { Button, Status } from '../../shared/controls.tsx';
 import { count, counted, ErrorNote, Time } from '../components/ui.tsx';
+import { useSettled } from '../hooks/use-settled.ts';
 import { type Draft, discardDraft, type Replaced } from '../state/drafts.ts';
 import type { ChildChunk } from '../state/types.ts';
 import { problemOf, readFromField, shownInField, unitsMax } from './chunk-text.ts';
@@ -119,7 +120,9 @@ const titles = { edit: 'Edit the text', review: 'Review the change', conflict: '
 /** The text field, with the counts that the service uses. */
 function TextField({ draft: { base, text }, write }: { draft: Draft; write: (draft: Draft) => void }) {
   const id = useId();
-  const words = useWordCount(text);
+  const settled = useSettled(text);
+  const counting = isLong(text) ? settled : text;
+  const words = useMemo(() => countWords(counting), [counting]);
   const left = unitsMax - text.length;
   const problem = text === base.chunk.content ? undefined : problemOf(text);
   return (
@@ -150,19 +153,8 @@ function TextField({ draft: { base, text }, write }: { draft: Draft; write: (dra
   );
 }
 
-/** Too long to count its words at every key press. */
+/** Too long to count its words at every key press: they are counted when typing pauses. */
 const isLong = (text: string): boolean => text.length > 20_000;
-
-/** Counts at once; words of a long text when typing pauses. */
-function useWordCount(text: string): number {
-  const [words, setWords] = useState(() => countWords(text));
-  useEffect(() => {
-    if (!isLong(text)) return undefined;
-    const timer = setTimeout(() => setWords(countWords(text)), 200);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return isLong(text) ? words : countWords(text);
-}
 
 /** Another edit was saved since the text was read: both texts and their difference. Nothing was overwritten. */
 function Conflict({ theirs, mine }: { theirs: ChildChunk; mine: string }) {

@@ -2,11 +2,11 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button, Fold, Icon } from '../../shared/controls.tsx';
 import { RecentActivity } from '../activity/activity.tsx';
-import { highlight, wordsOf } from '../components/marked-text.tsx';
+import { highlight, plain, wordsOf } from '../components/marked-text.tsx';
 import { counted, Dots, ListEnd, Time } from '../components/ui.tsx';
 import { useList } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
-import { hrefOf, useFilters, useMayWrite } from '../state/route.ts';
+import { hrefOf, hrefWith, useFilters, useMayWrite } from '../state/route.ts';
 import { useShortcut } from '../state/shortcuts.tsx';
 import type { DocumentShown, SegmentWithChunks } from '../state/types.ts';
 import { citedChunk, useCited } from './cited.ts';
@@ -84,6 +84,9 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
             {counted(shown.word_count, 'word')}
             {changed}
             <CitedCounts place={[dataset, documentId]} />
+            <a class="soft" href={hrefWith(['review'], { state: 'all', document_id: documentId })}>
+              reviews
+            </a>
           </Dots>
         )
       }
@@ -114,22 +117,43 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
           Show earlier segments
         </Button>
       )}
-      <ol class="plain stack" ref={list}>
-        {rows.map((row) => (
-          <SegmentEntry
-            key={row.id}
-            place={[dataset, documentId, row.id]}
-            row={row}
-            isTarget={row.id === segment}
-            chunk={found}
-            saved={() => setSaves((count) => count + 1)}
-          />
-        ))}
-      </ol>
-      <ListEnd list={later} nothing="This document has no segments." />
+      <div class="document-parts">
+        {rows.length > 1 && <Outline rows={rows} place={[dataset, documentId]} segment={segment} />}
+        <ol class="plain stack" ref={list}>
+          {rows.map((row) => (
+            <SegmentEntry
+              key={row.id}
+              place={[dataset, documentId, row.id]}
+              row={row}
+              isTarget={row.id === segment}
+              chunk={found}
+              saved={() => setSaves((count) => count + 1)}
+            />
+          ))}
+        </ol>
+      </div>
+      <ListEnd list={later} icon="file" nothing="This document has no segments." />
     </Level>
   );
 }
+
+type OutlineProps = { rows: readonly SegmentWithChunks[]; place: readonly string[]; segment: string | undefined };
+
+/** The beginnings of the segments that are loaded, where the page has room for them. */
+const Outline = ({ rows, place, segment }: OutlineProps) => (
+  <nav class="outline small" aria-label="Segments">
+    {rows.map(({ id, position, content }) => (
+      <a
+        key={id}
+        class="one-line"
+        href={hrefOf('knowledge', ...place, id)}
+        aria-current={id === segment ? 'true' : undefined}
+      >
+        {position}. {plain(content)}
+      </a>
+    ))}
+  </nav>
+);
 
 /** `e` edits the chunk that has the focus or is addressed; `j` and `k` move the focus. */
 function useChunkKeys(): void {

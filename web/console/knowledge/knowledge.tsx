@@ -109,6 +109,7 @@ function Datasets() {
       <DataTable<Dataset> label="Datasets" columns={columns} rows={list.rows} rowKey={({ id }) => id} />
       <ListEnd
         list={list}
+        icon="knowledge"
         nothing={<FirstSteps text="There are no datasets yet. A file of records can be dropped in" />}
       />
       <RecentActivity title="Recent changes" filters={{ record: 'child_chunk' }} isOptional />
@@ -126,7 +127,7 @@ function Documents({ dataset }: { dataset: string }) {
   return (
     <Level title={title} dataset={dataset} trail={trail} meta={sizeOf(list, 'document')} names={list.rows}>
       <DataTable<Document> label="Documents" columns={columns} rows={list.rows} rowKey={({ id }) => id} />
-      <ListEnd list={list} readsAhead nothing="This dataset has no documents." />
+      <ListEnd list={list} readsAhead icon="file" nothing="This dataset has no documents." />
       <RecentActivity title="Recent changes" filters={{ dataset_id: dataset }} isOptional />
     </Level>
   );

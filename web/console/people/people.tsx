@@ -53,7 +53,11 @@ export function View({ rest: [id], session }: ViewProps) {
       </div>
       <DataTable<Person> label="People" columns={columns(act)} rows={shown} rowKey={(row) => row.id} />
       {shown.length === 0 && list.rows.length > 0 && <Nothing icon="search">No one matches.</Nothing>}
-      <ListEnd list={list} nothing="No one has signed in by name yet. The guide “People” says how to set it up." />
+      <ListEnd
+        list={list}
+        icon="users"
+        nothing="No one has signed in by name yet. The guide “People” says how to set it up."
+      />
     </Page>
   );
 }

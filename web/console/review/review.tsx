@@ -1,6 +1,6 @@
 import { limits } from '../../../server/src/contract/limits.ts';
 import { Icon } from '../../shared/controls.tsx';
-import { FilterChips } from '../components/filters.tsx';
+import { Chip, FilterChips } from '../components/filters.tsx';
 import { capital, count, ErrorNote, ListEnd, Nothing, Page, Time } from '../components/ui.tsx';
 import { useFilters, type ViewProps } from '../state/route.ts';
 import { useShortcut } from '../state/shortcuts.tsx';
@@ -45,6 +45,7 @@ function leftText(open: number): string {
 }
 
 function Tools({ queue: { counts, label } }: { queue: Queue }) {
+  const { filters, hrefOfFilters } = useFilters();
   const shown = counts.labels.filter((one, n) => n < labelsShown || one.label === label);
   const countOf = (label: string) => shown.find((one) => one.label === label)?.count ?? 0;
   const states = [
@@ -56,6 +57,9 @@ function Tools({ queue: { counts, label } }: { queue: Queue }) {
     <div class="tools row">
       <FilterChips label="State" name="state" values={states} />
       <FilterChips label="Assignee" name="assignee" values={[['me', 'Assigned to me']]} />
+      {filters.document_id && (
+        <Chip label="Cites a document" isActive canRemove href={hrefOfFilters({ document_id: '' })} />
+      )}
       {shown.length > 0 && (
         <FilterChips label="Label" name="label" values={shown.map(({ label }) => [label, label])} countOf={countOf} />
       )}

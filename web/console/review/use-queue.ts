@@ -14,10 +14,10 @@ export type Queue = ReturnType<typeof useQueue>;
 /** The answers with the filters in the address, the one that is open (`at`), and the step to the next one. */
 export function useQueue(me: string) {
   const { filters, setFilters } = useFilters();
-  const { state = 'open', label, app_id, assignee, at } = filters;
+  const { state = 'open', label, app_id, assignee, document_id, at } = filters;
   const mayWrite = useMayWrite('putReview');
   const query = { state: state === 'all' ? '' : state, label, app_id, assignee: assignee === 'me' ? me : assignee };
-  const list = useList<ReviewListed>(pathOf(['admin', 'reviews'], { ...query, limit: 50 }));
+  const list = useList<ReviewListed>(pathOf(['admin', 'reviews'], { ...query, document_id, limit: 50 }));
   const counts = useCounts(app_id);
   const [saved, setSaved] = useState<ReadonlyMap<string, Review>>(new Map());
   const { error, isBusy, attempt } = useAttempt();
