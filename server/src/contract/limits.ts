@@ -158,9 +158,6 @@ export const limits = {
   /** While others write, the indexer works for at most this share of the time. */
   indexShareMax: 1 / 3,
 
-  /** Ids of a table of a Dify installation that one statement compares. */
-  comparedIdsMax: 10_000,
-
   /** Time between two lines about the progress of a copy. */
   progressLogMillis: 30_000,
   /** Time between two polls of `serve`, and until a follower that has failed tries again. */

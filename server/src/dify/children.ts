@@ -1,8 +1,6 @@
-import type { IdSets } from './id-set.ts';
 import { deletedList } from './merge.ts';
 import type { RunContext } from './run-context.ts';
-import { queryIds, type Target, tableOf } from './source.ts';
-import { isOneBatch } from './writer.ts';
+import { type Found, queryIds, type Target, tableOf } from './source.ts';
 
 /**
  * A record that is new in Backscroll brings all of its children, in every kind of sync: they may be older than the last one, which
@@ -20,6 +18,8 @@ const childrenOf: Readonly<Record<Parent, { kind: Target; column: string }>> = {
 };
 
 const batchIds = 5_000;
+/** Records, and the length of their texts, that the writer certainly writes at once. */
+const oneBatch = { records: 100, units: 400_000 };
 
 /**
  * The records of these whose children must be read. They are pending from now on, before anything else is done with them: a run that is
@@ -30,6 +30,7 @@ export async function beginWhole(
   kind: Parent | 'conversation',
   ids: readonly string[],
 ): Promise<string[]> {
+  if (ids.length === 0) return [];
   const listed = await state.findIds(kind, ids);
   const pending = await state.findPending(kind, ids);
   const whole = ids.filter((id) => !listed.has(id) || pending.has(id));
@@ -40,7 +41,7 @@ export async function beginWhole(
 /** Lists all children of records that have been written, to be read in this sync. */
 export async function addChildren(
   { source, state, checkpoint }: RunContext,
-  changed: IdSets,
+  changed: Found,
   kind: Parent,
   whole: readonly string[],
 ): Promise<void> {
@@ -77,7 +78,8 @@ export async function hideIncomplete(
      FROM messages WHERE conversation_id = ANY($1::uuid[])`,
     [conversationIds],
   );
-  if (row === undefined || isOneBatch(conversationIds.length + row.messages, row.units)) return new Set();
+  const records = conversationIds.length + (row?.messages ?? 0);
+  if (row === undefined || (records <= oneBatch.records && row.units <= oneBatch.units)) return new Set();
   const stored = await state.findIds('conversation', conversationIds);
   const marked = await state.findIds(deletedList('conversation'), conversationIds);
   return new Set(conversationIds.filter((id) => !stored.has(id) || marked.has(id)));

@@ -1,66 +1,52 @@
 import { type Difference, findDifferentConversations, findDifferentDatasets } from './find/differing.ts';
-import type { SourcePoint } from './point.ts';
-import { reconcile, reconcileConversations } from './reconcile.ts';
-import { readIds } from './rows/selection.ts';
+import { reconcile } from './reconcile.ts';
+import { readIds, type SelectedKind } from './rows/selection.ts';
 import { begin, type RunContext } from './run-context.ts';
+import { type SourcePoint, silentReport } from './source.ts';
 
 const batchConversations = 1_000;
 const batchDatasets = 10;
 const batchRows = 1_000;
 
-type Visit = (difference: Difference) => void;
+/** The number of conversations that were compared, and conversations and datasets that have less in Backscroll. */
+export type Compared = { compared: number; differences: Difference[] };
 
-/**
- * Compares all selected conversations with the stored ones. What differs is read once more, and compared again. Returns the number
- * of conversations.
- */
-export async function compareConversations(context: RunContext, point: SourcePoint, visit: Visit): Promise<number> {
-  let compared = 0;
+/** Compares all selected conversations and datasets with the stored ones. What differs is read once more, and compared again. */
+export async function compareAll(context: RunContext, point: SourcePoint): Promise<Compared> {
+  const differences: Difference[] = [];
+  const again = { ...context, report: silentReport };
   begin(context.progress, 'comparing conversations', await context.state.countIds('conversation'));
-  for (let after = ''; ; ) {
-    await context.checkpoint();
-    const ids = await readIds(context, 'conversation', { after, limit: batchConversations });
-    const differing = await findDifferentConversations(context, point, ids);
-    if (differing.length > 0) {
-      const again = differing.map(({ id }) => id);
-      await context.muteReport(() => reconcileConversations(context, again, true));
-      for (const difference of await findDifferentConversations(context, point, again)) visit(difference);
-    }
-    compared += ids.length;
-    context.progress.done = compared;
-    after = ids.at(-1) ?? '';
-    if (ids.length < batchConversations) return compared;
+  for await (const ids of pagesOf(context, 'conversation', batchConversations)) {
+    const differing = (await findDifferentConversations(context, point, ids)).map(({ id }) => id);
+    await reconcile(again, 'conversation', differing, undefined);
+    if (differing.length > 0) differences.push(...(await findDifferentConversations(context, point, differing)));
+    context.progress.done += ids.length;
   }
-}
-
-/** Compares all selected datasets. Of those that differ, the rows that were never imported are read once more. */
-export async function compareDatasets(context: RunContext, point: SourcePoint, visit: Visit): Promise<void> {
-  for (let after = ''; ; ) {
-    await context.checkpoint();
-    const ids = await readIds(context, 'dataset', { after, limit: batchDatasets });
+  const compared = context.progress.done;
+  for await (const ids of pagesOf(context, 'dataset', batchDatasets)) {
     const differing = (await findDifferentDatasets(context, point, ids)).map(({ id }) => id);
-    if (differing.length > 0) {
-      await context.muteReport(() => readUnlisted(context, differing));
-      for (const difference of await findDifferentDatasets(context, point, differing)) visit(difference);
-    }
-    after = ids.at(-1) ?? '';
-    if (ids.length < batchDatasets) return;
+    if (differing.length === 0) continue;
+    await readUnlisted(again, differing);
+    differences.push(...(await findDifferentDatasets(context, point, differing)));
+  }
+  return { compared, differences };
+}
+
+/** The ids of all selected rows, a page at a time. */
+async function* pagesOf(context: RunContext, kind: SelectedKind, limit: number, datasets?: readonly string[]) {
+  for (let page: string[] | undefined; page === undefined || page.length === limit; ) {
+    await context.checkpoint();
+    page = await readIds(context, kind, { after: page?.at(-1) ?? '', limit, ...(datasets && { datasets }) });
+    yield page;
   }
 }
 
+/** Of datasets that differ, the rows that were never imported are read once more. */
 async function readUnlisted(context: RunContext, datasets: readonly string[]): Promise<void> {
-  for (const kind of ['document', 'segment', 'child_chunk'] as const) {
-    for (let after = ''; ; ) {
-      const ids = await readIds(context, kind, { datasets, after, limit: batchRows });
+  for (const kind of ['document', 'segment', 'child_chunk'] as const)
+    for await (const ids of pagesOf(context, kind, batchRows, datasets)) {
       const listed = await context.state.findIds(kind, ids);
-      await reconcile(
-        context,
-        kind,
-        ids.filter((id) => !listed.has(id)),
-        undefined,
-      );
-      after = ids.at(-1) ?? '';
-      if (ids.length < batchRows) break;
+      const unlisted = ids.filter((id) => !listed.has(id));
+      await reconcile(context, kind, unlisted, undefined);
     }
-  }
 }

@@ -1,22 +1,20 @@
 import type { StoredRecord } from '../domain/store/import-sources.ts';
 import { addChildren, beginWhole } from './children.ts';
-import type { IdSets } from './id-set.ts';
+import { readApps, readWorkspaces } from './rows/apps.ts';
+import { readDatasets } from './rows/datasets.ts';
 import { readKeys } from './rows/keys.ts';
-import { readDatasets } from './rows/knowledge.ts';
-import { readApps, readWorkspaces } from './rows/workspaces.ts';
 import { nowSeconds, type RunContext } from './run-context.ts';
-import { type ImportOptions, isOneOf, type RecordInput, type Report } from './source.ts';
-
-const listBatch = 5_000;
+import { type Found, isSelected, type RecordInput, type Report } from './source.ts';
 
 /**
  * Imports workspaces, apps, datasets and keys together: a dataset that is closed to the API is never readable in Backscroll, not even
  * for a moment. Datasets are read before keys, so that a key never reaches one that was closed in between. The children of
  * new ones are added to `changed`; a full sync reads them anyway.
  */
-export async function importConfiguration(context: RunContext, changed: IdSets | undefined): Promise<void> {
+export async function importConfiguration(context: RunContext, changed: Found | undefined): Promise<void> {
   const { writer, state } = context;
-  const reading = { ...context, report: onceOf(context) };
+  // These tables are read by every sync: nothing is counted again.
+  const reading = { ...context, report: { ...context.report, count: () => undefined } };
   const workspaces = await readWorkspaces(reading);
   const apps = await readApps(reading);
   const datasets = await readDatasets(reading);
@@ -25,39 +23,26 @@ export async function importConfiguration(context: RunContext, changed: IdSets |
   const reachable = await withoutGone(context, keys, datasets);
   const merged = await mergeKeys(context, reachable, now, reading.report);
   await state.addIds(revocationList, merged.revocations);
-  const parents = [];
-  for (const [kind, records] of [['app', apps] as const, ['dataset', datasets] as const]) {
-    if (changed === undefined) break;
-    const found = records.map(({ id }) => id as string);
-    parents.push({ kind, whole: await beginWhole(context, kind, found) });
-  }
+  const idsOf = (records: readonly RecordInput[]) =>
+    changed === undefined ? [] : records.map(({ id }) => id as string);
+  const newApps = await beginWhole(context, 'app', idsOf(apps));
+  const newDatasets = await beginWhole(context, 'dataset', idsOf(datasets));
   await writer.writeTogether([...workspaces, ...apps, ...datasets, ...merged.records]);
-  for (const { kind, whole } of parents) if (changed !== undefined) await addChildren(context, changed, kind, whole);
-}
-
-/** These tables are read by every sync: what they skip is listed once. */
-function onceOf({ report, listedSkips }: RunContext): Report {
-  return {
-    count: () => undefined,
-    skip: (skip) => {
-      const key = JSON.stringify(skip);
-      if (listedSkips.has(key)) return;
-      listedSkips.add(key);
-      report.skip(skip);
-    },
-  };
+  if (changed === undefined) return;
+  await addChildren(context, changed, 'app', newApps);
+  await addChildren(context, changed, 'dataset', newDatasets);
 }
 
 /** Knowledge keys reach no dataset that is gone from the source. */
 async function withoutGone(
-  context: RunContext,
+  { state, store }: RunContext,
   keys: readonly RecordInput[],
   datasets: readonly RecordInput[],
 ): Promise<RecordInput[]> {
   const present = new Set(datasets.map(({ id }) => id as string));
-  const goneIds = (await listAll(context, 'dataset')).filter((id) => !present.has(id));
-  const gone = await findStored(context, 'dataset', goneIds);
-  const incomplete = new Set([...gone.values()].map(({ workspace_id }) => workspace_id));
+  const goneIds = (await state.listAll('dataset')).filter((id) => !present.has(id));
+  const gone = [...((await store?.lookup('dataset', goneIds)) ?? []).values()];
+  const incomplete = new Set<unknown>(gone.map(({ parent }) => parent));
   return keys.map((key) => {
     if (key.kind !== 'knowledge' || key.dataset_ids !== null || !incomplete.has(key.workspace_id)) return key;
     const ofWorkspace = datasets.filter(({ workspace_id }) => workspace_id === key.workspace_id);
@@ -75,10 +60,11 @@ async function mergeKeys(
   now: number,
   report: Report,
 ): Promise<{ records: RecordInput[]; revocations: string[] }> {
-  const { options, state } = context;
-  const listed = await listAll(context, 'api_key');
+  const { options, state, store } = context;
+  const listed = await state.listAll('api_key');
   const known = new Set(listed);
-  const stored = await findStored(context, 'api_key', [...new Set([...listed, ...keys.map(({ id }) => id as string)])]);
+  const ids = new Set([...listed, ...keys.map(({ id }) => id as string)]);
+  const stored = (await store?.imports.findRecords('api_key', [...ids])) ?? new Map<string, StoredRecord>();
   const storedByDigest = new Map([...stored.values()].map((key) => [key.digest, key]));
   const revoked = [...stored.values()].filter(({ revoked_at }) => revoked_at !== null);
   const madeRevocations = await state.findIds(revocationList, revoked.map(revocationOf));
@@ -121,25 +107,3 @@ async function mergeKeys(
 /** The list of revocations that imports have made, with their times: a revocation at another time was made in Backscroll. */
 const revocationList = 'revocation';
 const revocationOf = ({ id, revoked_at }: Record<string, unknown>): string => `${id} ${revoked_at}`;
-
-/** Whether a stored key belongs to what this run reads. */
-const isSelected = ({ workspace_id, app_id }: StoredRecord, { workspaceIds, appIds }: ImportOptions): boolean =>
-  isOneOf(workspace_id, workspaceIds) && isOneOf(app_id, appIds);
-
-async function listAll({ state }: RunContext, kind: string): Promise<string[]> {
-  const ids: string[] = [];
-  for (let after = ''; ; ) {
-    const batch = await state.listIds(kind, after, listBatch);
-    ids.push(...batch);
-    after = batch.at(-1) ?? '';
-    if (batch.length < listBatch) return ids;
-  }
-}
-
-async function findStored(
-  { store }: RunContext,
-  kind: 'api_key' | 'dataset',
-  ids: readonly string[],
-): Promise<Map<string, StoredRecord>> {
-  return (await store?.imports.findRecords(kind, ids)) ?? new Map();
-}

@@ -45,7 +45,8 @@ export class SourceUnavailable extends Error {}
 export class DifyConnection implements DifySource {
   readonly #urls: readonly string[];
   #client: pg.Client | undefined;
-  #columns: ReadonlyMap<string, ReadonlySet<string>> = new Map();
+  /** Of tables, and of their columns as TABLE.COLUMN. */
+  #names: ReadonlySet<string> = new Set();
   /** Statements that were sent, for measurements. */
   statements = 0;
   /** Number of connections opened. */
@@ -64,18 +65,12 @@ export class DifyConnection implements DifySource {
     if (typeof address === 'string') throw new Error(`the address of the Dify database is wrong: ${expected}`);
     const connection = new DifyConnection(address.urls);
     const rows = await connection.query<{ table: string; column: string }>(findColumns, []);
-    connection.#columns = new Map(
-      [...Map.groupBy(rows, ({ table }) => table)].map(([table, columns]) => [
-        table,
-        new Set(columns.map(({ column }) => column)),
-      ]),
-    );
+    connection.#names = new Set(rows.flatMap(({ table, column }) => [table, `${table}.${column}`]));
     return connection;
   }
 
   has(table: string, column?: string): boolean {
-    const columns = this.#columns.get(table);
-    return column === undefined ? columns !== undefined : columns?.has(column) === true;
+    return this.#names.has(column === undefined ? table : `${table}.${column}`);
   }
 
   /** Each statement is a transaction: no session setting remains behind a pooler, and none can write. */

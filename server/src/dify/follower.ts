@@ -1,20 +1,25 @@
 import { importConfiguration } from './configuration.ts';
-import { Deletions } from './deletions.ts';
-import { pollMessages, pollOthers, readConfigurationFingerprint } from './find/recent.ts';
+import { Deletions } from './find/deleted.ts';
+import { findMessages, findOthers, readConfigurationFingerprint } from './find/recent.ts';
+import { addSlice } from './gone.ts';
 import { IdSets } from './id-set.ts';
-import { endDoubts, readDoubts } from './owned/doubts.ts';
-import { isComparable, type SourcePoint } from './point.ts';
+import { readIsStandby } from './point.ts';
+import { addPending, reconcileAll } from './reconcile.ts';
 import type { RunContext } from './run-context.ts';
-import { addPending, syncChanges } from './sync.ts';
+import { isComparable, type SourcePoint } from './source.ts';
+import { endComparison, type Slice } from './tables.ts';
 
 /** The least time between two writes of the progress, if nothing else was written. */
 const followWriteMillis = 10_000;
+/** How long an object that does not exist in the source is in doubt. */
+const doubtMillisMax = 600_000;
+/** On a standby of the source: how long an object is in doubt at least, since its row may be an old one. */
+const standbyDoubtMillis = 10_000;
+const minuteMillis = 60_000;
 
 /** Seconds: what was committed in the source longer ago is stored, messages and everything else. */
 export type Lag = { messages: number; others: number };
 type ReportLag = (lag: Lag, written: number) => void;
-
-const minuteMillis = 60_000;
 
 /** Looks for changes of a source that were found neither by the last complete sync nor by an earlier poll. */
 export class Follower {
@@ -84,25 +89,22 @@ export class Follower {
   }
 
   async #poll(what: 'messages' | 'within a sync' | 'all', now: number): Promise<boolean> {
-    const context = this.#context;
-    const { source, writer } = context;
+    const { source, writer, readPoint } = this.#context;
     const before = writer.written;
-    const point = await context.readPoint();
+    const point = await readPoint();
     const canCompare = isComparable(this.#others, point);
     if (what === 'all' && !canCompare) return false;
     const withOthers = what !== 'messages' && canCompare;
     const fingerprint = await readConfigurationFingerprint(source);
-    if (fingerprint !== this.#fingerprint) await importConfiguration(context, this.#changed);
+    if (fingerprint !== this.#fingerprint) await importConfiguration(this.#context, this.#changed);
     this.#fingerprint = fingerprint;
     const isMinutely = withOthers && now >= this.#othersDue;
-    if (isMinutely) await pollOthers(source, this.#others, point, this.#changed);
-    if (what === 'all') await addPending(context, this.#changed);
-    if (withOthers) await this.#deletions.poll(point, this.#changed, now);
-    const doubts = await readDoubts(context, this.#changed);
-    const pending = await context.state.listPending('message');
-    await pollMessages(source, this.#messages, point, pending, this.#changed);
-    await syncChanges(context, this.#changed);
-    await endDoubts(context, doubts);
+    if (isMinutely) await this.#changed.addFound(findOthers(source, this.#others, point));
+    // A poll within a sync leaves what is pending, because it must not do the work of the sync.
+    if (what === 'all') await addPending(this.#context, this.#changed);
+    const ended = withOthers ? await this.#findDeleted(point, now) : [];
+    await this.#reconcile(point);
+    for (const { kind, file } of ended) await endComparison(this.#context, kind, file);
     this.#messages = point;
     if (isMinutely) {
       this.#others = point;
@@ -111,6 +113,37 @@ export class Follower {
     }
     await this.#end(now, writer.written - before);
     return true;
+  }
+
+  /** Returns the slices that end a table. */
+  async #findDeleted(point: SourcePoint, now: number): Promise<Slice[]> {
+    const ended: Slice[] = [];
+    for await (const slice of this.#deletions.poll(point, now)) {
+      await addSlice(this.#context, slice, this.#changed);
+      if (slice.last === undefined) ended.push(slice);
+    }
+    return ended;
+  }
+
+  /** Reconciles what was found, with new messages and what is in doubt. */
+  async #reconcile(point: SourcePoint): Promise<void> {
+    const { source, state, clock } = this.#context;
+    const doubts = await state.listDoubts();
+    for (const { kind, id, conversation_id } of doubts) {
+      if (kind !== 'app') this.#changed.add(kind, [id]);
+      if (conversation_id !== '') this.#changed.add('conversation', [conversation_id]);
+    }
+    const isStandby = doubts.length > 0 && (await readIsStandby(source));
+    // The ends of messages in doubt were seen: on the primary they are finished, also if they are empty.
+    const finished = new Set(isStandby ? [] : doubts.map(({ id }) => id));
+    const pending = await state.listPending('message');
+    await this.#changed.addFound(findMessages(source, this.#messages, point, pending));
+    const unstored = await reconcileAll({ ...this.#context, finished }, this.#changed);
+    const ended = doubts.filter(({ id, at }) => {
+      if (unstored.has(id)) return clock() >= at + doubtMillisMax;
+      return !isStandby || clock() >= at + standbyDoubtMillis;
+    });
+    await state.endDoubts(ended);
   }
 
   async #end(begun: number, written: number): Promise<void> {

@@ -1,9 +1,10 @@
 import type { StoredRecord } from '../domain/store/import-sources.ts';
 import type { RunContext } from './run-context.ts';
-import { existingIds, isOneOf, type Target, tableOf } from './source.ts';
+import { type Found, isOneOf, type Target, tableOf } from './source.ts';
+import { comparedTable, readTables, type Slice, treatmentOf } from './tables.ts';
 
 /** Kinds whose records are marked when their rows are gone. Datasets cannot be marked: no knowledge key reaches one that is gone. */
-export type MarkedKind = Exclude<Target, 'message'>;
+type MarkedKind = Exclude<Target, 'message'>;
 
 const marks: Readonly<Record<MarkedKind, Readonly<Record<string, unknown>>>> = {
   conversation: { deleted: true },
@@ -13,26 +14,35 @@ const marks: Readonly<Record<MarkedKind, Readonly<Record<string, unknown>>>> = {
 };
 
 /** Marks records whose rows are gone from the source. Nothing is purged. */
-export async function reconcileGone(context: RunContext, kind: MarkedKind, ids: readonly string[]): Promise<void> {
-  const { source, state, store, report, writer } = context;
-  // A row may have been written since it was missing.
-  const present = await existingIds(source, tableOf[kind], ids);
-  const gone = await findSelected(
-    context,
-    kind,
-    ids.filter((id) => !present.has(id)),
-  );
+export async function markGone(context: RunContext, kind: MarkedKind, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const { source, state, store, report, writer, readPoint } = context;
+  const gone = await findSelected(context, kind, ids);
   const stored = (await store?.imports.findRecords(kind, gone)) ?? new Map<string, StoredRecord>();
   const unmarked = [...stored.values()].filter((record) =>
     Object.entries(marks[kind]).some(([name, value]) => record[name] !== value),
   );
   if (unmarked.length > 0) {
+    const tables = await readTables(source, await readPoint());
+    // What an older copy, or an empty table, does not have was not deleted by users.
+    if ((await treatmentOf(context, kind, tables.get(kind)?.file ?? '')) !== 'delete') return;
     report.count(`${tableOf[kind]} gone from the source`, unmarked.length);
     for (const record of unmarked) await writer.add({ ...record, ...marks[kind], record: kind });
     await writer.flush();
   }
   // Also what was deleted in Backscroll, or is not stored any more.
   await state.removeIds(kind, gone);
+}
+
+/** Adds what a comparison of ids has found to `changed`. What is kept is not compared again. */
+export async function addSlice({ report, state }: RunContext, slice: Slice, changed: Found): Promise<void> {
+  const { kind, missing, isKept } = slice;
+  if (kind !== 'feedback') changed.add(kind, slice.changed);
+  if (!isKept) changed.add(kind === 'feedback' ? 'message' : kind, missing);
+  else if (missing.length > 0) {
+    report.count(`${comparedTable(kind)} missing in an older copy of the source, and kept`, missing.length);
+    await state.removeIds(kind, missing);
+  }
 }
 
 /** The records of these that belong to what this run reads. Their rows are gone, so the stored parents decide. */

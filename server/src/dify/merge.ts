@@ -6,17 +6,16 @@ import type { Store } from '../domain/store/store.ts';
 import type { RecordInput } from './source.ts';
 import type { SourceState } from './state.ts';
 
-/** Local changes, which are kept unless the source is forced. */
-export type LocalChanges = {
+/** The stored records of a batch, and what was changed in Backscroll, which is kept unless `isForced`. */
+export type Stored = {
   isForced: boolean;
+  /** By `keyOf`. */
+  records: ReadonlyMap<string, StoredRecord>;
   /** Child chunks whose current text was written with a key. */
   editedChunks: ReadonlySet<string>;
   /** Conversations and child chunks that an import has deleted because the source had deleted them. */
   goneIds: ReadonlySet<string>;
 };
-
-/** The stored records of a batch by `keyOf`, and their local changes. */
-export type Stored = LocalChanges & { records: ReadonlyMap<string, StoredRecord> };
 
 /** A provider's id is WORKSPACE/PROVIDER. */
 export const idOf = ({ record, id, workspace_id, provider }: RecordInput): string =>
@@ -52,9 +51,12 @@ export async function findStored(
 export type Candidate = { input: RecordInput; prepared: PreparedRecord; text: string | undefined };
 
 /** The record with what was changed in Backscroll; undefined if the stored record is kept as it is. */
-export function keepLocal(input: RecordInput, stored: StoredRecord, local: LocalChanges): RecordInput | undefined {
-  const { isForced } = local;
-  const wasGone = local.goneIds.has(input.id as string);
+export function keepLocal(
+  input: RecordInput,
+  stored: StoredRecord,
+  { isForced, goneIds, editedChunks }: Stored,
+): RecordInput | undefined {
+  const wasGone = goneIds.has(input.id as string);
   switch (input.record) {
     case 'conversation': {
       const merged = { ...input };
@@ -72,7 +74,7 @@ export function keepLocal(input: RecordInput, stored: StoredRecord, local: Local
     }
     case 'child_chunk': {
       if (isForced) return input;
-      const isEdited = local.editedChunks.has(input.id as string);
+      const isEdited = editedChunks.has(input.id as string);
       return isEdited || (stored.deleted && !wasGone) ? undefined : input;
     }
     default:
@@ -113,10 +115,10 @@ function fieldsOf(prepared: PreparedRecord, text: string | undefined): Record<st
  * one of them before the record is written, that change is not lost.
  */
 export function withoutEqual(input: RecordInput, changed: readonly string[]): RecordInput {
-  const kept = (keptFields[input.record] ?? []).filter((name) => !changed.includes(name));
   // Feedback and its time are one value.
-  const isRated = ['feedback', 'feedback_content', 'rated_at'].some((name) => changed.includes(name));
-  const omitted = kept.filter((name) => !isRated || !['feedback', 'feedback_content', 'rated_at'].includes(name));
-  if (omitted.length === 0) return input;
+  const feedback = ['feedback', 'feedback_content', 'rated_at'];
+  const isRated = feedback.some((name) => changed.includes(name));
+  const isKept = (name: string) => !changed.includes(name) && !(isRated && feedback.includes(name));
+  const omitted = (keptFields[input.record] ?? []).filter(isKept);
   return Object.fromEntries(Object.entries(input).filter(([name]) => !omitted.includes(name))) as RecordInput;
 }

@@ -1,5 +1,6 @@
 import { modelTypes } from '../contract/model.ts';
 import { digestOf } from '../domain/secret.ts';
+import { pick } from './map/json.ts';
 import type { RunContext } from './run-context.ts';
 import type { RecordInput } from './source.ts';
 
@@ -49,22 +50,15 @@ async function readEntries(baseUrl: string, key: string, type: string): Promise<
 const providerOf = (entry: Entry, workspace_id: string): RecordInput & { models: Model[] } => ({
   record: 'model_provider',
   workspace_id,
-  provider: entry.provider,
-  label: entry.label,
+  ...pick(entry, ['provider', 'label', 'status']),
   icon_small: entry.icon_small ?? {},
   icon_small_dark: entry.icon_small_dark ?? null,
-  status: entry.status,
   models: [],
 });
 
 const modelOf = (model: Model): Model => ({
-  model: model.model,
-  label: model.label,
-  model_type: model.model_type,
+  ...pick(model, ['model', 'label', 'model_type', 'fetch_from', 'model_properties', 'status']),
   features: model.features ?? null,
-  fetch_from: model.fetch_from,
-  model_properties: model.model_properties,
-  status: model.status,
   deprecated: model.deprecated ?? false,
   load_balancing_enabled: model.load_balancing_enabled ?? false,
   has_invalid_load_balancing_configs: model.has_invalid_load_balancing_configs ?? false,

@@ -1,17 +1,5 @@
 import { type DifyConnection, SourceUnavailable } from './connection.ts';
-import type { DifySource } from './source.ts';
-
-/** A point of the source: every transaction before `xid` has ended. `time` is the source's clock, in seconds. */
-export type SourcePoint = { server: string; xid: string; time: number };
-
-/** With this age of a transaction, ids may have been used again. */
-const xidDistanceMax = 2n ** 31n - 10_000_000n;
-
-/** Whether the changes since `point` can be found by the numbers of their transactions. */
-export function isComparable(point: SourcePoint, now: SourcePoint): boolean {
-  const distance = BigInt(now.xid) - BigInt(point.xid);
-  return point.server === now.server && distance >= 0n && distance < xidDistanceMax;
-}
+import type { DifySource, SourcePoint } from './source.ts';
 
 /** Reads points of a source. Its server is identified once per connection: another one may respond after an outage. */
 export function pointReader(source: DifyConnection, warn: (text: string) => void): () => Promise<SourcePoint> {
@@ -60,5 +48,8 @@ async function readServer(source: DifySource): Promise<{ server: string; isExact
   }
 }
 
-/** Of a point: what identifies the server, also after a failover to a copy of it. */
-export const clusterOf = ({ server }: SourcePoint): string => server.replace(/\/.*/, '');
+/** Whether the source is a copy of another server: its rows may be old. */
+export async function readIsStandby(source: DifySource): Promise<boolean> {
+  const [row] = await source.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby', []);
+  return row?.standby === true;
+}

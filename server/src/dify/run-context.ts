@@ -1,8 +1,7 @@
+import type { RecordKind } from '../contract/record.ts';
 import type { Store } from '../domain/store/store.ts';
-import type { SourcePoint } from './point.ts';
-import type { DifySource, ImportOptions, Report } from './source.ts';
+import type { DifySource, ImportOptions, RecordInput, Report, SourcePoint } from './source.ts';
 import type { SourceState } from './state.ts';
-import type { Writer } from './writer.ts';
 
 /** The context that all parts of one run share. */
 export type RunContext = {
@@ -13,12 +12,11 @@ export type RunContext = {
   /** The source owns the data: requests store what they have changed in it while it is read. */
   isOwner: boolean;
   state: SourceState;
-  writer: Writer;
+  writer: RecordWriter;
+  /** Equal skips are reported once. */
   report: Report;
-  /** Rows skipped while `work` runs are not reported: they were reported when they were read before. */
-  muteReport<T>(work: () => Promise<T>): Promise<T>;
-  /** Skipped rows of tables that every sync reads. */
-  listedSkips: Set<string>;
+  /** Messages whose end was seen: they are finished, whatever their rows look like. */
+  finished: ReadonlySet<string>;
   readPoint(): Promise<SourcePoint>;
   /** Progress for the command, set by the current phase. */
   progress: Progress;
@@ -29,6 +27,21 @@ export type RunContext = {
   signal: AbortSignal;
   /** Milliseconds since the epoch. */
   clock: () => number;
+};
+
+/** Records of a kind that were read, and those of them that were written. */
+export type KindCount = { read: number; written: number };
+
+/** Writes records that differ from the stored ones. Parents come before their children. */
+export type RecordWriter = {
+  readonly counts: ReadonlyMap<RecordKind, KindCount>;
+  readonly written: number;
+  add(record: RecordInput): Promise<void>;
+  /** As one import. */
+  writeTogether(records: readonly RecordInput[]): Promise<void>;
+  /** Everything that was added is stored when this resolves. */
+  flush(): Promise<void>;
+  close(): void;
 };
 
 /** `total` is an estimate, and undefined if nothing is known. */

@@ -2,25 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordKind } from '../contract/record.ts';
 import { underLease } from '../domain/lease.ts';
 import type { Store } from '../domain/store/store.ts';
-import { compareConversations, compareDatasets } from './compare.ts';
+import { type Compared, compareAll } from './compare.ts';
 import { importConfiguration } from './configuration.ts';
 import { DifyConnection, SourceUnavailable } from './connection.ts';
 import { createContext } from './create-context.ts';
-import { applyDeletions } from './deletions.ts';
-import { countOrphans, scanAll } from './find/changed.ts';
+import { countOrphans, findChanged } from './find/changed.ts';
 import type { Difference } from './find/differing.ts';
-import { pollMessages } from './find/recent.ts';
+import { findMessages } from './find/recent.ts';
 import { Follower, type Lag } from './follower.ts';
 import { IdSets } from './id-set.ts';
 import { importModels } from './models.ts';
-import type { SourcePoint } from './point.ts';
+import { addPending, reconcileAll } from './reconcile.ts';
 import { findOpen } from './rows/messages.ts';
-import type { Progress, RunContext } from './run-context.ts';
-import { type DifySource, existingIds, type ImportOptions, type RecordInput, type Report } from './source.ts';
+import type { KindCount, Progress, RunContext } from './run-context.ts';
+import { type DifySource, existingIds, type ImportOptions, type Report, type SourcePoint } from './source.ts';
 import { readSourceId } from './state.ts';
-import { addPending, syncAll, syncChanges } from './sync.ts';
-import { DifferingRecords, type Verified, verify } from './verify.ts';
-import type { KindCount } from './writer.ts';
+import { syncAll, syncDeletions } from './sync.ts';
+import { DifferingRecords, settle, type Verified } from './verify.ts';
 
 export type RunOptions = {
   isDry: boolean;
@@ -83,21 +81,24 @@ export async function importFromDify(
     const id = await readSourceId(source);
     await requireSelected(source, 'tenants', 'workspace', options.workspaceIds);
     await requireSelected(source, 'apps', 'app', options.appIds);
-    const { isForced, isOwner, clock } = run;
-    const isDry = run.isDry || run.settleMillis !== undefined;
+    const { isForced, isOwner, clock, settleMillis } = run;
+    const parts = { source, store, options, isOwner, report, warn: events.warning, clock, id };
     const runOnce = async (signal: AbortSignal): Promise<RunResult> => {
       let current: Run | undefined;
-      const poll = async () => current?.pollIfDue();
-      const parts = { source, store, options, isOwner, report, warn: events.warning, signal, clock };
-      const found = run.settleMillis === undefined ? undefined : new DifferingRecords(clock);
-      const onPlanned = (record: RecordInput) => found?.add(record);
-      const context = createContext({ ...parts, id, isDry, isForced: isForced || isOwner, poll, onPlanned });
+      const found = settleMillis === undefined ? undefined : new DifferingRecords(clock);
+      const context = createContext({
+        ...parts,
+        signal,
+        isDry: run.isDry || found !== undefined,
+        isForced: isForced || isOwner,
+        poll: async () => current?.pollIfDue(),
+        onPlanned: (record) => found?.add(record),
+      });
+      current = new Run(context, run, events);
       try {
-        if (found !== undefined) return await verifyAll(context, found, run.settleMillis ?? 0, events);
-        current = new Run(context, run, events);
-        return await current.run();
+        return found === undefined ? await current.run() : await current.verify(found, settleMillis ?? 0);
       } finally {
-        context.writer.close();
+        current.close();
       }
     };
     if (run.follow === undefined || store === undefined) return await runOnce(signal);
@@ -109,33 +110,10 @@ export async function importFromDify(
 }
 
 /** A wrong id would otherwise select nothing, and revoke keys. */
-async function requireSelected(
-  source: DifySource,
-  table: string,
-  name: string,
-  ids: readonly string[] | undefined,
-): Promise<void> {
-  if (ids === undefined) return;
+async function requireSelected(source: DifySource, table: string, name: string, ids: readonly string[] = []) {
   const existing = await existingIds(source, table, ids);
   const missing = ids.find((id) => !existing.has(id));
   if (missing !== undefined) throw new Error(`the Dify installation has no ${name} ${missing}`);
-}
-
-async function verifyAll(
-  context: RunContext,
-  found: DifferingRecords,
-  settleMillis: number,
-  events: RunEvents,
-): Promise<RunResult> {
-  events.begin(await readSchema(context.source), 'verify');
-  const timer = setInterval(() => events.progress(context.progress), progressMillis);
-  try {
-    const { followed } = await context.state.read();
-    const verified = await verify(context, found, followed === undefined ? 0 : settleMillis);
-    return { counts: context.writer.counts, compared: 0, differences: 0, verified };
-  } finally {
-    clearInterval(timer);
-  }
 }
 
 class Run {
@@ -143,35 +121,50 @@ class Run {
   readonly #run: RunOptions;
   readonly #events: RunEvents;
   readonly #changed = new IdSets();
+  readonly #progressTimer: NodeJS.Timeout;
   #follower: Follower | undefined;
 
   constructor(context: RunContext, run: RunOptions, events: RunEvents) {
     this.#context = context;
     this.#run = run;
     this.#events = events;
+    this.#progressTimer = setInterval(() => events.progress(context.progress), progressMillis);
+  }
+
+  close(): void {
+    clearInterval(this.#progressTimer);
+    this.#changed.close();
+    this.#follower?.close();
+    this.#context.writer.close();
   }
 
   async run(): Promise<RunResult> {
-    const { writer, state, progress } = this.#context;
-    const timer = setInterval(() => this.#events.progress(progress), progressMillis);
-    try {
-      const point = await this.#retry(() => this.#firstSyncs());
-      if (this.#run.models !== undefined)
-        await importModels(this.#context, this.#run.models.url, this.#run.models.keys);
-      const differences: Difference[] = [];
-      const compared = this.#run.isDry ? 0 : await this.#retry(() => this.#compare(point, differences));
-      for (const difference of differences) this.#events.difference(difference);
-      clearInterval(timer);
-      if (this.#run.follow !== undefined) {
-        this.#events.complete(writer.counts.get('message')?.read ?? 0);
-        await this.#follow(point, this.#run.follow);
-      } else await state.writeFollowed(null);
-      return { counts: writer.counts, compared, differences: differences.length };
-    } finally {
-      clearInterval(timer);
-      this.#changed.close();
-      this.#follower?.close();
-    }
+    const { writer, state } = this.#context;
+    const { models, isDry, follow } = this.#run;
+    const point = await this.#retry(() => this.#firstSyncs());
+    if (models !== undefined) await importModels(this.#context, models.url, models.keys);
+    const { compared, differences }: Compared = isDry
+      ? { compared: 0, differences: [] }
+      : await this.#retry(() => compareAll(this.#context, point));
+    for (const difference of differences) this.#events.difference(difference);
+    clearInterval(this.#progressTimer);
+    if (follow !== undefined) {
+      this.#events.complete(writer.counts.get('message')?.read ?? 0);
+      await this.#follow(point, follow);
+    } else await state.writeFollowed(null);
+    return { counts: writer.counts, compared, differences: differences.length };
+  }
+
+  /** Compares everything, in a dry run whose writer adds records to `found`. */
+  async verify(found: DifferingRecords, settleMillis: number): Promise<RunResult> {
+    const { source, state, writer, readPoint } = this.#context;
+    this.#events.begin(await readSchema(source), 'verify');
+    const { followed } = await state.read();
+    const point = await readPoint();
+    await syncAll(this.#context, { start: point, isForced: false }, undefined);
+    await syncDeletions(this.#context, point, this.#changed);
+    const verified = await settle(this.#context, found, followed === undefined ? 0 : settleMillis);
+    return { counts: writer.counts, compared: 0, differences: 0, verified };
   }
 
   /** Polls, if the source is followed and it is time. */
@@ -180,7 +173,7 @@ class Run {
   }
 
   async #firstSyncs(): Promise<SourcePoint> {
-    const { source, state, writer, readPoint, checkpoint } = this.#context;
+    const { source, state, writer, readPoint } = this.#context;
     const { complete, position: stored, followed } = await state.read();
     const { isForced, follow } = this.#run;
     const position = stored?.isForced === isForced ? stored : undefined;
@@ -192,15 +185,15 @@ class Run {
     if (position !== undefined || isFull) {
       since = position?.start ?? point;
       await syncAll(this.#context, { start: since, isForced }, position);
-      const countTable = (table: string, count: number) => this.#context.report.count(`orphans in ${table}`, count);
-      await countOrphans(source, countTable, checkpoint);
+      await countOrphans(this.#context);
       await this.#complete(since);
       if (this.#run.isDry) return since;
       const time = since.time * 1000;
       if (follow !== undefined) await state.writeFollowed({ messages: since, messages_at: time, others_at: time });
     } else if (follow !== undefined) {
       // A sync takes minutes: what readers wait for comes first, and again and again while it runs.
-      this.#follower ??= this.#createFollower({ messages: followed?.messages ?? complete, complete }, follow);
+      const points = { messages: followed?.messages ?? complete, complete };
+      this.#follower ??= new Follower(this.#context, points, follow, this.#events.lag);
       await this.#follower.poll('messages');
     }
     for (let sync = 1; sync <= syncsMax; sync += 1) {
@@ -217,11 +210,11 @@ class Run {
     const { source, state, readPoint } = this.#context;
     const start = await readPoint();
     await importConfiguration(this.#context, this.#changed);
-    await scanAll(source, since, start, this.#changed, this.#context);
+    await this.#changed.addFound(findChanged(this.#context, since, start));
     await addPending(this.#context, this.#changed);
     const pending = await state.listPending('message');
-    await pollMessages(source, since, start, pending, this.#changed);
-    await syncChanges(this.#context, this.#changed);
+    await this.#changed.addFound(findMessages(source, since, start, pending));
+    await reconcileAll(this.#context, this.#changed);
     const open = await findOpen(source, pending);
     const final = pending.filter((id) => !open.has(id));
     await state.endPending('message', final);
@@ -230,27 +223,16 @@ class Run {
   }
 
   async #complete(start: SourcePoint): Promise<void> {
-    await applyDeletions(this.#context, start);
+    await syncDeletions(this.#context, start, this.#changed);
     await this.#context.state.complete(start);
-  }
-
-  async #compare(point: SourcePoint, differences: Difference[]): Promise<number> {
-    differences.length = 0;
-    const visit = (difference: Difference) => void differences.push(difference);
-    const compared = await compareConversations(this.#context, point, visit);
-    await compareDatasets(this.#context, point, visit);
-    return compared;
-  }
-
-  #createFollower(points: { messages: SourcePoint; complete: SourcePoint }, seconds: number): Follower {
-    return new Follower(this.#context, points, seconds, this.#events.lag);
   }
 
   /** Polls until the run is stopped, with a complete sync every hour. */
   async #follow(first: SourcePoint, seconds: number): Promise<void> {
     const { signal } = this.#context;
     let complete = first;
-    const follower = (this.#follower ??= this.#createFollower({ messages: first, complete }, seconds));
+    const points = { messages: first, complete };
+    const follower = (this.#follower ??= new Follower(this.#context, points, seconds, this.#events.lag));
     follower.completed(complete);
     const { clock } = this.#run;
     for (let hourly = clock() + hourlyMillis; !signal.aborted; ) {

@@ -9,6 +9,18 @@ export interface DifySource {
   close(): Promise<void>;
 }
 
+/** A point of the source: every transaction before `xid` has ended. `time` is the source's clock, in seconds. */
+export type SourcePoint = { server: string; xid: string; time: number };
+
+/** With this age of a transaction, ids may have been used again. */
+const xidDistanceMax = 2n ** 31n - 10_000_000n;
+
+/** Whether the changes since `point` can be found by the numbers of their transactions. */
+export function isComparable(point: SourcePoint, now: SourcePoint): boolean {
+  const distance = BigInt(now.xid) - BigInt(point.xid);
+  return point.server === now.server && distance >= 0n && distance < xidDistanceMax;
+}
+
 /** The ids that a statement returns in its column `id`. */
 export const queryIds = async (
   source: DifySource,
@@ -19,6 +31,10 @@ export const queryIds = async (
 /** Kinds of records whose rows are read by their ids, parents before children. */
 export const targets = ['conversation', 'message', 'document', 'segment', 'child_chunk'] as const;
 export type Target = (typeof targets)[number];
+/** Rows of the source that were found, whatever is true of them. */
+export type Keys = { kind: Target; ids: string[] };
+/** Where rows that must be read are added. */
+export type Found = { add(kind: Target, ids: readonly string[]): void };
 /** Kinds that can be pending: an app or a dataset that is new brings all of its children. */
 export type PendingKind = Target | 'app' | 'dataset';
 
@@ -63,6 +79,10 @@ export type ImportOptions = {
 export const isOneOf = (id: unknown, ids: readonly string[] | undefined): boolean =>
   ids === undefined || ids.some((one) => one.toLowerCase() === id);
 
+/** Whether a key belongs to what is imported. */
+export const isSelected = (key: Record<string, unknown>, { workspaceIds, appIds }: ImportOptions): boolean =>
+  isOneOf(key.workspace_id, workspaceIds) && isOneOf(key.app_id, appIds);
+
 /** What is imported without options. */
 export const allRows: ImportOptions = {
   console: false,
@@ -76,6 +96,12 @@ export const allRows: ImportOptions = {
 /** `count` is for events that are not skips, such as removed signatures of links. */
 export type Report = { skip(skip: Skip): void; count(what: string, n?: number): void };
 export const silentReport: Report = { skip: () => undefined, count: () => undefined };
+
+/** A row of the source. Its values are checked when the record is. */
+export type Row = Record<string, unknown> & { id: string };
+export type MessageRow = Row & { conversation_id: string; workspace_id: string; created_at: number };
+/** A row of a table with parts of messages. */
+export type PartRow = Row & { message_id: string };
 
 /** What the readers of rows need: the source, what is imported of it, and where skipped rows are listed. */
 export type Reading = Mapping & { source: DifySource };

@@ -1,16 +1,13 @@
 import { createHash } from 'node:crypto';
-import {
-  type CopyProgress,
-  copyEnd,
-  type FollowTimes,
-  followStart,
-  type ImportSources,
-} from '../domain/store/import-sources.ts';
-import type { SourcePoint } from './point.ts';
-import type { DifySource, ImportOptions, PendingKind, Target } from './source.ts';
+import type { Doubt } from '../domain/store/doubts.ts';
+import { type CopyProgress, copyEnd, type FollowTimes, followStart } from '../domain/store/import-sources.ts';
+import type { Store } from '../domain/store/store.ts';
+import type { DifySource, ImportOptions, PendingKind, SourcePoint, Target } from './source.ts';
 
 const batchIds = 5_000;
 const pendingList = (kind: PendingKind): string => `pending ${kind}`;
+/** Objects in doubt that one poll reads. */
+const doubtsMax = 1_000;
 
 /** The position of an interrupted full sync. `after` is the last id of the stage that was imported. */
 export type PassPosition = CopyProgress & { start: SourcePoint; isForced: boolean; stage: Stage; after: string };
@@ -46,22 +43,24 @@ export type FollowPoint = { messages: SourcePoint } & FollowTimes;
 export type ComparedTable = { file: string; newest: number };
 
 /**
- * The stored state of one source: points of each selection, lists of ids, and rows that are pending. `listIds` and the like have the
- * ids of records that came from the source by their kind; messages with feedback of the source (`feedback`); records that an
- * import has marked as deleted (`deleted KIND`); and revocations that imports have made (`revocation`).
+ * The stored state of one source is of three kinds. Points of each selection. Lists of ids: of records that came from the source by
+ * their kind, of messages with feedback of the source (`feedback`), of records that an import has marked as deleted (`deleted KIND`),
+ * and of revocations that imports have made (`revocation`). And pending rows, which must be read whatever has changed since.
  */
 export class SourceState {
-  readonly #imports: ImportSources | undefined;
+  readonly #store: Store | undefined;
   readonly #isDry: boolean;
   readonly #selection: string;
+  readonly #followName: string;
   readonly source: string;
 
-  /** Without `imports` nothing is stored yet. If `isDry`, nothing is written. */
-  constructor(imports: ImportSources | undefined, source: string, options: ImportOptions, isDry: boolean) {
-    this.#imports = imports;
+  /** Without `store` nothing is stored yet. If `isDry`, nothing is written. */
+  constructor(store: Store | undefined, source: string, options: ImportOptions, isDry: boolean) {
+    this.#store = store;
     this.#isDry = isDry;
     this.source = source;
     this.#selection = selectionOf(options);
+    this.#followName = `${followStart}${this.#selection}`;
   }
 
   /** The start of the last complete sync, the position in a sync that is not complete, and how far a follower was. */
@@ -70,83 +69,72 @@ export class SourceState {
     position: PassPosition | undefined;
     followed: FollowPoint | undefined;
   }> {
-    const values = await this.#imports?.read(this.source);
-    const parse = (name: string) => {
-      const value = values?.get(`${this.#selection} ${name}`);
-      return value === undefined ? undefined : JSON.parse(value);
-    };
-    const followed = values?.get(this.#followName);
     return {
-      complete: parse('complete'),
-      position: parse(copyEnd.trim()),
-      followed: followed === undefined ? undefined : JSON.parse(followed),
+      complete: await this.#readValue(`${this.#selection} complete`),
+      position: await this.#readValue(`${this.#selection}${copyEnd}`),
+      followed: await this.#readValue(this.#followName),
     };
   }
 
   /** Null: the source is not followed. */
   async writeFollowed(followed: FollowPoint | null): Promise<void> {
-    await this.#write({ [this.#followName]: followed === null ? null : JSON.stringify(followed) });
-  }
-
-  get #followName(): string {
-    return `${followStart}${this.#selection}`;
+    await this.#write({ [this.#followName]: followed });
   }
 
   async writePosition(position: PassPosition): Promise<void> {
-    await this.#write({ [`${this.#selection}${copyEnd}`]: JSON.stringify(position) });
+    await this.#write({ [`${this.#selection}${copyEnd}`]: position });
   }
 
   async complete(start: SourcePoint): Promise<void> {
-    await this.#write({
-      [`${this.#selection} complete`]: JSON.stringify(start),
-      [`${this.#selection}${copyEnd}`]: null,
-    });
+    await this.#write({ [`${this.#selection} complete`]: start, [`${this.#selection}${copyEnd}`]: null });
   }
 
-  async readTable(table: string): Promise<ComparedTable | undefined> {
-    const value = (await this.#imports?.read(this.source))?.get(`table ${table}`);
-    return value === undefined ? undefined : JSON.parse(value);
+  readTable(table: string): Promise<ComparedTable | undefined> {
+    return this.#readValue(`table ${table}`);
   }
 
   async writeTable(table: string, compared: ComparedTable): Promise<void> {
-    await this.#write({ [`table ${table}`]: JSON.stringify(compared) });
+    await this.#write({ [`table ${table}`]: compared });
   }
 
   async listIds(kind: string, after: string, limit: number): Promise<string[]> {
-    return (await this.#imports?.listIds(this.source, kind, after, limit)) ?? [];
+    return (await this.#store?.imports.listIds(this.source, kind, after, limit)) ?? [];
+  }
+
+  async listAll(kind: string): Promise<string[]> {
+    const ids: string[] = [];
+    for (;;) {
+      const batch = await this.listIds(kind, ids.at(-1) ?? '', batchIds);
+      ids.push(...batch);
+      if (batch.length < batchIds) return ids;
+    }
   }
 
   async countIds(kind: string): Promise<number | undefined> {
-    return this.#imports?.countIds(this.source, kind);
+    return this.#store?.imports.countIds(this.source, kind);
   }
 
   async findIds(kind: string, ids: readonly string[]): Promise<Set<string>> {
-    return (await this.#imports?.findIds(this.source, kind, ids)) ?? new Set();
+    return (await this.#store?.imports.findIds(this.source, kind, ids)) ?? new Set();
   }
 
   async addIds(kind: string, ids: readonly string[]): Promise<void> {
-    if (ids.length > 0 && !this.#isDry) await this.#imports?.addIds(this.source, kind, ids);
+    if (ids.length > 0 && !this.#isDry) await this.#store?.imports.addIds(this.source, kind, ids);
   }
 
   async removeIds(kind: string, ids: readonly string[]): Promise<void> {
-    if (ids.length > 0 && !this.#isDry) await this.#imports?.removeIds(this.source, kind, ids);
+    if (ids.length > 0 && !this.#isDry) await this.#store?.imports.removeIds(this.source, kind, ids);
   }
 
-  /** Rows that must be read, with all of their children, whatever has changed since: they outlive a kill. */
-  async listPending(kind: PendingKind): Promise<string[]> {
-    const ids: string[] = [];
-    for (let after: string | undefined = ''; after !== undefined; ) {
-      const batch: string[] = await this.listIds(pendingList(kind), after, batchIds);
-      ids.push(...batch);
-      after = batch.length === batchIds ? batch.at(-1) : undefined;
-    }
-    return ids;
+  listPending(kind: PendingKind): Promise<string[]> {
+    return this.listAll(pendingList(kind));
   }
 
   findPending(kind: PendingKind, ids: readonly string[]): Promise<Set<string>> {
     return this.findIds(pendingList(kind), ids);
   }
 
+  /** With all of their children. They outlive a kill. */
   addPending(kind: PendingKind, ids: readonly string[]): Promise<void> {
     return this.addIds(pendingList(kind), ids);
   }
@@ -156,7 +144,22 @@ export class SourceState {
     await this.removeIds(pendingList(kind), [...(await this.findPending(kind, ids))]);
   }
 
-  async #write(values: Readonly<Record<string, string | null>>): Promise<void> {
-    if (!this.#isDry) await this.#imports?.write(this.source, values);
+  /** Pending objects that requests have changed in the source, and could not store in time: nothing in doubt is served from here. */
+  async listDoubts(): Promise<Doubt[]> {
+    return (await this.#store?.doubts.list(doubtsMax)) ?? [];
+  }
+
+  async endDoubts(doubts: readonly Doubt[]): Promise<void> {
+    if (doubts.length > 0 && !this.#isDry) await this.#store?.run('endDoubts', doubts);
+  }
+
+  async #readValue<V>(name: string): Promise<V | undefined> {
+    const value = (await this.#store?.imports.read(this.source))?.get(name);
+    return value === undefined ? undefined : JSON.parse(value);
+  }
+
+  async #write(values: Readonly<Record<string, object | null>>): Promise<void> {
+    const texts = Object.entries(values).map(([name, value]) => [name, value === null ? null : JSON.stringify(value)]);
+    if (!this.#isDry) await this.#store?.imports.write(this.source, Object.fromEntries(texts));
   }
 }

@@ -2,12 +2,9 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordKind } from '../contract/record.ts';
 import { importConfiguration } from './configuration.ts';
-import { applyDeletions } from './deletions.ts';
-import { reconcileGone } from './gone.ts';
-import { reconcile, reconcileConversations } from './reconcile.ts';
+import { noChildren, reconcile } from './reconcile.ts';
 import { begin, type RunContext } from './run-context.ts';
-import { type RecordInput, targets } from './source.ts';
-import { syncAll } from './sync.ts';
+import { type RecordInput, silentReport, targets } from './source.ts';
 
 /** A record that an import would write. The digest is that of what it would write, since a time in milliseconds. */
 type Differing = { kind: RecordKind; id: string; digest: string; since: number };
@@ -49,15 +46,12 @@ export class DifferingRecords {
 }
 
 /**
- * Compares everything, in a dry run whose writer adds records to `found`. While the source is in use, and is followed, a record may
- * differ for a moment. So what differs is compared again for `settleMillis`, and at least once: only what an import would
- * write all the time differs.
+ * Compares again what differs after everything was compared, in a dry run whose writer adds records to `found`. While the source is in
+ * use, and is followed, a record may differ for a moment. So it is compared for `settleMillis`, and at least once: only what an
+ * import would write all the time differs.
  */
-export async function verify(context: RunContext, found: DifferingRecords, settleMillis: number): Promise<Verified> {
+export async function settle(context: RunContext, found: DifferingRecords, settleMillis: number): Promise<Verified> {
   const { writer, clock, signal } = context;
-  const point = await context.readPoint();
-  await syncAll(context, { start: point, isForced: false }, undefined);
-  await applyDeletions(context, point);
   const compared = writer.counts.values().reduce((sum, { read }) => sum + read, 0);
   const compareEnd = clock();
   let differing = found.take();
@@ -65,7 +59,7 @@ export async function verify(context: RunContext, found: DifferingRecords, settl
   while (differing.length > 0) {
     await sleep(Math.min(pauseMillis, settleMillis), undefined, { signal });
     const ids = Map.groupBy(differing, ({ kind }) => kind);
-    await context.muteReport(() => compareAgain(context, ids));
+    await compareAgain({ ...context, report: silentReport }, ids);
     differing = found.take();
     if (clock() >= compareEnd + settleMillis) break;
   }
@@ -82,11 +76,7 @@ async function compareAgain(
     await importConfiguration(context, undefined);
   for (const target of targets) {
     const ids = (records.get(target) ?? []).map(({ id }) => id);
-    for (let start = 0; start < ids.length; start += batchIds) {
-      const batch = ids.slice(start, start + batchIds);
-      if (target === 'conversation') await reconcileConversations(context, batch, false);
-      else await reconcile(context, target, batch, undefined);
-      if (target !== 'message') await reconcileGone(context, target, batch);
-    }
+    for (let start = 0; start < ids.length; start += batchIds)
+      await reconcile(context, target, ids.slice(start, start + batchIds), noChildren);
   }
 }

@@ -21,38 +21,25 @@ import {
   type Stored,
   withoutEqual,
 } from './merge.ts';
+import { type KindCount, nowSeconds } from './run-context.ts';
 import type { RecordInput, Report } from './source.ts';
 import type { SourceState } from './state.ts';
 
 const batchRecords = 1_000;
 const batchUnits = 4 * 1024 * 1024;
 
-/** Whether records with these texts are written at once, with room for their other fields. */
-export const isOneBatch = (records: number, textUnits: number): boolean =>
-  records <= batchRecords / 10 && textUnits <= batchUnits / 10;
-
 const erasedCount = 'records erased in Backscroll, and not imported again';
 
-/** Kinds whose ids are listed as coming from the source. */
-const listedKinds: readonly RecordKind[] = [
-  'app',
-  'api_key',
-  'conversation',
-  'dataset',
-  'document',
-  'segment',
-  'child_chunk',
-];
+/** Kinds whose ids are not listed as coming from the source. */
+const unlistedKinds: readonly RecordKind[] = ['workspace', 'message', 'model_provider'];
 
-/** Records of a kind that were read, and those of them that were written. */
-export type KindCount = { read: number; written: number };
-
-type WriterOptions = {
+export type WriterOptions = {
+  /** What was changed in Backscroll is not kept. */
   isForced: boolean;
   isDry: boolean;
   clock: () => number;
   /** A dry run would have written this record. */
-  onPlanned: (record: RecordInput) => void;
+  onPlanned?: ((record: RecordInput) => void) | undefined;
 };
 
 /**
@@ -63,30 +50,19 @@ export class Writer {
   readonly #store: Store | undefined;
   readonly #state: SourceState;
   readonly #report: Report;
-  readonly #isForced: boolean;
-  readonly #isDry: boolean;
-  readonly #clock: () => number;
+  readonly #options: WriterOptions;
   /** Ids that a dry run would have written. */
   readonly #planned: IdSets | undefined;
-  readonly #onPlanned: (record: RecordInput) => void;
   readonly counts = new Map<RecordKind, KindCount>();
   #batch: RecordInput[] = [];
   #units = 0;
 
-  constructor(
-    store: Store | undefined,
-    state: SourceState,
-    report: Report,
-    { isForced, isDry, clock, onPlanned }: WriterOptions,
-  ) {
+  constructor(store: Store | undefined, state: SourceState, report: Report, options: WriterOptions) {
     this.#store = store;
     this.#state = state;
     this.#report = report;
-    this.#isForced = isForced;
-    this.#isDry = isDry;
-    this.#clock = clock;
-    this.#planned = isDry ? new IdSets() : undefined;
-    this.#onPlanned = onPlanned;
+    this.#options = options;
+    this.#planned = options.isDry ? new IdSets() : undefined;
   }
 
   get written(): number {
@@ -116,15 +92,15 @@ export class Writer {
     this.#units = 0;
     if (batch.length === 0) return;
     const tombstones = new Tombstones((await this.#store?.erasure.findTombstones(conversationsOf(batch))) ?? []);
-    const stored = await findStored(this.#store, this.#state, this.#isForced, batch);
+    const stored = await findStored(this.#store, this.#state, this.#options.isForced, batch);
     const { changed, unchanged } = this.#findChanged(batch, stored, tombstones);
     const valid = await this.#withParents(changed, tombstones);
     for (const { input } of valid) this.#count(input.record).written += 1;
     for (const { record } of batch) this.#count(record).read += 1;
-    if (this.#isDry) {
+    if (this.#planned !== undefined) {
       for (const { input } of valid) {
-        this.#onPlanned(input);
-        this.#planned?.add(input.record, [idOf(input)]);
+        this.#options.onPlanned?.(input);
+        this.#planned.add(input.record, [idOf(input)]);
       }
       return;
     }
@@ -137,8 +113,8 @@ export class Writer {
   }
 
   #count(kind: RecordKind): KindCount {
-    let count = this.counts.get(kind);
-    if (count === undefined) this.counts.set(kind, (count = { read: 0, written: 0 }));
+    const count = this.counts.get(kind) ?? { read: 0, written: 0 };
+    this.counts.set(kind, count);
     return count;
   }
 
@@ -148,7 +124,7 @@ export class Writer {
     stored: Stored,
     tombstones: Tombstones,
   ): { changed: Candidate[]; unchanged: RecordInput[] } {
-    const now = this.#now();
+    const now = nowSeconds(this.#options);
     const candidates: Candidate[] = [];
     const unchanged: RecordInput[] = [];
     for (const given of batch) {
@@ -197,7 +173,7 @@ export class Writer {
   async #list(candidates: readonly Candidate[], unchanged: readonly RecordInput[], { records }: Stored): Promise<void> {
     const inputs = candidates.map(({ input }) => input);
     for (const [kind, ids] of idsByKind([...inputs, ...unchanged]))
-      if (listedKinds.includes(kind)) await this.#state.addIds(kind, ids);
+      if (!unlistedKinds.includes(kind)) await this.#state.addIds(kind, ids);
     // What was deleted in Backscroll before is not listed: it does not come back.
     const deleted = inputs.filter((input) => input.deleted === true && records.get(keyOf(input))?.deleted !== true);
     for (const [kind, ids] of idsByKind(deleted)) await this.#state.addIds(deletedList(kind), ids);
@@ -225,7 +201,7 @@ export class Writer {
         const validate = async function* (): AsyncGenerator<PreparedLines> {
           yield linesOf(batch);
         };
-        await importRecords(store, commandLine, [], this.#now(), { validate, rejectsErased: true });
+        await importRecords(store, commandLine, [], nowSeconds(this.#options), { validate, rejectsErased: true });
         return batch;
       } catch (error) {
         const bad = error instanceof BadRecord ? batch[error.line.number - 1] : undefined;
@@ -236,10 +212,6 @@ export class Writer {
       }
     }
     return left;
-  }
-
-  #now(): number {
-    return Math.floor(this.#clock() / 1000);
   }
 
   #skip(input: RecordInput, problem: string): void {
@@ -257,15 +229,10 @@ const idsByKind = (inputs: readonly RecordInput[]): [RecordKind, string[]][] =>
   [...Map.groupBy(inputs, ({ record }) => record)].map(([kind, group]) => [kind, group.map(idOf)]);
 
 /** The approximate size of a record. */
-function unitsOf(record: RecordInput): number {
-  let units = 0;
-  for (const value of Object.values(record)) {
-    if (typeof value === 'string') units += value.length;
-    else if (typeof value === 'object' && value !== null) units += JSON.stringify(value).length;
-    else units += 8;
-  }
-  return units;
-}
+const unitsOf = (record: RecordInput): number =>
+  Object.values(record)
+    .map((value = null) => (typeof value === 'string' ? value : JSON.stringify(value)).length)
+    .reduce((sum, units) => sum + units, 0);
 
 /** Numbered from 1: an error names the line. */
 function linesOf(candidates: readonly Candidate[]): PreparedLines {

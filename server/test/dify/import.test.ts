@@ -215,10 +215,19 @@ onEveryEngine('an import from Dify', (engine) => {
     const { dify, store } = await start(t);
     await dify.insert('messages', oneMessage(60, { answer: '', created_at: minutesAgo(1) }));
     await dify.insert('messages', oneMessage(61, { answer: '', created_at: minutesAgo(11) }));
+    const finished = [
+      { answer: 'A' },
+      { message_tokens: 1 },
+      { answer_tokens: 1 },
+      { status: 'error' },
+      { status: 'paused' },
+    ];
+    const young = { answer: '', created_at: minutesAgo(9) };
+    await dify.insert('messages', ...finished.map((fields, index) => oneMessage(70 + index, { ...young, ...fields })));
     const first = await runImport(dify.url, store);
     assert.deepEqual(first.differing, []);
     assert.equal(await recordOf(store, 'message', difyId(60)), undefined);
-    assert.ok(await recordOf(store, 'message', difyId(61)));
+    for (const nth of [61, 70, 71, 72, 73, 74]) assert.ok(await recordOf(store, 'message', difyId(nth)), `${nth}`);
     await dify.run(`UPDATE messages SET created_at = created_at - interval '10 minutes' WHERE id = '${difyId(60)}'`);
     assert.equal((await runImport(dify.url, store)).written, 1);
     assert.ok(await recordOf(store, 'message', difyId(60)));

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
+import { readDatasets } from '../../src/dify/rows/datasets.ts';
+import { readKeys } from '../../src/dify/rows/keys.ts';
+import { allRows, silentReport } from '../../src/dify/source.ts';
 import { createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
 import { onOneEngine, type Service, startService } from '../support/harness.ts';
 import { firstOrAll } from '../support/long.ts';
@@ -116,6 +119,19 @@ onOneEngine('keys from Dify', (engine) => {
     assert.deepEqual(await datasets(service), []);
     const { status } = await service.request('GET', `/v1/datasets/${ids.dataset}`, { key: tokens.dataset });
     assert.equal(status, 404);
+  });
+
+  it('never reach a dataset that was closed, or created, after the datasets were read', async (t) => {
+    const { dify } = await start(t);
+    const reading = { source: await dify.connect(), options: allRows, report: silentReport };
+    const reach = async (read: Awaited<ReturnType<typeof readDatasets>>) =>
+      (await readKeys(reading, 1793700000, read)).find(({ id }) => id === knowledgeKey)?.dataset_ids;
+    await dify.insert('datasets', { id: difyId(80), tenant_id: ids.workspace, name: 'Closed', enable_api: false });
+    const before = await readDatasets(reading);
+    await dify.insert('datasets', { id: difyId(81), tenant_id: ids.workspace, name: 'Created' });
+    assert.deepEqual(await reach(before), [ids.dataset]);
+    await dify.run('UPDATE datasets SET enable_api = false');
+    assert.deepEqual(await reach(before), []);
   });
 
   it('never reach a dataset that was closed when it was deleted there', async (t) => {

@@ -23,11 +23,12 @@ onOneEngine('a selection of a Dify installation', (engine) => {
     const [app, conversation] = [difyId(70), difyId(71)];
     await dify.insert('apps', { id: app, tenant_id: ids.workspace, name: 'Other', mode: 'chat' });
     await dify.insert('conversations', { id: conversation, app_id: app });
+    await dify.insert('api_tokens', { id: difyId(72), app_id: app, type: 'app', token: 'app-other' });
     const selection = { appIds: [app] };
     assert.equal((await runImport(dify.url, service.store, selection)).kind, 'full');
     assert.deepEqual(await idsOf(service, 'app'), [app]);
     assert.deepEqual(await idsOf(service, 'conversation'), [conversation]);
-    assert.deepEqual([await idsOf(service, 'dataset'), await idsOf(service, 'api_key')], [[], []]);
+    assert.deepEqual([await idsOf(service, 'dataset'), await idsOf(service, 'api_key')], [[], [difyId(72)]]);
     assert.equal((await runImport(dify.url, service.store)).kind, 'full');
     assert.equal((await idsOf(service, 'conversation')).length, 3);
     assert.equal((await runImport(dify.url, service.store, selection)).kind, 'changes');

@@ -4,17 +4,12 @@ import { fileError } from '../command.ts';
 import { print, visible } from '../output.ts';
 import { skippedFile } from './help.ts';
 
-/** Maximum number of listed lines in memory. */
-const linesMax = 10_000;
-
 /** Counts what was skipped, and lists it in a file. A dry run has no file. */
 export class SkipReport implements Report {
   readonly #isStrict: boolean;
   readonly #isDry: boolean;
   readonly #counts = new Map<string, number>();
   readonly #reasons = new Map<string, number>();
-  /** A run may read a row twice, for example with its conversation and because it has changed. */
-  readonly #lines = new Set<string>();
   #file: number | undefined;
   total = 0;
 
@@ -29,13 +24,10 @@ export class SkipReport implements Report {
       const what = part === undefined ? `${kind} ${id}` : `${kind} ${id}: ${part}`;
       throw new Error(`${what}: ${reason}${detail === undefined ? '' : ` (${detail})`}`);
     }
-    const line = JSON.stringify(skip);
-    if (this.#lines.has(line)) return;
-    if (this.#lines.size < linesMax) this.#lines.add(line);
     this.total += 1;
     const key = `${kind}${part === undefined ? '' : `: ${part.replace(/\[\d+\]/g, '')}`}: ${reason}`;
     this.#reasons.set(key, (this.#reasons.get(key) ?? 0) + 1);
-    if (!this.#isDry) this.#write(line);
+    if (!this.#isDry) this.#write(JSON.stringify(skip));
   }
 
   count(what: string, n = 1): void {

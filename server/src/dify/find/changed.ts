@@ -1,7 +1,5 @@
-import type { IdSets } from '../id-set.ts';
-import { isComparable, type SourcePoint } from '../point.ts';
 import { begin, type RunContext } from '../run-context.ts';
-import { type DifySource, noId, type Target } from '../source.ts';
+import { type DifySource, isComparable, type Keys, noId, type SourcePoint, type Target } from '../source.ts';
 
 /** Finds changed rows of the source. */
 
@@ -33,7 +31,7 @@ const batchRows = 5_000;
 /** Rows that were committed late, or by another server, may be this many seconds older than the last sync. */
 export const overlapSeconds = 600;
 
-export const isPresent = (source: DifySource, { table }: Scan): boolean =>
+export const isPresent = (source: DifySource, { table }: Pick<Scan, 'table'>): boolean =>
   source.has(table) && (table !== 'human_input_forms' || source.has('execution_extra_contents'));
 
 /**
@@ -47,31 +45,38 @@ export function changedSince(source: DifySource, table: string, row: string, sin
   return times.length === 0 ? 'true' : `(${times.map((column) => `${row}.${column} >= ${time}`).join(' OR ')})`;
 }
 
-/** Adds the targets of all rows that were written since a point. Every table is read in the order of its ids. */
-export async function scanAll(
-  source: DifySource,
-  since: SourcePoint,
-  now: SourcePoint,
-  changed: IdSets,
-  { checkpoint, progress }: Pick<RunContext, 'checkpoint' | 'progress'>,
-): Promise<void> {
+/** Aggregates of each batch of rows `r` of a table, in the order of its ids. */
+async function* inBatches<A>(
+  { source, checkpoint }: Pick<RunContext, 'source' | 'checkpoint'>,
+  table: string,
+  columns: string,
+  aggregates: string,
+  join = '',
+): AsyncGenerator<A & { rows: number }> {
+  for (let after: string | undefined = noId; after !== undefined; ) {
+    await checkpoint();
+    const [row]: (A & { last: string | null; rows: number })[] = await source.query(
+      `SELECT max(batch.id::text COLLATE "C") AS last, count(*)::int4 AS rows, ${aggregates}
+       FROM (SELECT r.id, ${columns} FROM ${table} r WHERE r.id > $1::uuid ORDER BY r.id LIMIT ${batchRows}) batch ${join}`,
+      [after],
+    );
+    if (row !== undefined) yield row;
+    after = row?.rows === batchRows ? (row.last ?? undefined) : undefined;
+  }
+}
+
+/** The targets of all rows that were written since a point. */
+export async function* findChanged(context: RunContext, since: SourcePoint, now: SourcePoint): AsyncGenerator<Keys> {
+  const { source, progress } = context;
   begin(progress, 'comparing rows', await estimateRows(source));
-  for (const scan of scans) {
-    if (!isPresent(source, scan)) continue;
-    const isChanged = changedSince(source, scan.table, 'r', since, now);
-    let after = noId;
-    do {
-      await checkpoint();
-      const [row] = await source.query<{ last: string | null; rows: number; targets: (string | null)[] | null }>(
-        `SELECT max(id::text COLLATE "C") AS last, count(*)::int4 AS rows, array_agg(target::text) FILTER (WHERE changed) AS targets
-         FROM (SELECT r.id, ${isChanged} AS changed, CASE WHEN ${isChanged} THEN ${scan.of} END AS target
-               FROM ${scan.table} r WHERE r.id > $1::uuid ORDER BY r.id LIMIT ${batchRows}) batch`,
-        [after],
-      );
-      addTargets(changed, scan.target, row?.targets ?? []);
-      progress.done += row?.rows ?? 0;
-      after = row?.rows === batchRows ? (row.last ?? '') : '';
-    } while (after !== '');
+  for (const { table, target, of } of scans.filter((scan) => isPresent(source, scan))) {
+    const isChanged = changedSince(source, table, 'r', since, now);
+    const columns = `${isChanged} AS changed, CASE WHEN ${isChanged} THEN ${of} END AS target`;
+    const targets = 'array_agg(target::text) FILTER (WHERE changed) AS targets';
+    for await (const batch of inBatches<{ targets: (string | null)[] | null }>(context, table, columns, targets)) {
+      progress.done += batch.rows;
+      yield { kind: target, ids: (batch.targets ?? []).filter((id) => id !== null) };
+    }
   }
 }
 
@@ -85,11 +90,6 @@ async function estimateRows(source: DifySource): Promise<number | undefined> {
   return row?.n ?? undefined;
 }
 
-export function addTargets(changed: IdSets, target: Target, ids: readonly (string | null)[]): void {
-  const present = ids.filter((id) => id !== null);
-  if (present.length > 0) changed.add(target, present);
-}
-
 /** Rows whose parent does not exist: the source has no foreign keys. */
 const orphanScans = [
   { table: 'messages', parent: 'conversations', column: 'conversation_id' },
@@ -99,25 +99,14 @@ const orphanScans = [
   { table: 'child_chunks', parent: 'document_segments', column: 'segment_id' },
 ];
 
-/** Counts them, in the order of their ids. */
-export async function countOrphans(
-  source: DifySource,
-  report: (table: string, count: number) => void,
-  checkpoint: RunContext['checkpoint'],
-): Promise<void> {
+export async function countOrphans(context: RunContext): Promise<void> {
+  const { source, report } = context;
   for (const { table, parent, column } of orphanScans) {
     if (!source.has(table) || !source.has(parent)) continue;
-    let after = noId;
-    do {
-      await checkpoint();
-      const [row] = await source.query<{ last: string | null; rows: number; orphans: number }>(
-        `SELECT max(batch.id::text COLLATE "C") AS last, count(*)::int4 AS rows, count(*) FILTER (WHERE p.id IS NULL)::int4 AS orphans
-         FROM (SELECT r.id, r.${column} AS parent_id FROM ${table} r WHERE r.id > $1::uuid ORDER BY r.id
-               LIMIT ${batchRows}) batch LEFT JOIN ${parent} p ON p.id = batch.parent_id`,
-        [after],
-      );
-      if (row !== undefined && row.orphans > 0) report(table, row.orphans);
-      after = row?.rows === batchRows ? (row.last ?? '') : '';
-    } while (after !== '');
+    const join = `LEFT JOIN ${parent} p ON p.id = batch.parent_id`;
+    const orphans = 'count(*) FILTER (WHERE p.id IS NULL)::int4 AS orphans';
+    const columns = `r.${column} AS parent_id`;
+    for await (const batch of inBatches<{ orphans: number }>(context, table, columns, orphans, join))
+      if (batch.orphans > 0) report.count(`orphans in ${table}`, batch.orphans);
   }
 }

@@ -1,8 +1,14 @@
-import { limits } from '../../contract/limits.ts';
-import { clusterOf, type SourcePoint } from '../point.ts';
-import { epoch } from '../rows/selection.ts';
 import type { RunContext } from '../run-context.ts';
-import { noId, type Target, tableOf } from '../source.ts';
+import { noId, type SourcePoint } from '../source.ts';
+import {
+  type ComparedKind,
+  comparedTable,
+  kindsOf,
+  readTables,
+  type Slice,
+  type TableStatus,
+  treatmentOf,
+} from '../tables.ts';
 import { changedSince } from './changed.ts';
 
 /**
@@ -10,119 +16,145 @@ import { changedSince } from './changed.ts';
  * listed ids of the same range.
  */
 
-/** `feedback` is listed by message. */
-export type ComparedKind = Exclude<Target, 'message'> | 'feedback';
+/** Ids of a table that one statement compares. */
+const sliceIds = 10_000;
 
-const comparedKinds: readonly ComparedKind[] = ['conversation', 'feedback', 'document', 'segment', 'child_chunk'];
-
-export const comparedTable = (kind: ComparedKind): string =>
-  kind === 'feedback' ? 'message_feedbacks' : tableOf[kind];
-
-/** Whether rows change without anything that polls look at. */
-export const changesAlone = (kind: ComparedKind): boolean => kind === 'segment' || kind === 'child_chunk';
-
-/** The kinds that a run compares. */
-export const kindsOf = ({ source, options }: RunContext): ComparedKind[] =>
-  comparedKinds.filter(
-    (kind) =>
-      source.has(comparedTable(kind)) &&
-      (options.appIds === undefined || kind === 'conversation' || kind === 'feedback'),
-  );
-
-/** Statistics of a source table that cost no read of it. */
-export type TableStatus = {
-  /** The file with its rows: DELETE keeps it, TRUNCATE and a restore do not. */
-  file: string;
-  /** An estimate. */
-  rows: number;
-  /** Counters of the source; null if it has none, as a standby. They change at most some seconds after a commit. */
-  deleted: string | null;
-  written: string | null;
-};
-
-export async function readTables({ source }: RunContext, point: SourcePoint): Promise<Map<ComparedKind, TableStatus>> {
-  const kinds = comparedKinds.filter((kind) => source.has(comparedTable(kind)));
-  const rows = await source.query<TableStatus & { nth: number }>(
-    `SELECT n.nth::int4 AS nth, pg_relation_filenode(c.oid)::text AS file, c.reltuples::float8 AS rows,
-       CASE WHEN k.is_counting THEN pg_stat_get_tuples_deleted(c.oid)::text END AS deleted,
-       CASE WHEN k.is_counting THEN concat_ws(' ', pg_stat_get_tuples_inserted(c.oid), pg_stat_get_tuples_updated(c.oid),
-         pg_stat_get_tuples_deleted(c.oid)) END AS written
-     FROM unnest($1::text[]) WITH ORDINALITY AS n (name, nth) JOIN pg_class c ON c.oid = to_regclass(n.name)
-     CROSS JOIN (SELECT NOT pg_is_in_recovery() AND current_setting('track_counts')::bool AS is_counting) k`,
-    [kinds.map(comparedTable)],
-  );
-  const cluster = clusterOf(point);
-  return new Map(
-    rows.map(({ nth, ...status }) => [
-      kinds[nth - 1] as ComparedKind,
-      { ...status, file: `${cluster} ${status.file}` },
-    ]),
-  );
-}
-
-/**
- * What is done with ids that are missing. If the table has another file than before, it may have been truncated, or restored
- * from a backup: then no user has deleted what is missing. While it is empty, nothing is compared; and if the newest message
- * is older than the newest one of the last comparison, the source is an older copy, and what is missing is kept.
- */
-export type Treatment = 'delete' | 'keep';
-
-export async function treatmentOf(
-  { source, state, warn }: RunContext,
-  kind: ComparedKind,
-  file: string,
-): Promise<Treatment | undefined> {
-  const table = comparedTable(kind);
-  const known = await state.readTable(table);
-  if (known === undefined || known.file === file) return 'delete';
-  const [row] = await source.query<{ is_empty: boolean }>(`SELECT NOT EXISTS (SELECT FROM ${table}) AS is_empty`, []);
-  if (row?.is_empty !== false) {
-    warn(`the table ${table} of the source was replaced and is empty: what was imported from it is kept`);
-    return undefined;
+/** Compares all tables. When the next slice is requested, the last one was applied. */
+export async function* findDeleted(context: RunContext, point: SourcePoint): AsyncGenerator<Slice> {
+  const status = await readTables(context.source, point);
+  for (const kind of kindsOf(context)) {
+    const current = await beginComparison(context, kind, status.get(kind)?.file ?? '');
+    if (current === undefined) continue;
+    for (let slice: Slice | undefined; slice === undefined || slice.last !== undefined; ) {
+      await context.checkpoint();
+      slice = await compareSlice(context, kind, { ...current, after: slice?.last ?? '' });
+      yield slice;
+    }
   }
-  if ((await readNewest(source)) >= known.newest) return 'delete';
-  warn(`the source is older than what was imported: records that are missing in ${table} are kept`);
-  return 'keep';
 }
 
-export async function readNewest(source: RunContext['source']): Promise<number> {
-  const [row] = await source.query<{ newest: number | null }>(
-    `SELECT ${epoch('max(created_at)')} AS newest FROM messages`,
-    [],
-  );
-  return row?.newest ?? 0;
+/** A comparison that is not complete. */
+type Comparison = { after: string; isKept: boolean; file: string };
+
+async function beginComparison(context: RunContext, kind: ComparedKind, file: string): Promise<Comparison | undefined> {
+  const treatment = await treatmentOf(context, kind, file);
+  return treatment === undefined ? undefined : { after: '', isKept: treatment === 'keep', file };
 }
 
-/** `missing` are listed and not in the source. `changed` were written since a point. `last` is undefined after the last slice. */
-export type Slice = { missing: string[]; changed: string[]; last: string | undefined };
-
-/** Compares a slice of ids after `after`. */
-export async function compareSlice(
+async function compareSlice(
   { source, state }: RunContext,
   kind: ComparedKind,
-  after: string,
+  { after, isKept, file }: Comparison,
   changes?: { since: SourcePoint; now: SourcePoint },
 ): Promise<Slice> {
   const table = comparedTable(kind);
-  const limit = limits.comparedIdsMax;
   const isFeedback = kind === 'feedback';
   const isChanged = changes === undefined ? 'false' : changedSince(source, table, 'r', changes.since, changes.now);
   const id = isFeedback ? 'r.message_id' : 'r.id';
   const [row] = await source.query<{ ids: string | null; changed: string | null }>(
     `SELECT string_agg(id::text, ',' ORDER BY id) AS ids, string_agg(id::text, ',') FILTER (WHERE changed) AS changed
      FROM (SELECT ${isFeedback ? 'DISTINCT' : ''} ${id} AS id, ${isChanged} AS changed FROM ${table} r
-           WHERE ${id} > $1::uuid AND ${isFeedback ? "r.from_source = 'user'" : 'true'} ORDER BY 1 LIMIT ${limit}) slice`,
+           WHERE ${id} > $1::uuid AND ${isFeedback ? "r.from_source = 'user'" : 'true'} ORDER BY 1 LIMIT ${sliceIds}) slice`,
     [after === '' ? noId : after],
   );
   const ids = row?.ids?.split(',') ?? [];
-  const last = ids.length === limit ? ids.at(-1) : undefined;
+  const last = ids.length === sliceIds ? ids.at(-1) : undefined;
   const present = new Set(ids);
   const missing: string[] = [];
   for (let from: string | undefined = after; from !== undefined; ) {
-    const listed: string[] = await state.listIds(kind, from, limit);
+    const listed: string[] = await state.listIds(kind, from, sliceIds);
     const inRange = last === undefined ? listed : listed.filter((one) => one <= last);
     for (const one of inRange) if (!present.has(one)) missing.push(one);
-    from = inRange.length === limit ? inRange.at(-1) : undefined;
+    from = inRange.length === sliceIds ? inRange.at(-1) : undefined;
   }
-  return { missing, changed: row?.changed?.split(',') ?? [], last };
+  return { kind, missing, changed: row?.changed?.split(',') ?? [], isKept, last, file };
+}
+
+/** How long the comparison of a table takes, and the pause before the next one. */
+const comparisonSeconds = 20;
+
+type TableState = {
+  kind: ComparedKind;
+  current: Comparison | undefined;
+  /** The source's counter when the last comparison began. */
+  counter: string | undefined;
+  /** When the last comparison began, in milliseconds, and the point at that time. */
+  begun: number;
+  point: SourcePoint;
+  /** The last comparison finds rows that have changed since then. */
+  since: SourcePoint;
+  /** Every commit before this time, in milliseconds, has been found. */
+  covered: number;
+};
+
+/** Whether rows change without anything that polls look at. */
+const changesAlone = (kind: ComparedKind): boolean => kind === 'segment' || kind === 'child_chunk';
+
+/**
+ * Compares the tables of a source again and again, some slices with each poll, while it is followed. A table is compared if
+ * the source's counters say that rows were deleted from it, or if there are no counters.
+ */
+export class Deletions {
+  readonly #context: RunContext;
+  readonly #tables: TableState[];
+  #polled: number;
+
+  /** All changes before `point` are known. */
+  constructor(context: RunContext, point: SourcePoint, now: number) {
+    this.#context = context;
+    this.#polled = now;
+    const state = { current: undefined, counter: undefined, begun: 0, point, since: point, covered: now };
+    this.#tables = kindsOf(context).map((kind) => ({ kind, ...state }));
+  }
+
+  /** Every commit before this time, in milliseconds, has been found. */
+  get covered(): number {
+    return Math.min(...this.#tables.map(({ covered }) => covered));
+  }
+
+  async *poll(point: SourcePoint, now: number): AsyncGenerator<Slice> {
+    const status = await readTables(this.#context.source, point);
+    for (const table of this.#tables) await this.#begin(table, status.get(table.kind), point, now);
+    const running = this.#tables.filter(({ current }) => current !== undefined);
+    const rows = running.reduce((sum, { kind }) => sum + Math.max(0, status.get(kind)?.rows ?? 0), 0);
+    const all = running.length + rows / sliceIds;
+    const share = (now - this.#polled) / (comparisonSeconds * 1000);
+    this.#polled = now;
+    for (let left = Math.max(1, Math.ceil(all * share)); left > 0; left -= 1) {
+      await this.#context.checkpoint();
+      const table = running.find(({ current }) => current !== undefined);
+      if (table?.current === undefined) return;
+      const { kind, current, since, begun } = table;
+      const slice = await compareSlice(
+        this.#context,
+        kind,
+        current,
+        changesAlone(kind) ? { since, now: point } : undefined,
+      );
+      if (slice.last === undefined) Object.assign(table, { current: undefined, covered: begun });
+      else current.after = slice.last;
+      yield slice;
+    }
+  }
+
+  async #begin(table: TableState, status: TableStatus | undefined, point: SourcePoint, now: number): Promise<void> {
+    if (table.current !== undefined || status === undefined) return;
+    const counter = changesAlone(table.kind) ? status.written : status.deleted;
+    if (counter !== null && counter === table.counter) {
+      table.covered = now;
+      return;
+    }
+    const slices = Math.ceil(status.rows / sliceIds);
+    const pauseSeconds = Math.min(comparisonSeconds, Math.max(1, slices));
+    if (now - table.begun < pauseSeconds * 1000) return;
+    const current = await beginComparison(this.#context, table.kind, status.file);
+    if (current === undefined) return;
+    Object.assign(table, { current, begun: now, since: table.point, point, counter: counter ?? undefined });
+  }
+
+  /** After a poll that failed: what it had found may not have been imported. */
+  reset(): void {
+    for (const table of this.#tables)
+      Object.assign(table, { current: undefined, counter: undefined, begun: 0, point: table.since });
+  }
 }

@@ -3,8 +3,8 @@ import type { Problem } from '../../contract/problem.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import { BadRecord } from '../../domain/errors.ts';
 import { prepareRecord } from '../../domain/records/prepare-record.ts';
-import type { Mapping, RecordInput, Report, Skip } from '../source.ts';
-import { isAbsent, isObject, type OpenObject, parseJson } from './json.ts';
+import type { Mapping, MessageRow, RecordInput, Report, Skip } from '../source.ts';
+import { isObject, type OpenObject, parseJson } from './json.ts';
 import { removeSignatures } from './links.ts';
 
 type RecordProblem = Pick<Problem, 'path' | 'text'> & { reason: 'too large' | 'not valid' };
@@ -13,6 +13,9 @@ const tooLarge: RecordProblem = {
   path: [],
   text: `longer than ${limits.recordBytesMax} bytes`,
 };
+
+/** The parts of one kind that a message has, in the order of the record. */
+export type PartsOf = (message: MessageRow, mapper: RecordMapper) => OpenObject[];
 
 const valid = new WeakSet<RecordInput>();
 
@@ -35,38 +38,44 @@ export class RecordMapper {
     this.filesBase = filesBase;
   }
 
-  skip(part: string | undefined, reason: string, detail?: string): void {
+  skip(part: string | undefined, reason: string, detail?: string): undefined {
     const skip: Skip = { kind: this.#kind, id: this.#id, reason };
     if (part !== undefined) skip.part = part;
     if (detail !== undefined) skip.detail = detail;
     this.#report.skip(skip);
   }
 
-  /** Remembers where a part of the record comes from. */
-  place<P extends object>(part: P, path: string): P {
-    this.#paths.set(part, path);
-    return part;
+  /** The parts of a list of the record, which remember where they come from. Those that cannot be imported are undefined. */
+  parts<R>(
+    field: string,
+    rows: readonly R[] = [],
+    map: (row: R, path: string, index: number) => OpenObject | undefined,
+  ) {
+    return rows.flatMap((row, index): OpenObject[] => {
+      const path = `${field}[${index}]`;
+      const part = map(row, path, index);
+      if (part === undefined) return [];
+      this.#paths.set(part, path);
+      return [part];
+    });
   }
 
-  /** A text without signatures of links. */
-  readonly text = (text: string): string => {
-    const cleaned = removeSignatures(text, this.filesBase);
-    if (cleaned.count > 0) this.#report.count('signed links removed', cleaned.count);
-    return cleaned.text;
+  /** The text in a cell, empty if it has none, without signatures of links. */
+  readonly text = (cell: unknown): string => {
+    const { text, count } = removeSignatures(typeof cell === 'string' ? cell : '', this.filesBase);
+    if (count > 0) this.#report.count('signed links removed', count);
+    return text;
   };
 
-  textOrNull(text: string | null | undefined): string | null {
-    return text === null || text === undefined ? null : this.text(text);
+  textOrNull(cell: unknown): string | null {
+    return typeof cell === 'string' ? this.text(cell) : null;
   }
 
   /** The value of a cell with JSON; undefined if it is empty or cannot be parsed. */
-  json(cell: string | null | undefined, part: string): unknown {
-    if (isAbsent(cell)) return undefined;
+  json(cell: unknown, part: string): unknown {
+    if (typeof cell !== 'string' || cell === '') return undefined;
     const parsed = parseJson(cell, this.text);
-    if ('problem' in parsed) {
-      this.skip(part, parsed.problem);
-      return undefined;
-    }
+    if ('problem' in parsed) return this.skip(part, parsed.problem);
     if (parsed.hadNonFinite) this.skip(part, 'NaN or Infinity', 'replaced by null');
     if (parsed.hadLargeNumber) this.#report.count('cells with numbers kept as text');
     if (parsed.hadBadText) this.#report.count('cells with NUL or lone surrogates replaced');
@@ -74,19 +83,16 @@ export class RecordMapper {
   }
 
   /** An object in a cell with JSON, or undefined. Another value is listed, unless it is empty. */
-  object(cell: string | null | undefined, part: string): OpenObject | undefined {
+  object(cell: unknown, part: string): OpenObject | undefined {
     const value = this.json(cell, part);
     if (value === undefined || isObject(value)) return value;
-    if (!(Array.isArray(value) && value.length === 0)) this.skip(part, 'not an object');
-    return undefined;
+    return Array.isArray(value) && value.length === 0 ? undefined : this.skip(part, 'not an object');
   }
 
   /** A list in a cell with JSON, or undefined. Another value is listed. */
-  list(cell: string | null | undefined, part: string): unknown[] | undefined {
+  list(cell: unknown, part: string): unknown[] | undefined {
     const value = this.json(cell, part);
-    if (value === undefined || Array.isArray(value)) return value;
-    this.skip(part, 'not a list');
-    return undefined;
+    return value === undefined || Array.isArray(value) ? value : this.skip(part, 'not a list');
   }
 
   /**
@@ -111,8 +117,7 @@ export class RecordMapper {
         record[field] = optional[field];
         this.skip(`${field}`, reason, text);
       } else {
-        this.skip(undefined, reason, text);
-        return undefined;
+        return this.skip(undefined, reason, text);
       }
     }
   }

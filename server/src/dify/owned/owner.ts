@@ -4,12 +4,11 @@ import type { ChangedObject, Owner } from '../../domain/owner.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { DifyConnection } from '../connection.ts';
 import { createContext } from '../create-context.ts';
-import { reconcileGone } from '../gone.ts';
-import { reconcile, reconcileConversations, reconcileMessages } from '../reconcile.ts';
+import { readIsStandby } from '../point.ts';
+import { noChildren, reconcile } from '../reconcile.ts';
 import type { RunContext } from '../run-context.ts';
-import { allRows, silentReport } from '../source.ts';
+import { allRows, queryIds, silentReport } from '../source.ts';
 import { completeName, readSourceId } from '../state.ts';
-import { readIsStandby } from './doubts.ts';
 
 /** Objects that are read from the source together. */
 const storedTogetherMax = 200;
@@ -130,37 +129,23 @@ export class DifyOwner implements Owner {
   }
 
   /** Returns the ids of objects that could not be stored. */
-  async #storeTogether(objects: readonly ChangedObject[]): Promise<Set<string>> {
+  async #storeTogether(objects: readonly ChangedObject[]): Promise<ReadonlySet<string>> {
     const context = await this.#open();
     const { source } = context;
-    const isStandby = await readIsStandby(source);
-    const others = objects.filter(({ kind }) => kind !== 'message').map(({ id }) => id);
-    // An old row looks like a new one.
-    const missing = new Set(isStandby ? others : []);
-    const requested = objects.filter(({ kind }) => kind === 'message').map(({ id }) => id);
+    const idsOf = (kind: ChangedObject['kind']) => objects.filter((object) => object.kind === kind).map(({ id }) => id);
     const named = objects.map(({ kind, id, conversation_id }) => (kind === 'conversation' ? id : conversation_id));
     const conversations = new Set(named.filter((id) => id !== ''));
     // What is in doubt in the same conversations is stored with them: storing anything there makes them undoubted.
     const doubts = await this.#store.doubts.ofConversations([...conversations]);
-    const messages = [...requested, ...doubts.filter(({ kind }) => kind === 'message').map(({ id }) => id)];
-    const rows = await source.query<{ id: string; conversation_id: string }>(
-      'SELECT id, conversation_id FROM messages WHERE id = ANY($1::uuid[])',
-      [messages],
-    );
-    for (const { conversation_id } of rows) conversations.add(conversation_id);
-    await reconcileConversations(context, [...conversations], false);
-    await reconcileGone(context, 'conversation', idsOf(objects, 'conversation'));
-    const found = rows.map(({ id }) => id);
-    const unfinished = await reconcileMessages(context, found, !isStandby);
-    for (const id of requested) if (!found.includes(id) || unfinished.has(id)) missing.add(id);
-    const chunks = idsOf(objects, 'child_chunk');
-    if (chunks.length > 0) {
-      await reconcile(context, 'child_chunk', chunks, undefined);
-      await reconcileGone(context, 'child_chunk', chunks);
-    }
-    return missing;
+    const messages = [...idsOf('message'), ...doubts.filter(({ kind }) => kind === 'message').map(({ id }) => id)];
+    const ofMessages = 'SELECT DISTINCT conversation_id AS id FROM messages WHERE id = ANY($1::uuid[])';
+    for (const id of await queryIds(source, ofMessages, [messages])) conversations.add(id);
+    const isStandby = await readIsStandby(source);
+    const finishing = isStandby ? context : { ...context, finished: new Set(messages) };
+    await reconcile(finishing, 'conversation', [...conversations], noChildren);
+    const unstored = await reconcile(finishing, 'message', messages, noChildren);
+    await reconcile(finishing, 'child_chunk', idsOf('child_chunk'), noChildren);
+    // An old row looks like a new one.
+    return isStandby ? new Set([...unstored, ...idsOf('conversation'), ...idsOf('child_chunk')]) : unstored;
   }
 }
-
-const idsOf = (objects: readonly ChangedObject[], kind: ChangedObject['kind']): string[] =>
-  objects.filter((object) => object.kind === kind).map(({ id }) => id);

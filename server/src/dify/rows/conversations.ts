@@ -1,14 +1,33 @@
-import { type ConversationRow, mapConversation } from '../map/conversation.ts';
-import type { Reading, RecordInput } from '../source.ts';
-import { epoch, readRows } from './selection.ts';
+import { isAbsent, withoutInternals } from '../map/json.ts';
+import { RecordMapper } from '../map/record-mapper.ts';
+import type { Reading, RecordInput, Row } from '../source.ts';
+import { columns, epoch, readRows } from './selection.ts';
 
 /** The conversations with these ids that are selected, by id. */
 export async function readConversations(reading: Reading, ids: readonly string[]): Promise<RecordInput[]> {
-  const hasUpdates = reading.source.has('conversations', 'updated_at');
   const selected = `c.id, c.app_id, c.name, c.inputs::text AS inputs, c.introduction, c.is_deleted IS TRUE AS is_deleted,
     c.from_end_user_id AS end_user_id, u.session_id, ${epoch('c.created_at')} AS created_at,
-    ${hasUpdates ? epoch('c.updated_at') : 'NULL'} AS updated_at`;
+    ${columns(reading.source, 'conversations', 'c', ['updated_at'], epoch)}`;
   const joins = 'LEFT JOIN end_users u ON u.id = c.from_end_user_id';
-  const rows = await readRows<ConversationRow>(reading, 'conversation', selected, { ids, joins });
+  const rows = await readRows<Row>(reading, 'conversation', selected, { ids, joins });
   return rows.flatMap((row) => mapConversation(row, reading) ?? []);
+}
+
+function mapConversation(row: Row, reading: Reading): RecordInput | undefined {
+  const mapper = new RecordMapper('conversation', row.id, reading);
+  if (row.end_user_id !== null && row.session_id === null) mapper.skip('user', 'end user missing');
+  const record: RecordInput = {
+    record: 'conversation',
+    id: row.id,
+    app_id: row.app_id,
+    user: row.session_id,
+    created_at: row.created_at,
+    deleted: row.is_deleted,
+    name: isAbsent(row.name) ? null : mapper.text(row.name),
+    inputs: withoutInternals(mapper.object(row.inputs, 'inputs') ?? {}),
+    introduction: mapper.textOrNull(row.introduction),
+    updated_at: row.updated_at,
+  };
+  // A conversation that is not imported would take its messages with it.
+  return mapper.finish(record, { optional: { inputs: {}, introduction: null, created_at: 0, updated_at: null } });
 }

@@ -1,18 +1,8 @@
 import { RecordMapper } from '../map/record-mapper.ts';
-import { type DifySource, type ImportOptions, isOneOf, queryIds, type Reading, type RecordInput } from '../source.ts';
+import { isSelected, queryIds, type Reading, type RecordInput, type Row } from '../source.ts';
 
-type KeyRow = {
-  id: string;
-  type: string;
-  digest: string;
-  created_at: number;
-  /** 1 for the newest row with its token. */
-  age: number;
-  is_empty: boolean;
-  app_id: string | null;
-  workspace_id: string | null;
-  is_active: boolean;
-};
+/** `age` is 1 for the newest row with its token. */
+type KeyRow = Row & { age: number; app_id: string | null; workspace_id: string | null };
 
 /**
  * API keys. A token never leaves the source: its digest is computed in the source. A key that the source would reject is revoked at
@@ -40,7 +30,8 @@ export async function readKeys(
      ORDER BY k.created_at, k.id`,
     [],
   );
-  const closedIds = await readClosedDatasets(source);
+  const closed = 'SELECT id FROM datasets WHERE enable_api IS NOT TRUE';
+  const closedIds = new Set(source.has('datasets', 'enable_api') ? await queryIds(source, closed) : []);
   const reach = new Map<string, string[] | null>();
   const records: RecordInput[] = [];
   for (const row of rows) {
@@ -73,9 +64,6 @@ export async function readKeys(
   return records;
 }
 
-const isSelected = (row: KeyRow, { workspaceIds, appIds }: ImportOptions): boolean =>
-  isOneOf(row.workspace_id, workspaceIds) && isOneOf(row.app_id, appIds);
-
 function reasonToSkip(row: KeyRow): string | undefined {
   if (row.type !== 'app' && row.type !== 'dataset') return 'unknown type';
   if (row.type === 'app' && row.app_id === null) return 'app missing';
@@ -83,11 +71,6 @@ function reasonToSkip(row: KeyRow): string | undefined {
   if (row.is_empty) return 'empty token';
   // The source would accept any of them, in no fixed order.
   return row.age > 1 ? 'equal to a newer key' : undefined;
-}
-
-async function readClosedDatasets(source: DifySource): Promise<ReadonlySet<string>> {
-  if (!source.has('datasets', 'enable_api')) return new Set();
-  return new Set(await queryIds(source, 'SELECT id FROM datasets WHERE enable_api IS NOT TRUE'));
 }
 
 /** The datasets that a knowledge key of the workspace reaches: null for all, an empty list for none. */

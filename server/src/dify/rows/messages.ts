@@ -1,9 +1,21 @@
 import { limits } from '../../contract/limits.ts';
-import { type MessageRow, mapMessage } from '../map/message.ts';
-import { type DifySource, queryIds, type Reading, type RecordInput, type Report } from '../source.ts';
+import { type OpenObject, withoutInternals } from '../map/json.ts';
+import { type PartsOf, RecordMapper } from '../map/record-mapper.ts';
+import {
+  type DifySource,
+  type Mapping,
+  type MessageRow,
+  queryIds,
+  type Reading,
+  type RecordInput,
+  type Report,
+} from '../source.ts';
+import { mapCitations } from './citations.ts';
+import { readFiles } from './files.ts';
+import { readForms } from './forms.ts';
 import { type MessageKey, orderMessages } from './message-order.ts';
-import { readMessageParts } from './message-parts.ts';
-import { conditionOf, epoch, Parameters, readIds, selectedFrom } from './selection.ts';
+import { columns, conditionOf, epoch, Parameters, readIds, readParts, selectedFrom } from './selection.ts';
+import { readThoughts } from './thoughts.ts';
 
 /**
  * Ids of messages that are not final: `unfinished` have no record yet; `open` have one, because their answer may never be written, or
@@ -11,10 +23,7 @@ import { conditionOf, epoch, Parameters, readIds, selectedFrom } from './selecti
  */
 export type MessageBatch = { records: RecordInput[]; unfinished: string[]; open: string[] };
 
-/** `areFinished`: messages that look unfinished are read, too. */
-export type SelectedMessages =
-  | { conversationIds: readonly string[] }
-  | { messageIds: readonly string[]; areFinished?: boolean };
+export type SelectedMessages = { conversationIds: readonly string[] } | { messageIds: readonly string[] };
 
 /** Keys of messages that one statement reads. */
 const keysMax = 10_000;
@@ -27,15 +36,16 @@ type Key = MessageKey & { created_at: string; text_bytes: number; other_bytes: n
 
 /**
  * Messages of conversations, or messages with these ids, in batches of bounded size. Order: by conversation, then by time;
- * messages of one second have parents before children.
+ * messages of one second have parents before children. Those that are `finished` are read whatever their rows look like.
  */
-export async function* readMessages(reading: Reading, selected: SelectedMessages): AsyncGenerator<MessageBatch> {
+export async function* readMessages(
+  reading: Reading,
+  selected: SelectedMessages,
+  finished: ReadonlySet<string> = new Set(),
+): AsyncGenerator<MessageBatch> {
   const pages =
     'messageIds' in selected ? readKeysOf(reading, selected.messageIds) : readKeysIn(reading, selected.conversationIds);
-  const areFinished = 'messageIds' in selected && selected.areFinished === true;
-  for await (const ids of batches(orderMessages(pages), reading.report)) {
-    yield readBatch(reading, ids, areFinished);
-  }
+  for await (const ids of batches(orderMessages(pages), reading.report)) yield readBatch(reading, ids, finished);
 }
 
 async function* readKeysOf({ source, options }: Reading, ids: readonly string[]): AsyncGenerator<Key[]> {
@@ -102,10 +112,10 @@ async function* batches(pages: AsyncIterable<readonly Key[]>, report: Report): A
   if (ids.length > 0) yield ids;
 }
 
-async function readBatch(reading: Reading, ids: readonly string[], areFinished: boolean): Promise<MessageBatch> {
+async function readBatch(reading: Reading, ids: readonly string[], ended: ReadonlySet<string>): Promise<MessageBatch> {
   const { source } = reading;
   const rows = await source.query<MessageRow>(selectMessages, [ids]);
-  const isWaiting = (row: MessageRow) => row.is_unfinished && !areFinished;
+  const isWaiting = (row: MessageRow) => row.is_unfinished === true && !ended.has(row.id);
   const byId = new Map(rows.map((row) => [row.id, row]));
   // A message may have been deleted since its key was read.
   const finished = ids.flatMap((id) => byId.get(id) ?? []).filter((row) => !isWaiting(row));
@@ -118,6 +128,72 @@ async function readBatch(reading: Reading, ids: readonly string[], areFinished: 
     unfinished: rows.filter(isWaiting).map(({ id }) => id),
     open: finished.filter(({ is_open }) => is_open).map(({ id }) => id),
   };
+}
+
+/** The parts of a batch of messages. One statement for each table. */
+async function readMessageParts(source: DifySource, ids: readonly string[]): Promise<MessageParts> {
+  const message_files = await readFiles(source, ids);
+  const agent_thoughts = await readThoughts(source, ids);
+  const extra_contents = await readForms(source, ids);
+  const feedback = await readParts(source, ['message_feedbacks'], selectFeedback(source), ids);
+  return { message_files, agent_thoughts, extra_contents, feedbackOf: (id) => feedback.get(id)?.[0] };
+}
+
+/** The newest one of the end user; `admin` is feedback of the console. */
+const selectFeedback = (source: DifySource): string => `
+  SELECT DISTINCT ON (f.message_id) f.message_id, f.rating, ${columns(source, 'message_feedbacks', 'f', ['content'])}
+  FROM message_feedbacks f WHERE f.message_id = ANY($1::uuid[]) AND f.from_source = 'user'
+  ORDER BY f.message_id, f.created_at DESC, f.id DESC`;
+
+export type MessageParts = Readonly<Record<'message_files' | 'agent_thoughts' | 'extra_contents', PartsOf>> & {
+  feedbackOf: (id: string) => OpenObject | undefined;
+};
+
+const repair = {
+  lists: ['message_files', 'retriever_resources', 'agent_thoughts', 'extra_contents'],
+  optional: {
+    inputs: {},
+    total_price: null,
+    currency: null,
+    model_provider: null,
+    model: null,
+    provider_response_latency: 0,
+    feedback: null,
+  },
+  skipsLarge: true,
+};
+
+/** Undefined if the message cannot be imported: then it is listed. */
+export function mapMessage(row: MessageRow, parts: MessageParts, reading: Mapping): RecordInput | undefined {
+  const { id } = row;
+  const mapper = new RecordMapper('message', id, reading);
+  const feedback = parts.feedbackOf(id);
+  const record: RecordInput = {
+    record: 'message',
+    id,
+    conversation_id: row.conversation_id,
+    parent_message_id: row.parent_message_id,
+    inputs: withoutInternals(mapper.object(row.inputs, 'inputs') ?? {}),
+    query: mapper.text(row.query),
+    answer: mapper.text(row.answer),
+    status: row.status === 'error' ? 'error' : 'normal',
+    error: mapper.textOrNull(row.error),
+    message_files: parts.message_files(row, mapper),
+    feedback: feedback === undefined ? null : { rating: feedback.rating },
+    feedback_content: mapper.textOrNull(feedback?.content),
+    retriever_resources: mapCitations(mapper, row),
+    agent_thoughts: parts.agent_thoughts(row, mapper),
+    created_at: row.created_at,
+    extra_contents: parts.extra_contents(row, mapper),
+    message_tokens: row.message_tokens,
+    answer_tokens: row.answer_tokens,
+    provider_response_latency: row.provider_response_latency,
+    total_price: row.total_price,
+    currency: row.currency,
+    model_provider: mapper.textOrNull(row.model_provider || null),
+    model: mapper.textOrNull(row.model_id || null),
+  };
+  return mapper.finish(record, repair);
 }
 
 const isEmpty = "m.status = 'normal' AND m.answer = '' AND m.message_tokens = 0 AND m.answer_tokens = 0";

@@ -1,4 +1,4 @@
-import type { DifySource, ImportOptions, Reading } from '../source.ts';
+import type { DifySource, ImportOptions, PartRow, Reading } from '../source.ts';
 
 /** The parameters of one statement. */
 export class Parameters {
@@ -80,47 +80,52 @@ export async function readIds(
 
 /** The condition for the FROM clause in `selectedFrom`. */
 export function conditionOf(kind: SelectedKind, options: ImportOptions, parameters: Parameters): string {
-  const conditions = conditionsOf(kind, options, parameters);
-  return conditions.length === 0 ? 'true' : conditions.join(' AND ');
-}
-
-function conditionsOf(kind: SelectedKind, options: ImportOptions, parameters: Parameters): string[] {
   const { workspaceIds, appIds, since } = options;
   const isOneOf = (column: string, ids: readonly string[]) =>
     `${column}::text = ANY(${parameters.bind(ids.map((id) => id.toLowerCase()))})`;
-  const ofWorkspace = () => (workspaceIds === undefined ? [] : [isOneOf('t.id', workspaceIds)]);
-  switch (kind) {
-    case 'workspace':
-      return [
-        ...ofWorkspace(),
-        ...(appIds === undefined ? [] : [`t.id IN (SELECT tenant_id FROM apps WHERE ${isOneOf('id', appIds)})`]),
-      ];
-    case 'app':
-      return [...ofWorkspace(), ...(appIds === undefined ? [] : [isOneOf('a.id', appIds)])];
-    case 'message':
-    case 'conversation': {
-      const conditions = conditionsOf('app', { ...options, workspaceIds }, parameters);
-      // Test chats of the console have this source: they must not become readable for the users of the app.
-      if (!options.console) conditions.push("c.from_source = 'api'");
-      if (since !== undefined) {
-        const time = `to_timestamp(${parameters.bind(since)}::float8) AT TIME ZONE 'UTC'`;
-        conditions.push(`(c.created_at >= ${time} OR c.updated_at >= ${time})`);
-      }
-      return conditions;
-    }
-    case 'dataset':
-      return appIds === undefined ? ofWorkspace() : ['false'];
-    case 'document':
-    case 'segment':
-    case 'child_chunk':
-      return conditionsOf('dataset', options, parameters);
+  const conditions = ['true'];
+  if (workspaceIds !== undefined) conditions.push(isOneOf('t.id', workspaceIds));
+  if (appIds !== undefined) {
+    if (kind === 'workspace') conditions.push(`t.id IN (SELECT tenant_id FROM apps WHERE ${isOneOf('id', appIds)})`);
+    else conditions.push(selectedFrom[kind].includes('apps a') ? isOneOf('a.id', appIds) : 'false');
   }
+  if (kind === 'conversation' || kind === 'message') {
+    // Test chats of the console have another source: they must not become readable for the users of the app.
+    if (!options.console) conditions.push("c.from_source = 'api'");
+    if (since !== undefined) {
+      const time = `to_timestamp(${parameters.bind(since)}::float8) AT TIME ZONE 'UTC'`;
+      conditions.push(`(c.created_at >= ${time} OR c.updated_at >= ${time})`);
+    }
+  }
+  return conditions.join(' AND ');
 }
 
 /** Whole seconds since 1970. The source stores times in UTC, without a zone. */
 export const epoch = (column: string): string => `floor(extract(epoch FROM ${column}))::float8`;
 
-/** Columns of a table, null for those that this version of the source does not have. */
-export function columns(source: DifySource, table: string, alias: string, names: readonly string[]): string {
-  return names.map((name) => `${source.has(table, name) ? `${alias}.${name}` : 'NULL'} AS ${name}`).join(', ');
+/** JSON is parsed by the importer. */
+export const text = (column: string): string => `${column}::text`;
+
+/** Columns of a table as `read` reads them, null for those that this version of the source does not have. */
+export function columns(
+  source: DifySource,
+  table: string,
+  alias: string,
+  names: readonly string[],
+  read = (column: string) => column,
+): string {
+  const cell = (name: string) => (source.has(table, name) ? read(`${alias}.${name}`) : 'NULL');
+  return names.map((name) => `${cell(name)} AS ${name}`).join(', ');
+}
+
+/** Rows of a table with parts, by message: one statement for all messages. None if the source has not all of these tables. */
+export async function readParts<R extends PartRow>(
+  source: DifySource,
+  tables: readonly string[],
+  sql: string,
+  messageIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly R[]>> {
+  const isPresent = messageIds.length > 0 && tables.every((table) => source.has(table));
+  const rows = isPresent ? await source.query<R>(sql, [messageIds]) : [];
+  return Map.groupBy(rows, ({ message_id }) => message_id);
 }

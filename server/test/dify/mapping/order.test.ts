@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { DifyConnection } from '../../../src/dify/connection.ts';
-import { type MessageBatch, readMessages } from '../../../src/dify/rows/messages.ts';
+import { readMessages, type SelectedMessages } from '../../../src/dify/rows/messages.ts';
 import { allRows } from '../../../src/dify/source.ts';
 import { at, createDify, type DifyDatabase, difyId, difyRows, ids, insertInto } from '../../support/dify-database.ts';
 import { shortOrLong } from '../../support/long.ts';
-import { idsOf, read } from './readers.ts';
 
 let dify: DifyDatabase;
 let source: DifyConnection;
@@ -16,6 +15,22 @@ before(async () => {
   source = await dify.connect();
 });
 after(() => dify.close());
+
+const report = {
+  skip() {
+    assert.fail();
+  },
+  count() {
+    assert.fail();
+  },
+};
+
+async function readBatches(selected: SelectedMessages) {
+  const batches = [];
+  for await (const { records } of readMessages({ source, options: allRows, report }, selected)) batches.push(records);
+  return batches;
+}
+const idsOf = async (selected: SelectedMessages) => (await readBatches(selected)).flat().map(({ id }) => id);
 
 describe('the order of messages of a Dify installation', () => {
   it('is by conversation and time, with parents first inside a second', async () => {
@@ -43,10 +58,8 @@ describe('the order of messages of a Dify installation', () => {
       ),
     );
     const expected = [4108, 4104, 4103, 4101, 4102, 4106, 4105, 4107, 4109].map(difyId);
-    const inConversations = await read(source, readMessages, {}, { conversationIds: [late, early] });
-    assert.deepEqual(idsOf(inConversations), expected);
-    const byId = await read(source, readMessages, {}, { messageIds: expected.toReversed() });
-    assert.deepEqual(idsOf(byId), expected);
+    assert.deepEqual(await idsOf({ conversationIds: [late, early] }), expected);
+    assert.deepEqual(await idsOf({ messageIds: expected.toReversed() }), expected);
   });
 
   it('is the same in conversations of many pages, which are read in bounded batches', async () => {
@@ -64,33 +77,15 @@ describe('the order of messages of a Dify installation', () => {
       ANALYZE messages`);
     const conversationIds = [1, 2, 3].map((n) => `00000000-0000-4000-8000-${`${n}`.padStart(12, '0')}`);
     const before = source.statements;
-    const queries: unknown[] = [];
-    let batches = 0;
-    const report = {
-      skip() {
-        assert.fail();
-      },
-      count() {
-        assert.fail();
-      },
-    };
-    for await (const batch of readMessages(
-      { source, options: allRows, report },
-      {
-        conversationIds,
-      },
-    ) as AsyncIterable<MessageBatch>) {
-      assert.ok(batch.records.length <= 500);
-      queries.push(...batch.records.map(({ query }) => query));
-      batches += 1;
-    }
+    const batches = await readBatches({ conversationIds });
+    assert.ok(batches.every(({ length }) => length <= 500));
     assert.deepEqual(
-      queries,
+      batches.flat().map(({ query }) => query),
       Array.from({ length: count }, (_, n) => `${n}`),
     );
-    assert.ok(batches <= count / 500 + 2, `${batches}`);
+    assert.ok(batches.length <= count / 500 + 2, `${batches.length}`);
     // For each batch one statement for each table, and no statement for a single message.
-    assert.ok(source.statements - before <= batches * 5 + 10, `${source.statements - before}`);
+    assert.ok(source.statements - before <= batches.length * 5 + 10, `${source.statements - before}`);
   });
 
   it('is read in batches of few messages with large texts or large parts', async () => {
@@ -103,19 +98,13 @@ describe('the order of messages of a Dify installation', () => {
       WHERE conversation_id = '${ofAgent}'`);
     await dify.run(`INSERT INTO messages (id, conversation_id, answer, created_at)
       SELECT gen_random_uuid(), '${conversation}', repeat('x', 1000000), now() FROM generate_series(1, 20)`);
-    const sizes: Record<string, number[]> = { [conversation]: [], [ofAgent]: [] };
-    const report = {
-      skip() {
-        assert.fail();
-      },
-      count() {
-        assert.fail();
-      },
-    };
-    for (const [id, ofConversation] of Object.entries(sizes)) {
-      for await (const { records } of readMessages({ source, options: allRows, report }, { conversationIds: [id] }))
-        ofConversation.push(records.length);
-    }
-    assert.deepEqual(sizes, { [conversation]: [4, 4, 4, 4, 4], [ofAgent]: [4, 4, 2] });
+    const sizesOf = async (id: string) => (await readBatches({ conversationIds: [id] })).map(({ length }) => length);
+    assert.deepEqual(
+      [await sizesOf(conversation), await sizesOf(ofAgent)],
+      [
+        [4, 4, 4, 4, 4],
+        [4, 4, 2],
+      ],
+    );
   });
 });

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { mapApp } from '../../../src/dify/map/app.ts';
-import { mapDocument, mapSegment } from '../../../src/dify/map/documents.ts';
-import { mapDataset } from '../../../src/dify/map/knowledge.ts';
-import { mapMessage } from '../../../src/dify/map/message.ts';
+import type { RecordMapper } from '../../../src/dify/map/record-mapper.ts';
+import { mapApp } from '../../../src/dify/rows/apps.ts';
+import { mapDataset } from '../../../src/dify/rows/datasets.ts';
+import { mapDocument, mapSegment } from '../../../src/dify/rows/documents.ts';
+import { mapForm } from '../../../src/dify/rows/forms.ts';
+import { mapMessage } from '../../../src/dify/rows/messages.ts';
+import { mapThoughts } from '../../../src/dify/rows/thoughts.ts';
 import { allRows, type RecordInput, type Skip } from '../../../src/dify/source.ts';
 import { prepareRecord } from '../../../src/domain/records/prepare-record.ts';
 import { difyId } from '../../support/dify-database.ts';
@@ -86,7 +89,14 @@ describe('records of any rows of a Dify installation', () => {
           thought: text,
           tool: null,
         };
-        const form = { message_id: id, workflow_run_id: other, type: 'human_input', form_id: other, node_id: 'n' };
+        const thoughts = [
+          { ...thought, tool_labels_str: labels, tool_input: text, observation: null, message_files: files },
+        ];
+        const form = {
+          ...{ message_id: id, workflow_run_id: other, type: 'human_input', form_id: other, node_id: 'n' },
+          ...{ form_definition: definition, rendered_content: '{{#$output.name#}}', is_submitted: flag },
+          ...{ expiration_time: 1, selected_action_id: 'ok', submitted_data: data },
+        };
         const row = {
           id,
           conversation_id: other,
@@ -110,26 +120,11 @@ describe('records of any rows of a Dify installation', () => {
           is_open: false,
         };
         const parts = {
-          files: new Map(),
-          toolFiles: new Map(),
-          thoughts: new Map([[id, [{ ...thought, tool_labels: labels, tool_input: text, observation: null, files }]]]),
-          forms: new Map([
-            [
-              id,
-              [
-                {
-                  ...form,
-                  form_definition: definition,
-                  rendered_content: `{{#$output.name#}}`,
-                  is_submitted: flag,
-                  expiration_time: 1,
-                  selected_action_id: 'ok',
-                  submitted_data: data,
-                },
-              ],
-            ],
-          ]),
-          feedback: new Map(),
+          message_files: () => [],
+          agent_thoughts: (_: unknown, mapper: RecordMapper) => mapThoughts(mapper, thoughts),
+          extra_contents: (_: unknown, mapper: RecordMapper) =>
+            mapper.parts('extra_contents', [form], (one, path) => mapForm(mapper, one, path)),
+          feedbackOf: () => undefined,
         };
         requireValid((skips) => mapMessage(row, parts, { options: allRows, report: reportTo(skips) }));
       }),

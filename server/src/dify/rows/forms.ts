@@ -1,34 +1,33 @@
-import { asText, isAbsent, isObject, type OpenObject, pick, withoutInternals } from './json.ts';
-import type { RecordMapper } from './record-mapper.ts';
+import { asText, isAbsent, isObject, type OpenObject, pick, withoutInternals } from '../map/json.ts';
+import type { PartsOf, RecordMapper } from '../map/record-mapper.ts';
+import type { DifySource } from '../source.ts';
+import { epoch, readParts } from './selection.ts';
 
 /**
- * A row of `execution_extra_contents` with its row of `human_input_forms`. The tables with the tokens of forms
+ * Rows of `execution_extra_contents` with their rows of `human_input_forms`. The tables with the tokens of forms
  * (`human_input_form_recipients`, `human_input_form_upload_tokens`) are never read.
  */
-export type FormRow = {
-  message_id: string;
-  workflow_run_id: string;
-  type: string;
-  form_id: string | null;
-  node_id: string | null;
-  form_definition: string | null;
-  rendered_content: string | null;
-  is_submitted: boolean;
-  expiration_time: number;
-  selected_action_id: string | null;
-  submitted_data: string | null;
-};
+export async function readForms(source: DifySource, messageIds: readonly string[]): Promise<PartsOf> {
+  const forms = await readParts(source, ['execution_extra_contents', 'human_input_forms'], selectForms, messageIds);
+  return ({ id }, mapper) => mapper.parts('extra_contents', forms.get(id), (row, path) => mapForm(mapper, row, path));
+}
+
+const selectForms = `
+  SELECT e.message_id, e.workflow_run_id, e.type, f.id AS form_id, f.node_id, f.form_definition, f.rendered_content,
+    (f.submitted_at IS NOT NULL OR f.status IS NOT DISTINCT FROM 'submitted') AS is_submitted,
+    ${epoch('f.expiration_time')} AS expiration_time, f.selected_action_id, f.submitted_data
+  FROM execution_extra_contents e LEFT JOIN human_input_forms f ON f.id = e.form_id
+  WHERE e.message_id = ANY($1::uuid[]) ORDER BY e.created_at, e.id`;
 
 /** Undefined if the content cannot be imported: then it is listed. */
-export function mapForm(mapper: RecordMapper, row: FormRow, path: string): OpenObject | undefined {
-  const skip = (reason: string): undefined => mapper.skip(path, reason) as undefined;
-  if (row.type !== 'human_input') return skip(`type ${row.type}`);
-  if (row.form_id === null || row.node_id === null) return skip('form missing');
+export function mapForm(mapper: RecordMapper, row: OpenObject, path: string): OpenObject | undefined {
+  if (row.type !== 'human_input') return mapper.skip(path, `type ${row.type}`);
+  if (row.form_id === null || row.node_id === null) return mapper.skip(path, 'form missing');
   const definition = mapper.object(row.form_definition, `${path}.form_definition`);
-  if (definition === undefined) return skip('form without definition');
+  if (definition === undefined) return mapper.skip(path, 'form without definition');
 
   const node_title = asText(definition.node_title) || row.node_id;
-  const form_content = mapper.text(row.rendered_content ?? '');
+  const form_content = mapper.text(row.rendered_content);
   const inputs = objectsIn(definition.inputs);
   const actions = objectsIn(definition.user_actions);
   const content = { workflow_run_id: row.workflow_run_id, submitted: row.is_submitted, type: 'human_input' };
@@ -50,7 +49,7 @@ export function mapForm(mapper: RecordMapper, row: FormRow, path: string): OpenO
   }
 
   const action_id = row.selected_action_id;
-  if (isAbsent(action_id)) return skip('submitted form without action');
+  if (isAbsent(action_id)) return mapper.skip(path, 'submitted form without action');
   const action = actions.find(({ id }) => id === action_id);
   const values = mapper.object(row.submitted_data, `${path}.submitted_data`) ?? {};
   const form_submission_data = {

@@ -1,35 +1,29 @@
 import { derivedId } from '../../domain/derived-id.ts';
-import { asInteger, asNumber, asText, isAbsent, isObject, isUuidText, type OpenObject } from './json.ts';
-import type { RecordMapper } from './record-mapper.ts';
+import { asInteger, asNumber, asText, isAbsent, isObject, isUuidText, type OpenObject } from '../map/json.ts';
+import type { RecordMapper } from '../map/record-mapper.ts';
+import type { MessageRow } from '../source.ts';
 
 /** The citations in the metadata of a message. In the source, each field of a citation may be null. */
-export function mapCitations(
-  mapper: RecordMapper,
-  { id, created_at, message_metadata }: { id: string; created_at: number; message_metadata: string | null },
-): OpenObject[] {
-  const resources = mapper.object(message_metadata, 'message_metadata')?.retriever_resources;
-  if (isAbsent(resources)) return [];
-  if (!Array.isArray(resources)) {
-    mapper.skip('retriever_resources', 'not a list');
-    return [];
-  }
-  return resources.flatMap((resource: unknown, index): OpenObject[] => {
-    const path = `retriever_resources[${index}]`;
-    if (isObject(resource)) return [mapper.place(mapCitation(mapper, resource, { id, created_at, index, path }), path)];
-    mapper.skip(path, 'not an object');
-    return [];
-  });
+export function mapCitations(mapper: RecordMapper, message: MessageRow): OpenObject[] {
+  const field = 'retriever_resources';
+  const resources = mapper.object(message.message_metadata, 'message_metadata')?.[field];
+  const list = Array.isArray(resources) || isAbsent(resources) ? resources || [] : mapper.skip(field, 'not a list');
+  return mapper.parts(field, list, (resource, path, index) =>
+    isObject(resource) ? mapCitation(mapper, resource, message, index, path) : mapper.skip(path, 'not an object'),
+  );
 }
 
-type Place = { id: string; created_at: number; index: number; path: string };
-
-function mapCitation(mapper: RecordMapper, resource: OpenObject, { id, created_at, index, path }: Place): OpenObject {
+function mapCitation(
+  mapper: RecordMapper,
+  resource: OpenObject,
+  { id, created_at }: MessageRow,
+  index: number,
+  path: string,
+): OpenObject {
   const read = <V>(name: string, convert: (value: unknown) => V | undefined, missing: V): V => {
-    const value = resource[name];
-    if (value === null || value === undefined) return missing;
-    const converted = convert(value);
-    if (converted === undefined) mapper.skip(`${path}.${name}`, 'wrong type');
-    return converted ?? missing;
+    const value = resource[name] ?? undefined;
+    if (value === undefined) return missing;
+    return convert(value) ?? mapper.skip(`${path}.${name}`, 'wrong type') ?? missing;
   };
   const text = (name: string): string => read(name, asText, '');
   const integer = (name: string, missing = 0): number => read(name, asInteger, missing);
