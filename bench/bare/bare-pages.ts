@@ -1,14 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parse } from 'fast-querystring';
-import { free } from '../../server/src/domain/messages/page-cache.ts';
 import { openReader } from '../../server/src/store/sqlite/connection.ts';
 import { findPage } from '../../server/src/store/sqlite/page.ts';
 import { app_id } from '../support/data.ts';
 
 /**
  * The limit of uncached pages: `node:http` and the service's own read of a page, without keys, validation, cache, headers, log and
- * metrics. Requests that arrive together are read together, as in the service.
+ * metrics.
  *
  * node bare-pages.ts DATABASE
  */
@@ -26,28 +25,14 @@ function readPage(url: string) {
   return { ...messages, head: `{"limit":${limit},"has_more":${messages.next !== undefined},"data":[` };
 }
 
-let waiting: (() => () => void)[] = [];
-
 const server = createServer((request, response) => {
-  if (waiting.length === 0) setImmediate(respond);
-  waiting.push(() => {
-    const { head, docs } = readPage(request.url ?? '');
-    return () => {
-      const length = head.length + docs.length + 2;
-      response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': length });
-      response.on('close', () => response.writableFinished && free(docs));
-      response.write(head, 'latin1');
-      response.write(docs);
-      response.end(']}', 'latin1');
-    };
-  });
+  const { head, docs } = readPage(request.url ?? '');
+  const length = head.length + docs.length + 2;
+  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': length });
+  response.write(head, 'latin1');
+  response.write(docs);
+  response.end(']}', 'latin1');
 });
-
-function respond(): void {
-  const reads = waiting;
-  waiting = [];
-  for (const send of reads.map((read) => read())) send();
-}
 
 server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`listening at http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);

@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { chat, importLines, type Shape } from '../support/data.ts';
 import { type Bench, group } from '../support/goal.ts';
@@ -30,7 +31,13 @@ export const size = group({
   measure,
 });
 
+/** Other goals may have pushed the file out of the memory of the machine: a disk is not what this one measures. */
+async function readThrough(database: string): Promise<void> {
+  for await (const _ of createReadStream(database.replace('sqlite:', '')));
+}
+
 async function measure(bench: Bench) {
+  for (const messages of [small, large]) await readThrough(databaseOf(bench, messages));
   const many = await startOurs(bench.folder, databaseOf(bench, large), env);
   const few = await startOurs(bench.folder, databaseOf(bench, small), env);
   const comparison = await withClients(many.port, 1, ([ofMany]) =>
