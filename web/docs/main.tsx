@@ -96,8 +96,7 @@ function Reference({ document: api }: { document: Document }) {
             guides={guides}
             current={hash}
             shared={shared}
-            open={() => setMenuOpen(true)}
-            leave={() => setMenuOpen(false)}
+            setOpen={setMenuOpen}
           />
         </div>
         <main tabIndex={-1} ref={main}>

@@ -13,8 +13,7 @@ type Props = {
   guides: readonly GuideText[];
   current: string;
   shared: Shared;
-  open: () => void;
-  leave: () => void;
+  setOpen: (isOpen: boolean) => void;
 };
 
 /** `/`, unless a field has the focus, and Ctrl-K or ⌘K. */
@@ -24,15 +23,15 @@ function asksForSearch({ target, key, ctrlKey, metaKey, shiftKey, altKey }: Keyb
   return !altKey && (isCommand ? key.toLowerCase() === 'k' && !shiftKey : key === '/' && !isTyping);
 }
 
-/** Links to the guides and all operations. Groups for administrators are folded. `open` shows it, `leave` is called when the user follows one. */
-export function Navigation({ document, groups, guides, current, shared, open, leave }: Props) {
+/** Links to the guides and all operations. Groups for administrators are folded. It closes when the user follows one. */
+export function Navigation({ document, groups, guides, current, shared, setOpen }: Props) {
   const [filter, setFilter] = useState('');
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (!asksForSearch(event)) return;
       event.preventDefault();
-      open();
+      setOpen(true);
       // On a small screen the field is hidden until it is rendered again.
       queueMicrotask(() => field.current?.select());
     };
@@ -57,12 +56,12 @@ export function Navigation({ document, groups, guides, current, shared, open, le
     event.preventDefault();
     if (first === undefined) return;
     location.hash = first;
-    leave();
+    setOpen(false);
   };
   const isCurrent = (id: string) => id === current || current.startsWith(`${id}/`);
   const link = (id: string, ...children: ComponentChildren[]) => (
     <li key={id}>
-      <a class="entry" href={`#${id}`} aria-current={isCurrent(id) ? 'page' : undefined} onClick={leave}>
+      <a class="entry" href={`#${id}`} aria-current={isCurrent(id) ? 'page' : undefined} onClick={() => setOpen(false)}>
         {children}
       </a>
     </li>

@@ -11,8 +11,8 @@ const driftPixelsMax = 2_000;
 
 export type Parts = { scroller: HTMLElement; above: HTMLElement; list: HTMLElement; below: HTMLElement };
 
-/** Functions of the view that a scroll needs: a new history, the number of messages, and callbacks for changes and failures. */
-type View = { open: () => History; total: () => number; redraw: () => void; fail: (error: unknown) => void };
+/** Functions of the view that a scroll needs: a new history, and callbacks for changes and failures. */
+type View = { open: () => History; redraw: () => void; fail: (error: unknown) => void };
 
 /**
  * Which messages of a conversation are drawn, and where. Only those near the window are in the page; above and below
@@ -22,6 +22,8 @@ type View = { open: () => History; total: () => number; redraw: () => void; fail
  */
 export class Scroll {
   history: History;
+  /** The number of messages of the conversation, as far as it is known. */
+  total = 0;
   /** The history that replaces it once it is read, unless the user goes elsewhere before. */
   #next: History | undefined;
   #repeat: (() => Promise<void>) | undefined;
@@ -213,7 +215,7 @@ export class Scroll {
 
   /** The estimated height of the older messages. */
   #room(): number {
-    const count = Math.max(this.#view.total() - this.history.knownCount, 20);
+    const count = Math.max(this.total - this.history.knownCount, 20);
     return Math.min(roomPixelsMax, count * this.history.estimate);
   }
 

@@ -92,8 +92,6 @@ function useScroll(path: readonly string[], total: number | undefined, shown: Tr
   const [failure, setFailure] = useState<{ error: ApiError; isOfConversation: boolean }>();
   const scroller = useRef<HTMLDivElement>(null);
   const [unmount] = useState(() => new AbortController());
-  const latestTotal = useRef(total);
-  latestTotal.current = total;
   const fail = async (error: ApiError) => {
     const isOfConversation = await isGone(path, error, unmount.signal);
     if (!unmount.signal.aborted) setFailure({ error, isOfConversation });
@@ -102,11 +100,11 @@ function useScroll(path: readonly string[], total: number | undefined, shown: Tr
     () =>
       new Scroll({
         open: () => new History(path, unmount.signal),
-        total: () => latestTotal.current ?? 0,
         redraw: () => draw((count) => count + 1),
         fail: (error) => fail(error as ApiError),
       }),
   );
+  scroll.total = total ?? 0;
   useLayoutEffect(() => {
     if (!scroller.current) return;
     const detach = attach(scroll, scroller.current);

@@ -36,10 +36,9 @@ export const pageRoutes: Routes = (app, dependencies) => {
     });
     app.get(`/${name}/:file`, { schema: { hide: true } }, async (request, reply) => {
       const { file: name } = request.params as { file: string };
-      const { files, forEver } = await page();
-      const file = files.get(name);
-      if (file === undefined) throw notFound('no such route');
-      return sendFile(request, reply, file, forEver.has(name) ? { 'cache-control': aYear } : {});
+      const found = (await page()).files.get(name);
+      if (found === undefined) throw notFound('no such route');
+      return sendFile(request, reply, found.file, found.headers);
     });
   }
 };
@@ -50,29 +49,26 @@ function signInMethods({ oidc, sign_in }: Dependencies): string {
   return `${name === undefined ? '' : ` data-oidc="${name}"`}${sign_in === 'oidc' ? ' data-keys="off"' : ''}`;
 }
 
-/** The HTML of a page, and its files by their names. `forEver`: those with a hash of their content in their names. */
-type PackedPage = {
-  html: PageFile;
-  policy: string;
-  files: ReadonlyMap<string, PageFile>;
-  forEver: ReadonlySet<string>;
-};
+type Files = readonly (readonly [name: string, content: string | Uint8Array])[];
 
-async function packPage(page: BuiltPage, name: PageName, methods: string): Promise<PackedPage> {
-  const guides = name === 'docs' ? await readGuides() : [];
-  const all = [
-    ...page.files,
-    // All guides for the page, and each for other readers.
-    ...(name === 'docs' ? [['guides.json', JSON.stringify(guides)] as const] : []),
-    ...guides.map(({ name, text }) => [`${name}.md`, text] as const),
-  ];
-  const files = all.map(async ([file, content]) => [file, await packFile(file, content)] as const);
+/** All guides for the page, and each for other readers. */
+async function guideFiles(): Promise<Files> {
+  const guides = await readGuides();
+  return [['guides.json', JSON.stringify(guides)], ...guides.map(({ name, text }) => [`${name}.md`, text] as const)];
+}
+
+/** The HTML of a page, and its files by their names. */
+async function packPage(page: BuiltPage, name: PageName, methods: string) {
+  const texts = name === 'docs' ? await guideFiles() : [];
+  const pack = (files: Files, headers: Record<string, string>) =>
+    Promise.all(
+      files.map(async ([name, content]) => [name, { file: await packFile(name, content), headers }] as const),
+    );
   const html = name === 'console' ? page.html.replace('<html lang="en"', (start) => start + methods) : page.html;
   return {
     html: await packFile('index.html', html),
     policy: page.policy,
-    files: new Map(await Promise.all(files)),
-    forEver: new Set(page.files.map(([file]) => file)),
+    files: new Map([...(await pack(page.files, { 'cache-control': aYear })), ...(await pack(texts, {}))]),
   };
 }
 
