@@ -17,6 +17,9 @@ const repository = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'backscroll-release-'));
 const port = 4_873 + (process.pid % 1_000);
 const registry = `http://127.0.0.1:${port}/`;
+/** Of the service: another one may run on this machine. */
+const PORT = `${port + 1_000}`;
+const base = `http://127.0.0.1:${PORT}`;
 const userconfig = join(folder, 'npmrc');
 const kubernetes = ['common', 'embedded', 'postgres', 'secret.example'];
 const readyMillisMax = 60_000;
@@ -28,6 +31,7 @@ const versionOf = (name: string): string =>
 async function call(cwd: string, file: string, ...args: string[]): Promise<string> {
   const env = {
     ...process.env,
+    PORT,
     npm_config_userconfig: userconfig,
     npm_config_registry: registry,
     npm_config_loglevel: 'error',
@@ -95,8 +99,8 @@ async function useIt(): Promise<void> {
   const run = (...args: string[]) => call(empty, 'npx', '--yes', `backscroll@${version}`, ...args);
   check((await run('--version')).includes(version), `npx backscroll@${version} --version`);
   const shown = await run('init', 'Help desk');
-  const [append = '', read = ''] = shown.split('\n').filter((line) => line.startsWith('curl '));
-  const base = /http:\/\/127\.0\.0\.1:(\d+)/.exec(append);
+  // They go on after a backslash, and in quotes.
+  const [append = '', read = ''] = shown.match(/^curl (?:'[^']*'|\\\n|[^\n'])*/gm) ?? [];
   await call(
     empty,
     'npm',
@@ -107,18 +111,22 @@ async function useIt(): Promise<void> {
     `backscroll-client@${versionOf('client')}`,
   );
   const bin = join('node_modules', 'backscroll', 'bin', 'backscroll.js');
-  const service = spawn(process.execPath, [bin, 'serve'], { cwd: empty, stdio: ['ignore', 'ignore', 'inherit'] });
+  const service = spawn(process.execPath, [bin, 'serve'], {
+    cwd: empty,
+    env: { ...process.env, PORT },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   children.push(service);
-  await untilResponds(`${base?.[0]}/health/ready`);
+  await untilResponds(`${base}/health/ready`);
   for (const line of [append, read]) await call(empty, 'sh', '-c', line.replace('curl', 'curl --fail'));
   check(true, 'init prints two commands that work');
   const key = /Bearer (app-[\w-]+)/.exec(read)?.[1];
   const page = `import { Backscroll } from 'backscroll-client';
-    const client = new Backscroll({ baseUrl: '${base?.[0]}/v1', key: '${key}' });
+    const client = new Backscroll({ baseUrl: '${base}/v1', key: '${key}' });
     for await (const { name } of client.conversations()) console.log(name);`;
   const listed = await call(empty, process.execPath, '--input-type=module', '-e', page);
   check(listed === 'Hello?\n', 'backscroll-client lists the conversation');
-  for (const path of ['/console', '/docs', '/openapi.json']) check((await fetch(`${base?.[0]}${path}`)).ok, path);
+  for (const path of ['/console', '/docs', '/openapi.json']) check((await fetch(`${base}${path}`)).ok, path);
   service.kill('SIGTERM');
   await once(service, 'exit');
   await call(empty, join(repository, '.github', 'first-requests.sh'), bin);
