@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { limits } from './contract/limits.ts';
 import { pageOrders } from './contract/message.ts';
-import { readAudits } from './contract/people/reads.ts';
+import { readAudits } from './contract/people/roles.ts';
 import { parsePostgresUrl } from './database-url.ts';
 import { findOidcProblem, oidcSettings } from './oidc-settings.ts';
 import {
+  address,
   choice,
   duration,
   fromFile,
@@ -22,7 +23,6 @@ import {
   storeForms,
   text,
   withoutPassword,
-  withoutUser,
 } from './setting-kinds.ts';
 
 /**
@@ -49,7 +49,6 @@ export const settings = {
   ),
   database_wait: integer(30, 0, 3_600, 'PostgreSQL: seconds to wait at the start until the server accepts connections'),
   database_prepared: onOff(
-    'on',
     'PostgreSQL: named prepared statements, `on` or `off`; use `off` behind pgbouncer in transaction mode',
   ),
   workers: {
@@ -84,11 +83,9 @@ export const settings = {
     'maximum number of requests in flight; more are rejected with 503 and `Retry-After`',
   ),
   changes: onOff(
-    'on',
     'the change feed, `on` or `off`; must be the same for all processes of a database; after `off`, readers start again',
   ),
   search: onOff(
-    'on',
     'the search of the console, `on` or `off`; requires CHANGES; after `off`, the index catches up with the changes',
   ),
   audit_days: integer(365, 1, 36_500, 'days until entries of the audit log are deleted'),
@@ -103,13 +100,11 @@ export const settings = {
     help: 'days from the last message of a conversation until it is erased, for apps without `retention_days`; 0 for never; if not set, the last value stays in force',
     parse: (text) => parseInteger(text, 0, limits.retentionDaysMax),
   } satisfies Setting<number | undefined>,
-  backup_url: {
-    fallback: undefined,
-    allowed: storeForms,
-    help: 'the store of backups of the embedded database for `serve`, `backup` and `restore`: a folder, or `s3://BUCKET/PREFIX`',
-    parse: (text) => (isStore(text) ? text : undefined),
-    withoutSecret: withoutUser,
-  } satisfies Setting<string | undefined>,
+  backup_url: address(
+    storeForms,
+    'the store of backups of the embedded database for `serve`, `backup` and `restore`: a folder, or `s3://BUCKET/PREFIX`',
+    isStore,
+  ),
   backup_every: duration(
     '24h',
     [60, Number.POSITIVE_INFINITY],
@@ -126,13 +121,13 @@ export const settings = {
       return days === 'd' ? { days: Number(count) } : { backups: Number(count) };
     },
   } satisfies Setting<{ days: number } | { backups: number }>,
-  aws_endpoint_url_s3: fromFile({
-    fallback: undefined,
-    allowed: 'http://HOST:PORT or https://…, without user, query and fragment',
-    help: 'for `s3://`: the address of the service, if it is not AWS; the bucket is then part of the path',
-    parse: (text) => (isUpstreamUrl(text) ? text : undefined),
-    withoutSecret: withoutUser,
-  } satisfies Setting<string | undefined>),
+  aws_endpoint_url_s3: fromFile(
+    address(
+      'http://HOST:PORT or https://…, without user, query and fragment',
+      'for `s3://`: the address of the service, if it is not AWS; the bucket is then part of the path',
+      isUpstreamUrl,
+    ),
+  ),
   aws_region: fromFile(text('us-east-1', 'the name of a region', 'for `s3://`: the region of the bucket', /^[\w-]+$/)),
   aws_access_key_id: fromFile(secret('for `s3://`: the id of the key')),
   aws_secret_access_key: fromFile(secret('for `s3://`: the key')),
@@ -151,19 +146,18 @@ export const settings = {
   dify_dataset_key: secret(
     'a knowledge key of the Dify installation that owns the data, to send edits of child chunks to it',
   ),
-  upstream_url: {
-    fallback: undefined,
-    allowed: 'http://HOST:PORT/PATH or https://…, without user, query and fragment',
-    help: 'the server that gets requests for which Backscroll has no operation, for example `http://dify-api:5001/v1`',
-    parse: (text) => (isUpstreamUrl(text) ? text : undefined),
-    withoutSecret: withoutUser,
-  } satisfies Setting<string | undefined>,
+  upstream_url: address(
+    'http://HOST:PORT/PATH or https://…, without user, query and fragment',
+    'the server that gets requests for which Backscroll has no operation, for example `http://dify-api:5001/v1`',
+    isUpstreamUrl,
+  ),
   public_url: {
-    fallback: undefined,
-    allowed: 'http://HOST:PORT or https://…, without user, path, query and fragment',
-    help: 'the public address of this installation, for links to the console; pages of this origin may send requests to `/mcp`',
+    ...address(
+      'http://HOST:PORT or https://…, without user, path, query and fragment',
+      'the public address of this installation, for links to the console; pages of this origin may send requests to `/mcp`',
+      isUpstreamUrl,
+    ),
     parse: originOf,
-    withoutSecret: withoutUser,
   } satisfies Setting<string | undefined>,
   trace_url: optionalText(
     'http://… or https://…, with {trace_id} after the host',

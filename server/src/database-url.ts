@@ -114,18 +114,11 @@ function driverQueries(options: URLSearchParams): string[] {
   });
 }
 
-function driverModes(sslmode: string | null): (string | undefined)[] {
-  switch (sslmode) {
-    case null:
-      return [undefined];
-    case 'allow':
-      return ['disable', 'no-verify'];
-    case 'prefer':
-      return ['no-verify', 'disable'];
-    case 'disable':
-    case 'no-verify':
-      return [sslmode];
-    default:
-      return ['verify-full'];
-  }
-}
+const modes: Readonly<Record<string, string[]>> = {
+  allow: ['disable', 'no-verify'],
+  prefer: ['no-verify', 'disable'],
+  disable: ['disable'],
+  'no-verify': ['no-verify'],
+};
+const driverModes = (sslmode: string | null): (string | undefined)[] =>
+  sslmode === null ? [undefined] : (modes[sslmode] ?? ['verify-full']);

@@ -1,18 +1,16 @@
 import { type Role, roles } from './contract/people/roles.ts';
 import type { OidcOptions } from './domain/people/sign-in.ts';
-import { choice, duration, fromFile, optionalText, type Setting, secret, text, withoutUser } from './setting-kinds.ts';
+import { address, choice, duration, fromFile, optionalText, type Setting, secret, text } from './setting-kinds.ts';
 
 /** Sign-in by name. */
 export const oidcSettings = {
   sign_in: choice('any', ['any', 'oidc', 'key'], 'what opens the console'),
-  oidc_issuer: {
-    fallback: undefined,
-    allowed: 'the https:// address of the identity provider, as in the `issuer` of its discovery document',
-    help: 'the identity provider for sign-in by name to the console with OpenID Connect; requires PUBLIC_URL',
+  oidc_issuer: address(
+    'the https:// address of the identity provider, as in the `issuer` of its discovery document',
+    'the identity provider for sign-in by name to the console with OpenID Connect; requires PUBLIC_URL',
     // With the address of the document itself, the library would not compare the issuer.
-    parse: (text) => (isSafeAddress(text) && !/[?#]|\/\.well-known\//.test(text) ? text : undefined),
-    withoutSecret: withoutUser,
-  } satisfies Setting<string | undefined>,
+    (text) => isSafeAddress(text) && !/[?#]|\/\.well-known\//.test(text),
+  ),
   oidc_client_id: optionalText('visible ASCII without spaces', 'the client at that provider', /^[\x21-\x7e]+$/),
   oidc_client_secret: fromFile(secret('the secret of that client')),
   oidc_scopes: text('openid profile email', 'scopes with `openid`', 'requested scopes', /^(\S+ )*openid( \S+)*$/),

@@ -58,14 +58,13 @@ export const choice = <const T extends string>(
   parse: (text) => values.find((value) => value === text),
 });
 
-export const onOff = (fallback: 'on' | 'off', help: string): Setting<boolean> => ({
-  fallback,
+export const onOff = (help: string): Setting<boolean> => ({
+  fallback: 'on',
   allowed: 'on or off',
   help,
   parse: (text) => (text === 'on' ? true : text === 'off' ? false : undefined),
 });
 
-/** A text that has the pattern. */
 export const text = (fallback: string, allowed: string, help: string, pattern: RegExp): Setting<string> => ({
   ...optionalText(allowed, help, pattern),
   fallback,
@@ -75,6 +74,15 @@ export const optionalText = (allowed: string, help: string, pattern: RegExp) => 
   allowed,
   help,
   parse: (text: string) => (pattern.test(text) ? text : undefined),
+});
+
+/** An address that can have a user, with a password, or a query: an error message does not show them. */
+export const address = (allowed: string, help: string, isAllowed: (text: string) => boolean) => ({
+  fallback: undefined,
+  allowed,
+  help,
+  parse: (text: string) => (isAllowed(text) ? text : undefined),
+  withoutSecret: withoutUser,
 });
 
 export const secret = (help: string) => ({
@@ -132,5 +140,4 @@ export function withoutPassword(text: string): string {
   return protocol === '' ? text.replace(/:.*/s, ':…') : `${protocol}//${hosts}${path}`;
 }
 
-/** Of an address that can have a user, with a password, or a query. */
 export const withoutUser = (text: string): string => text.replace(/\/\/[^/]*@/, '//…@').replace(/[?#].*/s, '?…');

@@ -31,7 +31,7 @@ Options:
 async function init(store: Store, config: Config, name: string, workspace_id?: string): Promise<string> {
   const now = epochSeconds();
   const app = await createApp(store, { name, ...(workspace_id && { workspace_id }) }, commandLine, now);
-  const newKey = (kind: 'app' | 'writer') => createKey(store, { kind, app_id: app.id, name }, null, now);
+  const newKey = (kind: 'app' | 'writer') => createKey(store, { kind, app_id: app.id, name }, { key_id: null, now });
   const reader = await newKey('app');
   const writer = await newKey('writer');
   const base = config.public_url ?? addressOf(config.host, config.port);

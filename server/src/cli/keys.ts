@@ -59,7 +59,7 @@ async function create(argv: string[], config: Config): Promise<number> {
   if (given.dataset) given.dataset.push(...positionals);
   const key = newKeyOf(given, now);
   const { id, secret } = await withStore(config, key.kind === 'admin' ? 'create' : 'existing', (store) =>
-    createKey(store, key, null, now),
+    createKey(store, key, { key_id: null, now }),
   );
   if (given.json) print(JSON.stringify({ id, secret }));
   else print(`id      ${id}\nkind    ${key.kind}\nsecret  ${secret}\n\nStore the secret now: it is not shown again.`);
@@ -113,7 +113,9 @@ async function update(argv: string[], config: Config): Promise<number> {
     throw new Usage('keys update needs --read-only, --read-write or --role');
   }
   const change = { ...(isFlagged && { read_only }), ...(role && { role }) };
-  const key = await withStore(config, 'existing', (store) => updateKey(store, id, change, null, epochSeconds()));
+  const key = await withStore(config, 'existing', (store) =>
+    updateKey(store, id, change, { key_id: null, now: epochSeconds() }),
+  );
   print(`${id} is now ${accessOf(key)}`);
   return 0;
 }

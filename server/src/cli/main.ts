@@ -20,7 +20,7 @@ const commands: Record<string, () => Promise<Command>> = {
   reindex: async () => (await import('./changes.ts')).reindexCommand,
   audit: async () => (await import('./audit.ts')).auditCommand,
   purge: async () => (await import('./purge.ts')).purgeCommand,
-  retain: async () => (await import('./retain.ts')).retainCommand,
+  retain: async () => (await import('./purge.ts')).retainCommand,
 };
 
 const help = `backscroll: a self-hosted server for chat message history, knowledge chunks and model listings

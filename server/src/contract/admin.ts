@@ -119,7 +119,6 @@ export const ProviderListed = named('WholeModelProvider', 'A model provider with
 });
 export type ProviderListed = Static<typeof ProviderListed>;
 
-/** A key without its secret and digest. */
 export const ListedKey = named('Key', 'A key, without its secret.', {
   id: id('Key ID.'),
   kind: choice(keyKinds, 'Kind of key.'),

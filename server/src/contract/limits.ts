@@ -14,7 +14,6 @@ export const limits = {
   largePageWaitMillisMax: 5_000,
   /** Messages of a large page are read in batches of this size, or one by one if they are larger. */
   largePageReadBytes: 1_048_576,
-  /** One write of a large page to the client. */
   largePageWriteBytes: 262_144,
   /** A client that reads a large page at a lower rate for `slowReaderMillis` is disconnected. */
   slowReaderBytesPerSecond: 262_144,
@@ -152,11 +151,8 @@ export const limits = {
   snippetUnits: 160,
   /** Messages of one conversation that a transaction of the indexer writes at most. */
   indexWriteMax: 50,
-  /** Duration of a transaction of the indexer: alone, and while others write. */
+  /** Duration of a transaction of the indexer. */
   indexWriteMillis: 50,
-  indexBusyMillis: 10,
-  /** While others write, the indexer works for at most this share of the time. */
-  indexShareMax: 1 / 3,
 
   /** Time between two lines about the progress of a copy. */
   progressLogMillis: 30_000,

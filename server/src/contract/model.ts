@@ -1,11 +1,11 @@
-import { anyJson, choice, described, flag, id, list, localized, named, openObject, text } from './primitives.ts';
+import { anyJson, choice, described, flag, id, list, named, openObject, text, texts } from './primitives.ts';
 
 export const modelTypes = ['text-embedding', 'rerank', 'llm', 'tts', 'speech2text', 'moderation'] as const;
 export type ModelType = (typeof modelTypes)[number];
 
 export const Model = named('Model', 'A model.', {
   model: text('Model name.'),
-  label: localized('Label by locale key.'),
+  label: texts('Label by locale key.'),
   model_type: choice(modelTypes, 'Model type.'),
   features: anyJson('Features of the model, or null.'),
   fetch_from: text('Origin of the model definition, for example `predefined-model`.'),
@@ -18,8 +18,8 @@ export const Model = named('Model', 'A model.', {
 
 export const ModelProvider = named('ModelProvider', 'A model provider with its models.', {
   provider: text('Provider identifier made of slash-separated parts.'),
-  label: localized('Label by locale key.'),
-  icon_small: localized('Icon URL by locale key.'),
+  label: texts('Label by locale key.'),
+  icon_small: texts('Icon URL by locale key.'),
   icon_small_dark: anyJson('Icon for dark themes, or null.'),
   status: text('Provider status, for example `active`.'),
   models: list(Model, 'Models of the requested type offered by the provider.'),

@@ -29,12 +29,20 @@ export function canonicalId(id: string): string {
   return id.includes('\0') ? '' : id;
 }
 
+/** An object whose ids, the texts with names such as `app_id`, are canonical. */
+export const canonicalIds = <O extends object>(object: O): O => {
+  const isId = (name: string, value: unknown) => name.endsWith('_id') && typeof value === 'string';
+  const fields = Object.entries(object).map(([name, value]) => [name, isId(name, value) ? canonicalId(value) : value]);
+  return Object.fromEntries(fields);
+};
+
 /** The names of an object whose type has all of them. */
 export const keysOf = <T extends object>(object: T) => Object.keys(object) as (keyof T & string)[];
 
 type Notes = { description?: string; default?: unknown; examples?: unknown[] };
 
 export const text = (description: string, notes: Notes = {}) => Type.String({ description, ...notes });
+export const withDefault = <S extends TSchema>(schema: S, value: unknown): S => ({ ...schema, default: value });
 /** An optional filter of which an empty value is rejected, also of an integer: as absent, it would select everything. */
 export const nonEmpty = <S extends TSchema>(schema: S) => Type.Optional({ ...schema, minLength: 1 });
 export const uuid = (description: string) => Type.String({ format: 'uuid', description });
@@ -107,9 +115,6 @@ export const texts = (description: string) =>
     additionalProperties: { type: 'string' },
     description,
   });
-
-/** Locale key (`en_US`, `zh_Hans`) to text. */
-export const localized = texts;
 
 /** Any JSON value. The specification of the API shows only null. */
 export const anyJson = (description: string) => Type.Unsafe<unknown>({ description, default: null });

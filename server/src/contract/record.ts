@@ -21,6 +21,7 @@ import {
   shape,
   text,
   uuid,
+  withDefault,
 } from './primitives.ts';
 import { reviewFields } from './reviews/review.ts';
 import { Type } from './type.ts';
@@ -76,8 +77,6 @@ function record<const F extends TProperties>(kind: string, fields: F): TObject<F
 /** A text that tables have as part of a key. */
 const shortText = (description: string) => Type.String({ maxLength: limits.idUnitsMax, description });
 
-const withDefault = <S extends TSchema>(schema: S, value: unknown): S => ({ ...schema, default: value });
-
 const createdNow = withDefault(epochSeconds('Creation time.'), now);
 const updatedNow = withDefault(epochSeconds('Time of the last change.'), now);
 
@@ -117,7 +116,7 @@ export const records = {
       Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the whole secret, in hex.' }),
       null,
     ),
-    created_at: withDefault(epochSeconds('Creation time.'), now),
+    created_at: createdNow,
     expires_at: nullable(epochSeconds('Time of expiry; null if the key does not expire.')),
     revoked_at: nullable(epochSeconds('Time of revocation; null if the key is not revoked.')),
     read_only: withDefault(
@@ -131,7 +130,7 @@ export const records = {
     id: uuid('Conversation ID.'),
     app_id: id('App of the conversation.'),
     user: nullable(text('End user of the conversation.')),
-    created_at: withDefault(epochSeconds('Creation time.'), now),
+    created_at: createdNow,
     deleted: withDefault(flag('Whether it is deleted. Readers cannot see a deleted conversation.'), false),
     hold: withDefault(flag('Whether it is protected from retention.'), false),
     name: nullable(text('Name; null if it is derived from the query of the first message.')),
@@ -222,7 +221,7 @@ export const records = {
     segment_id: uuid('Segment of the child chunk.'),
     word_count: withDefault(integer('Word count. Default: counted from the text.'), null),
     type: withDefault(text('Type of child chunk.'), 'automatic'),
-    created_at: withDefault(epochSeconds('Creation time.'), now),
+    created_at: createdNow,
     updated_at: withDefault(epochSeconds('Time of the last change. Default: `created_at`.'), null),
     deleted: withDefault(flag('Whether it is deleted. A deleted child chunk is not listed and cannot be read.'), false),
     index_node_id: nullable(text('ID of its vector in a search index.')),

@@ -41,6 +41,13 @@ export async function renderList<R, K, F extends FoundList<R, K>>(
   return { ...large, body: openText({ ...large, read, close }) };
 }
 
+/** The text of the list. */
+export const renderBody = async <R, K>(
+  store: Store,
+  disconnected: () => AbortSignal,
+  find: (reads: ListReads) => Promise<FoundList<R, K>>,
+): Promise<JsonBody> => (await renderList<R, K, FoundList<R, K>>(store, find, disconnected)).body;
+
 async function renderWhole<R, K>({ head, tail, items, readRow, render }: FoundList<R, K>): Promise<string | undefined> {
   if (items.reduce((sum, { bytes }) => sum + bytes, 0) > limits.pageBytesMax) return undefined;
   const text = await render(await readRows(items, readRow));

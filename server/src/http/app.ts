@@ -7,17 +7,14 @@ import { adminActivityRoutes } from './admin/activity.ts';
 import { adminChangeRoutes } from './admin/changes.ts';
 import { adminConversationRoutes } from './admin/conversations.ts';
 import { adminErasureRoutes } from './admin/erasure.ts';
-import { adminHealthRoutes } from './admin/health.ts';
 import { adminKeyRoutes } from './admin/keys.ts';
 import { adminKnowledgeRoutes } from './admin/knowledge.ts';
-import { adminOverviewRoutes } from './admin/overview.ts';
-import { adminPeopleRoutes } from './admin/people.ts';
+import { adminMonitoringRoutes } from './admin/monitoring.ts';
 import { adminReviewRoutes } from './admin/reviews.ts';
 import { adminSavedViewRoutes } from './admin/saved-views.ts';
 import { adminSearchRoutes } from './admin/search.ts';
 import { sessionRoutes } from './admin/session.ts';
-import { adminTrafficRoutes } from './admin/traffic.ts';
-import { adminUserRoutes } from './admin/users.ts';
+import { adminUsageRoutes } from './admin/usage.ts';
 import { adminWorkspaceRoutes } from './admin/workspaces.ts';
 import { dependenciesOf } from './dependencies.ts';
 import { Connections } from './front/connections.ts';
@@ -45,9 +42,7 @@ import { chatMessageRoutes } from './v1/chat-messages.ts';
 import { childChunkRoutes } from './v1/child-chunks.ts';
 import { conversationRoutes } from './v1/conversations.ts';
 import { datasetRoutes } from './v1/datasets.ts';
-import { feedbackRoutes } from './v1/feedbacks.ts';
 import { healthRoutes } from './v1/health.ts';
-import { messageSearchRoutes } from './v1/message-search.ts';
 import { messageRoutes } from './v1/messages.ts';
 import { modelRoutes } from './v1/models.ts';
 import { upstreamRoutes } from './v1/passed-on.ts';
@@ -64,8 +59,6 @@ const routes: readonly Routes[] = [
   chatMessageRoutes,
   conversationRoutes,
   appInfoRoutes,
-  feedbackRoutes,
-  messageSearchRoutes,
   datasetRoutes,
   childChunkRoutes,
   modelRoutes,
@@ -75,14 +68,11 @@ const routes: readonly Routes[] = [
   adminKnowledgeRoutes,
   adminActivityRoutes,
   adminKeyRoutes,
-  adminPeopleRoutes,
-  adminTrafficRoutes,
-  adminHealthRoutes,
+  adminMonitoringRoutes,
   sessionRoutes,
   adminConversationRoutes,
   adminErasureRoutes,
-  adminOverviewRoutes,
-  adminUserRoutes,
+  adminUsageRoutes,
   adminReviewRoutes,
   adminSavedViewRoutes,
   adminChangeRoutes,

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { PageOrder } from '../contract/message.ts';
-import type { ReadAudit } from '../contract/people/reads.ts';
+import type { ReadAudit } from '../contract/people/roles.ts';
 import type { ReadLog } from '../domain/activity/read-log.ts';
 import type { ChangeWatch } from '../domain/changes/change-watch.ts';
 import type { KeyUses } from '../domain/keys/key-uses.ts';
@@ -59,7 +59,7 @@ export type AppOptions = SignInOptions & {
   trace_url: string | undefined;
   upstream_url: string | undefined;
   dify_dataset_key: string | undefined;
-  /** The system behind the upstream, if it owns the data. */
+  /** The system that owns the data, if the upstream belongs to one. */
   owner?: Owner | undefined;
   audit_reads: ReadAudit;
   /** Seconds between two backups. */

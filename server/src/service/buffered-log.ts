@@ -1,4 +1,6 @@
 import { writeSync } from 'node:fs';
+import { type Logger, pino } from 'pino';
+import type { Config } from '../config.ts';
 import { limits } from '../contract/limits.ts';
 
 /** Time between two attempts to write the log to a full pipe: longer, the longer it is full. */
@@ -129,4 +131,8 @@ export class BufferedLog {
     this.#text = '';
     this.#output(text);
   }
+}
+
+export function loggerOf({ log_level }: Config, lines: BufferedLog): Logger {
+  return pino({ level: log_level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, lines);
 }

@@ -3,7 +3,7 @@ import { limits } from '../contract/limits.ts';
 import { countUsers } from '../domain/activity/list-users.ts';
 import { ChangeWatch } from '../domain/changes/change-watch.ts';
 import { hourOf, type KeyUses } from '../domain/keys/key-uses.ts';
-import { IndexPace, type StepCost } from '../domain/search/index-pace.ts';
+import { IndexPace, indexBusyMillis, type StepCost } from '../domain/search/index-pace.ts';
 import { type IndexStep, indexLag, SearchIndexer } from '../domain/search/search-indexer.ts';
 import type { Store } from '../domain/store/store.ts';
 import { attempt, type Maintenance, type MaintenanceOptions, regularly } from './regularly.ts';
@@ -79,7 +79,7 @@ export function indexRegularly({ store, logger }: MaintenanceOptions): Maintenan
   const stop = new AbortController();
   const step = async (): Promise<IndexStep | 'failed'> => {
     try {
-      return await indexer.step(pace.isBusy ? limits.indexBusyMillis : limits.indexWriteMillis);
+      return await indexer.step(pace.isBusy ? indexBusyMillis : limits.indexWriteMillis);
     } catch (error) {
       logger.debug({ cause: String((error as Error).cause ?? (error as Error).message) }, 'cannot index now');
       return 'failed';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { Outages } from '../../src/http/observe/outages.ts';
+import { Outages } from '../../src/http/request/errors.ts';
 import { WindowCounter } from '../../src/http/workers/window-counter.ts';
 import {
   makeTwoTenants,

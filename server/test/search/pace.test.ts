@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { limits } from '../../src/contract/limits.ts';
-import { IndexPace } from '../../src/domain/search/index-pace.ts';
+import { IndexPace, indexBusyMillis, indexShareMax } from '../../src/domain/search/index-pace.ts';
 
 /** Of a step: what it takes besides its records, and for each record. */
 const fixedMillis = 6;
@@ -14,7 +13,7 @@ function simulate(messagesPerSecond: number, seconds: number, lagAtStart = 0) {
   let [now, indexed, worked, lagMax, position] = [0, 0, 0, 0, 0];
   while (now < seconds * 1_000) {
     const arrived = (now / 1_000 + lagAtStart) * messagesPerSecond;
-    const records = Math.min(Math.floor(arrived - indexed), (2 * limits.indexBusyMillis) / recordMillis);
+    const records = Math.min(Math.floor(arrived - indexed), (2 * indexBusyMillis) / recordMillis);
     const millis = fixedMillis + records * recordMillis;
     [now, indexed, worked, position] = [now + millis, indexed + records, worked + millis, Math.floor(arrived)];
     const step = { millis, workedMillis: records * recordMillis, records };
@@ -37,7 +36,7 @@ describe('the pace of the indexer while others write', () => {
     for (const messages of [1_000, 2_500]) {
       const { lagMax, share } = simulate(messages, 60);
       assert.ok(lagMax < 10, `${lagMax} s`);
-      assert.ok(share <= limits.indexShareMax, `${share}`);
+      assert.ok(share <= indexShareMax, `${share}`);
     }
   });
 

@@ -60,6 +60,15 @@ const { first_id, limit, page_order } = MessageQuery.properties;
 /** Parameters of a page of messages, for routes whose path has the conversation. */
 export const TranscriptQuery = Type.Object({ first_id, limit, page_order });
 
+export const AppConversationPath = Type.Object({
+  app_id: Type.String({ description: 'App ID.' }),
+  conversation_id: Type.String({ description: 'Conversation ID.' }),
+});
+export const AppMessagePath = Type.Object({
+  ...AppConversationPath.properties,
+  message_id: Type.String({ description: 'Message ID.' }),
+});
+
 export const LocateQuery = Type.Object({
   message_id: optional.text('A message ID. Absent: the beginning of the conversation.'),
   newer: optional.integer('Number of newer messages that the page should have before this one.', {

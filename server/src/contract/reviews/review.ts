@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { limits } from '../limits.ts';
-import { choice, epochSeconds, id, nullable, shape, uuid } from '../primitives.ts';
+import { choice, epochSeconds, id, nullable, shape, uuid, withDefault } from '../primitives.ts';
 import { noNul } from '../rules.ts';
 import { Type } from '../type.ts';
 
@@ -11,7 +11,6 @@ const shortText = (description: string, unitsMax: number) =>
   Type.String({ minLength: 1, maxLength: unitsMax, pattern: noNul.source, description });
 const longText = (description: string) =>
   nullable(Type.String({ maxLength: limits.reviewUnitsMax, pattern: noNul.source, description }));
-const withDefault = <S extends object>(schema: S, value: unknown): S => ({ ...schema, default: value });
 
 const state = choice(reviewStates, 'State.', 'open');
 const assignee = nullable(

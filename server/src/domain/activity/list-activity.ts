@@ -1,9 +1,10 @@
-import type { ActivityListed, ActivityQuery } from '../../contract/audit.ts';
+import type { ActivityListed, ActivityQuery, ReadListed, ReadQuery } from '../../contract/audit.ts';
 import { limits } from '../../contract/limits.ts';
-import { canonicalId } from '../../contract/primitives.ts';
+import { canonicalId, canonicalIds } from '../../contract/primitives.ts';
 import { personPrefix } from '../author.ts';
 import { type CursorPage, Paging } from '../paging.ts';
 import type { AuditEntry } from '../store/audit.ts';
+import { selectionOf } from '../store/selection.ts';
 import type { Store } from '../store/store.ts';
 import { Names } from './names.ts';
 
@@ -12,13 +13,10 @@ const newestFirst = new Paging<ActivityListed>(['string'], ({ id }) => [id]);
 /** A page of the audit log, newest first. */
 export function listActivity(store: Store, query: ActivityQuery): Promise<CursorPage<ActivityListed>> {
   return newestFirst.readWindow(query, async ({ after, count }) => {
-    const { cursor: _, key_id, person_id, record_id, dataset_id, document_id, ...others } = query;
+    const { cursor: _, key_id, person_id, ...filters } = query;
     const { entries, next } = await store.listAudit({
-      ...others,
+      ...canonicalIds(filters),
       key_id: requestedAuthor(key_id, person_id),
-      record_id: record_id && canonicalId(record_id),
-      dataset_id: dataset_id && canonicalId(dataset_id),
-      document_id: document_id && canonicalId(document_id),
       before: after?.[0] as string | undefined,
       limit: count,
     });
@@ -58,3 +56,26 @@ export function requestedAuthor(key_id: string | undefined, person_id: string | 
 }
 
 const firstOf = (ids: readonly string[]): readonly string[] => ids.slice(0, limits.namedRecordsMax);
+
+const latestReads = new Paging<ReadListed>(['number', 'string'], ({ at, id }) => [at, id]);
+
+/** A page of the reads, newest first. */
+export function listReads(store: Store, query: ReadQuery): Promise<CursorPage<ReadListed>> {
+  const author = requestedAuthor(query.key_id, query.person_id);
+  return latestReads.read(query, async (range) => {
+    // No stored user contains NUL, and PostgreSQL would reject the parameter.
+    if (query.user?.includes('\0')) return { rows: [], has_more: false };
+    const { rows, has_more } = await store.admin.listReads(selectionOf(query), author, range);
+    const names = new Names();
+    for (const { key_id, app_id } of rows) {
+      names.addAuthor(key_id);
+      names.add('app', app_id);
+    }
+    await names.read(store);
+    const named = rows.map(({ key_id, app_id, conversation_id, user, words, ...row }) => ({
+      ...{ ...row, ...names.ofAuthor(key_id), app_id, app_name: names.nameOf('app', app_id) },
+      ...{ conversation_id, user, words },
+    }));
+    return { rows: named, has_more };
+  });
+}

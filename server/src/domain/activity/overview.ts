@@ -1,10 +1,10 @@
 import type { Static } from 'typebox';
 import type { Overview, OverviewQuery, OverviewTotals } from '../../contract/console/activity.ts';
 import { limits } from '../../contract/limits.ts';
+import type { Call } from '../call.ts';
 import { invalidParam } from '../errors.ts';
 import { dayOf, days, hourOf, hourSeconds } from '../records/usage.ts';
 import type { DayRange, PartSum, PeriodSums, PeriodWanted, RankedSum, UsageSum } from '../store/activity-reads.ts';
-import type { Store } from '../store/store.ts';
 import { requireApp } from './require-app.ts';
 
 /** The days of a period that is given in seconds. */
@@ -21,12 +21,10 @@ export function periodOf(from: number | undefined, to: number | undefined, now: 
 /** The period before, which is equally long. */
 export const periodBefore = ({ first, last }: DayRange): DayRange => ({ first: 2 * first - last - 1, last: first - 1 });
 
-/** Totals of a period. `now` is in seconds; `signal` aborts when the client disconnects. */
+/** Totals of a period. */
 export async function findOverview(
-  store: Store,
+  { store, now, disconnected }: Pick<Call<'admin'>, 'store' | 'now' | 'disconnected'>,
   { from, to, app_id, user, series: by = 'model' }: Static<typeof OverviewQuery>,
-  now: number,
-  signal: AbortSignal,
 ): Promise<Overview> {
   const period = periodOf(from, to, now);
   const id = app_id === undefined ? undefined : (await requireApp(store, app_id)).id;
@@ -38,7 +36,7 @@ export async function findOverview(
     ...{ step, by, parts: limits.overviewSeriesMax },
     running: isRunning ? hourOf(now) : undefined,
   };
-  return overviewOf(wanted, await store.activity.sumPeriod(wanted, signal));
+  return overviewOf(wanted, await store.activity.sumPeriod(wanted, disconnected()));
 }
 
 function overviewOf({ selection, step, running }: PeriodWanted, sums: PeriodSums): Overview {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { auditedReads, type ReadAudit } from '../../contract/people/reads.ts';
-import { canonicalId } from '../../contract/primitives.ts';
+import { auditedReads, type ReadAudit } from '../../contract/people/roles.ts';
+import { canonicalIds } from '../../contract/primitives.ts';
 import { hourOf } from '../keys/key-uses.ts';
 import { RecentMap } from '../recent-map.ts';
 import type { Read } from '../store/audit.ts';
@@ -75,11 +75,6 @@ function objectOf(operation: string, given: Given): Omit<Read, 'id' | 'at' | 'ke
   const words = textOf('q') ?? textOf('query');
   if (given.in === 'knowledge' || (operation === 'listAllConversations' && user === null)) return undefined;
   if (searches.includes(operation) && words === null) return undefined;
-  const [app_id, conversation_id] = [textOf('app_id'), textOf('conversation_id')];
-  return {
-    app_id: app_id && canonicalId(app_id),
-    conversation_id: conversation_id && canonicalId(conversation_id),
-    user,
-    words: words?.slice(0, wordUnitsMax).toWellFormed() ?? null,
-  };
+  const ids = canonicalIds({ app_id: textOf('app_id'), conversation_id: textOf('conversation_id') });
+  return { ...ids, user, words: words?.slice(0, wordUnitsMax).toWellFormed() ?? null };
 }

@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Purged } from '../../contract/erasure.ts';
 import { canonicalId } from '../../contract/primitives.ts';
+import type { Author } from '../call.ts';
 import { invalidParam, notFound } from '../errors.ts';
 import type { ErasedCopies, MessageLocation, PurgeSelection } from '../store/erasure.ts';
 import type { Store } from '../store/store.ts';
-
-/** Who erases: a key, or null for the command line; and when, in seconds. */
-export type Requester = { key_id: string | null; now: number };
 
 /** Then reads are stored that were noted just before a purge, such as that of a copy for the user. */
 const blankAgainMillis = 2_500;
@@ -28,16 +26,11 @@ export function purgeSelection({ conversation_id, app_id, user }: Named): PurgeS
  * @example
  * const { audit_id } = await purge(store, { app_id, user: 'ann' }, { key_id: null, now });
  */
-export async function purge(
-  store: Store,
-  selection: PurgeSelection,
-  { key_id, now }: Requester,
-  isDry = false,
-): Promise<Purged> {
+export async function purge(store: Store, selection: PurgeSelection, author: Author, isDry = false): Promise<Purged> {
   const { erasure } = store;
   const counts = await erasure.count(selection);
   if (isDry) return { ...counts, audit_id: null, copies: [] };
-  const erased = await erasure.erase(selection, { action: 'purge', key_id, now });
+  const erased = await erasure.erase(selection, { action: 'purge', ...author });
   await store.run('blankReads', selection);
   void sleep(blankAgainMillis, undefined, { ref: false })
     .then(() => store.run('blankReads', selection))
@@ -52,7 +45,7 @@ export async function purge(
 export async function purgeExisting(
   store: Store,
   selection: PurgeSelection,
-  requester: Requester,
+  requester: Author,
   isDry: boolean,
 ): Promise<Purged> {
   if ('app_id' in selection && (await store.lookup('app', [selection.app_id])).size === 0) {
@@ -64,11 +57,7 @@ export async function purgeExisting(
 }
 
 /** Erases one message for good. Throws if it does not exist. */
-export async function deleteMessage(
-  store: Store,
-  location: MessageLocation,
-  { key_id, now }: Requester,
-): Promise<void> {
+export async function deleteMessage(store: Store, location: MessageLocation, { key_id, now }: Author): Promise<void> {
   const outcome = await store.run('deleteMessage', { location, eraser: { action: 'purge', key_id, now } });
   if (outcome === 'no conversation') throw notFound('conversation not exists');
   if (outcome === 'no message') throw notFound('message not exists');

@@ -3,6 +3,7 @@ import type { AppListed } from '../../contract/admin.ts';
 import type { AppChange, NewApp } from '../../contract/app.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { requireApp } from '../activity/require-app.ts';
+import type { Call } from '../call.ts';
 import { invalidParam } from '../errors.ts';
 import { requireNotBlank, requireText } from '../require-text.ts';
 import type { Store } from '../store/store.ts';
@@ -12,12 +13,8 @@ import { importRecords } from './import-records.ts';
 type Workspace = { id: string; name: string };
 
 /** Creates an app, and a workspace if there is none. Both are imported as records, so all rules of records apply. */
-export async function createApp(
-  store: Store,
-  { name, mode = 'chat', workspace_id }: NewApp,
-  creator: Importer,
-  now: number,
-): Promise<AppListed> {
+export async function createApp(store: Store, given: NewApp, creator: Importer, now: number): Promise<AppListed> {
+  const { name, mode = 'chat', workspace_id } = given;
   requireName(name);
   requireText('mode', mode);
   const stored = await findWorkspace(store, workspace_id);
@@ -29,17 +26,11 @@ export async function createApp(
   return { ...app, workspace_name: workspace.name };
 }
 
-/** Changes the name of an app or its period of retention. `by` is the id of a key. The changed app. */
-export async function updateApp(
-  store: Store,
-  requestedId: string,
-  change: AppChange,
-  by: string,
-  now: number,
-): Promise<AppListed> {
-  const app = await requireApp(store, requestedId);
+/** Changes the name of an app or its period of retention. The changed app. */
+export async function updateApp({ store, caller, now }: Call<'admin'>, given: string, change: AppChange) {
+  const app: AppListed = await requireApp(store, given);
   if (change.name !== undefined) requireName(change.name);
-  await store.run('updateApp', { id: app.id, change, by, now });
+  await store.run('updateApp', { id: app.id, change, by: caller.key_id, now });
   return { ...app, ...change };
 }
 

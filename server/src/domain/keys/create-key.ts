@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { KeyChange, ListedKey, NewKey } from '../../contract/admin.ts';
+import type { CreatedKey, KeyChange, ListedKey, NewKey } from '../../contract/admin.ts';
 import {
   describeReachProblem,
   findReachProblem,
@@ -10,26 +10,25 @@ import {
 import { limits } from '../../contract/limits.ts';
 import type { Role } from '../../contract/people/roles.ts';
 import { canonicalId } from '../../contract/primitives.ts';
-import { invalidParam, notFound, ServiceError } from '../errors.ts';
+import type { Author } from '../call.ts';
+import { invalidParam, requireFound, ServiceError } from '../errors.ts';
 import { requireText } from '../require-text.ts';
 import { digestOf, makeSecret } from '../secret.ts';
 import type { LookupKind, ReferenceTarget, Store } from '../store/store.ts';
 
-/** `createdBy` is the id of a key, or null for the command line. The secret is only returned, never stored. */
-export async function createKey(
-  store: Store,
-  input: NewKey,
-  createdBy: string | null,
-  now: number,
-): Promise<{ id: string; secret: string }> {
+/** The secret is only returned, never stored. */
+export async function createKey(store: Store, input: NewKey, { key_id, now }: Author): Promise<CreatedKey> {
   const { kind, name, expires_at, read_only, role, ...reach } = validateNewKey(input, now);
-  const id = randomUUID();
-  const secret = makeSecret(kind);
-  const digest = digestOf(secret);
+  const { id, secret, digest } = newSecret(kind);
   const times = { created_at: now, expires_at };
   const key = { id, kind, ...(await resolveReach(store, reach)), name, digest, ...times, read_only, role };
-  await store.run('createKey', { key, createdBy });
+  await store.run('createKey', { key, createdBy: key_id });
   return { id, secret };
+}
+
+function newSecret(kind: KeyKind) {
+  const secret = makeSecret(kind);
+  return { id: randomUUID(), secret, digest: digestOf(secret) };
 }
 
 /** Fills in defaults. Throws if a value is invalid, or if a field is missing or not allowed for the kind. */
@@ -50,22 +49,15 @@ function validateNewKey(input: NewKey, now: number): Required<Omit<NewKey, 'role
  * A key that allows the same, for as long as the rotated key was made for. That one ends in a day, so that its clients can
  * take the new secret.
  */
-export async function rotateKey(
-  store: Store,
-  requestedId: string,
-  by: string | null,
-  now: number,
-): Promise<{ id: string; secret: string }> {
-  const stored = await store.admin.findKey(canonicalId(requestedId));
-  if (stored === undefined) throw notFound('key not found');
+export async function rotateKey(store: Store, requestedId: string, { key_id, now }: Author): Promise<CreatedKey> {
+  const stored = requireFound(await store.admin.findKey(canonicalId(requestedId)), 'key not found');
   const { last_used_at: _, revoked_at, ...rest } = stored;
   const isEnded = revoked_at !== null || (rest.expires_at !== null && rest.expires_at <= now);
   if (isEnded) throw invalidParam('the key has ended: create another one');
-  const id = randomUUID();
-  const secret = makeSecret(rest.kind);
+  const { id, secret, digest } = newSecret(rest.kind);
   const expires_at = rest.expires_at === null ? null : now + rest.expires_at - rest.created_at;
-  const key = { ...rest, id, digest: digestOf(secret), created_at: now, expires_at };
-  await store.run('rotateKey', { key, id: stored.id, ends_at: now + limits.rotationSeconds, by });
+  const key = { ...rest, id, digest, created_at: now, expires_at };
+  await store.run('rotateKey', { key, id: stored.id, ends_at: now + limits.rotationSeconds, by: key_id });
   return { id, secret };
 }
 
@@ -78,25 +70,18 @@ function requireReadOnlyKind(kind: KeyKind): void {
 }
 
 /** The changed key. Throws if it does not exist, or if its kind does not allow the change. */
-export async function updateKey(
-  store: Store,
-  requestedId: string,
-  change: KeyChange,
-  changedBy: string | null,
-  now: number,
-): Promise<ListedKey> {
-  const id = canonicalId(requestedId);
-  const stored = await store.admin.findKey(id);
-  if (stored === undefined) throw notFound('key not found');
+export async function updateKey(store: Store, given: string, change: KeyChange, author: Author): Promise<ListedKey> {
+  const id = canonicalId(given);
+  const stored = requireFound(await store.admin.findKey(id), 'key not found');
   const { name = stored.name, read_only = stored.read_only, role = stored.role } = change;
   const isChange = change.name !== undefined || change.read_only !== undefined || change.role !== undefined;
   if (!isChange) throw invalidParam('name, read_only or role is required');
   requireText('name', name);
   if (change.read_only !== undefined) requireReadOnlyKind(stored.kind);
   if (change.role !== undefined) requireRoleKind(stored.kind);
-  if (change.role !== undefined && id === changedBy)
+  if (change.role !== undefined && id === author.key_id)
     throw new ServiceError('forbidden', 'a key cannot change its own role');
-  await store.run('updateKey', { id, change, by: changedBy, now });
+  await store.run('updateKey', { id, change, by: author.key_id, now: author.now });
   return { ...stored, name, read_only, role };
 }
 

@@ -1,4 +1,3 @@
-import type { ChildChunk } from '../../contract/child-chunk.ts';
 import {
   constantsOf,
   KnowledgeBase,
@@ -79,5 +78,3 @@ export function renderSegment(row: SegmentRow, workspace_id: string): { before: 
     after: `],${JSON.stringify({ attachments, summary }).slice(1)}`,
   };
 }
-
-export const renderChunk = (chunk: ChildChunk): string => JSON.stringify(chunk);

@@ -6,13 +6,17 @@ import type {
   DocumentCited,
   KnowledgeListQuery,
   RevisionListed,
+  SegmentListed,
+  SegmentQuery,
+  SegmentWithChunks,
 } from '../../contract/console/knowledge.ts';
 import { limits } from '../../contract/limits.ts';
+import { canonicalId } from '../../contract/primitives.ts';
 import { byName, type CursorPage, Paging } from '../paging.ts';
 import { dayOf } from '../records/usage.ts';
-import type { KnowledgeRange, ListRange } from '../store/admin-reads.ts';
+import type { KnowledgeRange, ListRange, ListRows } from '../store/admin-reads.ts';
 import type { Store } from '../store/store.ts';
-import { requireKnowledge } from './path.ts';
+import { requireKnowledge, requireSegment } from './path.ts';
 
 type Query = Static<typeof ListQuery>;
 
@@ -59,3 +63,35 @@ export const listRevisions = (
     const path = await requireKnowledge(store, params);
     return store.admin.listRevisions(path.dataset_id, path.child_chunk_id, range);
   });
+
+type DocumentPath = { dataset_id: string; document_id: string };
+
+/** A range of the segments of a document. Without a cursor, it starts with `start_id` if the query has one. */
+export async function listSegments(
+  store: Store,
+  path: DocumentPath,
+  { start_id, order = 'asc' }: SegmentQuery,
+  { after, count }: ListRange,
+): Promise<ListRows<SegmentListed>> {
+  const isFromStart = after === undefined && start_id !== undefined;
+  const first = isFromStart ? await requireSegment(store, { ...path, segment_id: start_id }) : undefined;
+  const { dataset_id, document_id } = await requireKnowledge(store, path);
+  const list = (range: ListRange) => store.admin.listSegments(dataset_id, document_id, range, order);
+  if (first === undefined) return list({ after, count });
+  const { rows, has_more } = await list({ after: [first.position, first.id], count: count - 1 });
+  return { rows: [first, ...rows], has_more };
+}
+
+/** Adds the child chunks of all segments of a page, or null to each if they are too many for one response. */
+export async function addChildChunks(
+  store: Store,
+  { dataset_id }: DocumentPath,
+  segments: readonly SegmentListed[],
+): Promise<SegmentWithChunks[]> {
+  const ids = segments.map(({ id }) => id);
+  const chunks = await store.knowledge.findChildChunks(canonicalId(dataset_id), ids);
+  return segments.map((segment) => {
+    const own = chunks?.get(segment.id) ?? [];
+    return { ...segment, child_chunks: chunks === undefined ? null : [...own] };
+  });
+}

@@ -1,9 +1,10 @@
 import type { ChildChunk, SegmentPath } from '../../contract/child-chunk.ts';
 import { type MetadataMode, metadataModes } from '../../contract/knowledge.ts';
-import type { CallerOf } from '../caller.ts';
+import { limits } from '../../contract/limits.ts';
+import type { Call } from '../call.ts';
 import { ServiceError } from '../errors.ts';
 import { joinTexts } from '../large-text.ts';
-import { type FoundList, type JsonBody, renderList } from '../render-list.ts';
+import { type FoundList, type JsonBody, renderBody } from '../render-list.ts';
 import type { KnowledgeLocation } from '../store/child-chunks.ts';
 import type {
   DatasetQuery,
@@ -16,76 +17,59 @@ import type {
   SegmentQuery,
   SegmentRow,
 } from '../store/knowledge-reads.ts';
-import type { ListReads, Store } from '../store/store.ts';
-import { renderBase, renderChunk, renderDocument, renderSegment, renderSingleDocument } from './knowledge-shapes.ts';
-import { envelopeEnd, hasMore } from './offset-page.ts';
+import { renderBase, renderDocument, renderSegment, renderSingleDocument } from './knowledge-shapes.ts';
 import { locationOf, requirePath } from './path.ts';
 
 /** The lists of knowledge bases, documents, segments and child chunks that a knowledge key allows, as JSON text. */
 
-/** The caller of a list, and a signal that aborts when the client disconnects, for large pages and scans. */
-export type ListCaller = { caller: CallerOf<'knowledge'>; disconnected: () => AbortSignal };
+/** The signal is for large pages and scans. */
+type ListCall = Pick<Call<'knowledge'>, 'store' | 'caller' | 'disconnected'>;
+type DatasetPath = Pick<SegmentPath, 'dataset_id'>;
+type DocumentPath = Pick<SegmentPath, 'dataset_id' | 'document_id'>;
 
 const pageStart = '{"data":[';
 
-export async function listDatasets(
-  store: Store,
-  { caller, disconnected }: ListCaller,
-  query: DatasetQuery,
-): Promise<JsonBody> {
-  const { limit, page } = query;
-  const find = async ({ knowledge: reads }: ListReads) => {
+export function listDatasets({ store, caller, disconnected }: ListCall, query: DatasetQuery): Promise<JsonBody> {
+  return renderBody(store, disconnected, async ({ knowledge: reads }) => {
     const found = await reads.listDatasets(caller, { ...query, disconnected });
     const { total } = found;
     const totals = await reads.findTotals(found.items.map(({ key }) => key));
     return {
       ...found,
       head: pageStart,
-      tail: envelopeEnd({ has_more: hasMore(query, total), limit, total, page }),
+      tail: pageEnd(query, total),
       readRow: (id: string) => reads.readDataset(id),
       render: (rows: readonly DatasetRow[]) =>
         joinTexts(rows, (row) => JSON.stringify(renderBase(row, totals.get(row.id)))),
     };
-  };
-  return (await renderList(store, find, disconnected)).body;
+  });
 }
 
-export async function findDataset(store: Store, caller: CallerOf<'knowledge'>, path: { dataset_id: string }) {
+export async function findDataset({ store, caller }: ListCall, path: DatasetPath) {
   const row = requirePath(await store.knowledge.findDataset(locationOf(caller, path)));
   const totals = await store.knowledge.findTotals([row.id]);
   return renderBase(row, totals.get(row.id));
 }
 
-export async function listDocuments(
-  store: Store,
-  { caller, disconnected }: ListCaller,
-  path: Pick<SegmentPath, 'dataset_id'>,
-  query: DocumentQuery,
-): Promise<JsonBody> {
+export function listDocuments(call: ListCall, path: DatasetPath, query: DocumentQuery): Promise<JsonBody> {
+  const { store, caller, disconnected } = call;
   const location = locationOf(caller, path);
-  const { limit, page } = query;
-  const find = async ({ knowledge: reads }: ListReads) => {
+  return renderBody(store, disconnected, async ({ knowledge: reads }) => {
     const found = requirePath(await reads.listDocuments(location, { ...query, disconnected }));
     const { total } = found;
     return {
       ...found,
       head: pageStart,
-      tail: envelopeEnd({ has_more: hasMore(query, total), limit, total, page }),
+      tail: pageEnd(query, total),
       readRow: (id: string) => reads.readDocument(location.dataset_id, id),
       render: (rows: readonly DocumentRow[]) =>
         joinTexts(rows, (row) => JSON.stringify(renderDocument(row, caller.workspace_id))),
     };
-  };
-  return (await renderList(store, find, disconnected)).body;
+  });
 }
 
 /** `metadata` is checked before the path. */
-export async function findDocument(
-  store: Store,
-  caller: CallerOf<'knowledge'>,
-  path: Pick<SegmentPath, 'dataset_id' | 'document_id'>,
-  metadata: string,
-) {
+export async function findDocument({ store, caller }: ListCall, path: DocumentPath, metadata: string) {
   if (!isMetadataMode(metadata)) {
     throw new ServiceError('invalid_metadata', `metadata must be one of ${metadataModes.join(', ')}`);
   }
@@ -95,35 +79,25 @@ export async function findDocument(
 
 const isMetadataMode = (value: string): value is MetadataMode => (metadataModes as readonly string[]).includes(value);
 
-export async function listSegments(
-  store: Store,
-  { caller, disconnected }: ListCaller,
-  path: Pick<SegmentPath, 'dataset_id' | 'document_id'>,
-  query: SegmentQuery,
-): Promise<JsonBody> {
+export function listSegments(call: ListCall, path: DocumentPath, query: SegmentQuery): Promise<JsonBody> {
+  const { store, caller, disconnected } = call;
   const location = locationOf(caller, path);
   const { limit, page } = query;
-  const find = async ({ knowledge: reads }: ListReads) => {
+  return renderBody(store, disconnected, async ({ knowledge: reads }) => {
     const found = requirePath(await reads.listSegments(location, { ...query, disconnected }));
     const { doc_form, total } = found;
     const tail = envelopeEnd({ doc_form, total, has_more: hasMore(query, total), limit, page });
     return { ...segmentItems(reads, location, found), head: pageStart, tail };
-  };
-  return (await renderList(store, find, disconnected)).body;
+  });
 }
 
-export async function findSegment(
-  store: Store,
-  { caller, disconnected }: ListCaller,
-  path: SegmentPath,
-): Promise<JsonBody> {
+export function findSegment({ store, caller, disconnected }: ListCall, path: SegmentPath): Promise<JsonBody> {
   const location = locationOf(caller, path);
-  const find = async ({ knowledge: reads }: ListReads) => {
+  return renderBody(store, disconnected, async ({ knowledge: reads }) => {
     const found = requirePath(await reads.findSegment(location));
     const tail = `,${JSON.stringify({ doc_form: found.doc_form }).slice(1)}`;
     return { ...segmentItems(reads, location, found), head: '{"data":', tail };
-  };
-  return (await renderList(store, find, disconnected)).body;
+  });
 }
 
 /** Segments with their child chunks, which are read by one statement for the whole page. */
@@ -143,7 +117,7 @@ function segmentItems(
       if (chunks === undefined) return undefined;
       return joinTexts(segments, (segment) => {
         const { before, after } = renderSegment(segment, workspace_id);
-        return `${before}${(chunks.get(segment.id) ?? []).map(renderChunk).join(',')}${after}`;
+        return `${before}${(chunks.get(segment.id) ?? []).map((chunk) => JSON.stringify(chunk)).join(',')}${after}`;
       });
     },
     renderLarge: async function* (segment) {
@@ -151,7 +125,7 @@ function segmentItems(
       yield before;
       let isFirst = true;
       for await (const chunk of reads.scanChildChunks(dataset_id, segment.id)) {
-        yield isFirst ? renderChunk(chunk) : `,${renderChunk(chunk)}`;
+        yield `${isFirst ? '' : ','}${JSON.stringify(chunk)}`;
         isFirst = false;
       }
       yield after;
@@ -159,15 +133,11 @@ function segmentItems(
   };
 }
 
-export async function listChildChunks(
-  store: Store,
-  { caller, disconnected }: ListCaller,
-  path: SegmentPath,
-  query: OffsetQuery,
-): Promise<JsonBody> {
+export function listChildChunks(call: ListCall, path: SegmentPath, query: OffsetQuery): Promise<JsonBody> {
+  const { store, caller, disconnected } = call;
   const location = locationOf(caller, path);
   const { limit, page } = query;
-  const find = async ({ knowledge: reads }: ListReads) => {
+  return renderBody(store, disconnected, async ({ knowledge: reads }) => {
     const found = requirePath(await reads.listChildChunks(location, { ...query, disconnected }));
     const { total } = found;
     return {
@@ -175,8 +145,21 @@ export async function listChildChunks(
       head: pageStart,
       tail: envelopeEnd({ total, total_pages: Math.ceil(total / limit), page, limit }),
       readRow: (id: string) => reads.readChildChunk(location.dataset_id, id),
-      render: (rows: readonly ChildChunk[]) => joinTexts(rows, renderChunk),
+      render: (rows: readonly ChildChunk[]) => joinTexts(rows, (row) => JSON.stringify(row)),
     };
-  };
-  return (await renderList(store, find, disconnected)).body;
+  });
 }
+
+/** The rest of an envelope, after its data. */
+const envelopeEnd = (fields: object): string => `],${JSON.stringify(fields).slice(1)}`;
+const hasMore = ({ page, limit }: OffsetQuery, total: number): boolean => page * limit < total;
+const pageEnd = (query: OffsetQuery, total: number): string =>
+  envelopeEnd({ has_more: hasMore(query, total), limit: query.limit, total, page: query.page });
+
+type OffsetParameters = { page?: number; limit?: number };
+/** With the defaults of the API. */
+export const withPage = <Q extends OffsetParameters>(query: Q) => ({
+  ...query,
+  page: query.page ?? 1,
+  limit: query.limit ?? limits.listRowsDefault,
+});

@@ -1,19 +1,17 @@
+import type { SegmentPath } from '../../contract/child-chunk.ts';
 import type { DocumentListed, SegmentListed } from '../../contract/console/knowledge.ts';
-import { canonicalId } from '../../contract/primitives.ts';
+import { canonicalId, canonicalIds } from '../../contract/primitives.ts';
 import type { CallerOf } from '../caller.ts';
 import { notFound } from '../errors.ts';
 import type { KnowledgePath, MissingPart } from '../store/child-chunks.ts';
 import type { Store } from '../store/store.ts';
-
-const canonicalPath = <P extends KnowledgePath>(path: P): P =>
-  Object.fromEntries(Object.entries(path).map(([name, id]) => [name, canonicalId(id)])) as P;
 
 /** The path with canonical ids. A dataset that the key does not allow becomes the empty id, which matches nothing. */
 export function locationOf<P extends KnowledgePath>(
   caller: CallerOf<'knowledge'>,
   requestedPath: P,
 ): P & { workspace_id: string } {
-  const path = canonicalPath(requestedPath);
+  const path = canonicalIds(requestedPath);
   const isAllowed = caller.dataset_ids === null || caller.dataset_ids.includes(path.dataset_id);
   return { ...path, workspace_id: caller.workspace_id, dataset_id: isAllowed ? path.dataset_id : '' };
 }
@@ -28,37 +26,29 @@ const partNotFound = ({ missing }: MissingPart) => notFound(`${missing} not foun
 
 /** The path with canonical ids, all of whose parts exist. */
 export async function requireKnowledge<P extends KnowledgePath>(store: Store, requestedPath: P): Promise<P> {
-  const path = canonicalPath(requestedPath);
+  const path = canonicalIds(requestedPath);
   requirePath(await store.admin.findPath(path));
   return path;
 }
 
-/** The parts of the path are looked up only if the document is not found. */
-export async function requireDocument(
-  store: Store,
-  requestedPath: { dataset_id: string; document_id: string },
-): Promise<DocumentListed> {
-  const path = canonicalPath(requestedPath);
+type DocumentPath = { dataset_id: string; document_id: string };
+
+export async function requireDocument(store: Store, requestedPath: DocumentPath): Promise<DocumentListed> {
+  const path = canonicalIds(requestedPath);
   const document = await store.admin.findDocument(path.dataset_id, path.document_id);
-  if (document === undefined) throw partNotFound(await findMissing(store, path, 'document'));
-  return document;
+  return document ?? throwMissing(store, path, 'document');
 }
 
-/** The parts of the path are looked up only if the segment is not found. */
-export async function requireSegment(
-  store: Store,
-  requestedPath: { dataset_id: string; document_id: string; segment_id: string },
-): Promise<SegmentListed> {
-  const path = canonicalPath(requestedPath);
+export async function requireSegment(store: Store, requestedPath: SegmentPath): Promise<SegmentListed> {
+  const path = canonicalIds(requestedPath);
   const segment = await store.admin.findSegment(path.dataset_id, path.document_id, path.segment_id);
-  if (segment === undefined) throw partNotFound(await findMissing(store, path, 'segment'));
-  return segment;
+  return segment ?? throwMissing(store, path, 'segment');
 }
 
 /** `last` is missing, even if it was created since it was looked up; or a part before it. */
-async function findMissing({ admin }: Store, path: KnowledgePath, last: MissingPart['missing']): Promise<MissingPart> {
+async function throwMissing({ admin }: Store, path: KnowledgePath, last: MissingPart['missing']): Promise<never> {
   const found = await admin.findPath(path);
-  return 'missing' in found ? found : { missing: last };
+  throw partNotFound('missing' in found ? found : { missing: last });
 }
 
 /** For child chunks, an admin key allows the same as a knowledge key of the dataset's workspace. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ChildChunk, ChildChunkPath, SegmentPath } from '../../contract/child-chunk.ts';
 import { limits } from '../../contract/limits.ts';
-import type { CallerOf } from '../caller.ts';
+import type { Call } from '../call.ts';
 import { ServiceError } from '../errors.ts';
 import { requireNotBlank, requireText } from '../require-text.ts';
 import type {
@@ -12,54 +12,46 @@ import type {
   Precondition,
   Versioned,
 } from '../store/child-chunks.ts';
-import type { Store } from '../store/store.ts';
 import { newVersion } from '../version.ts';
 import { locationOf, requirePath } from './path.ts';
 
-export async function findChildChunk(
-  store: Store,
-  caller: CallerOf<'knowledge'>,
-  path: ChildChunkPath,
-): Promise<Versioned<ChildChunk>> {
-  return requirePath(await store.findChildChunk(locationOf(caller, path)));
-}
+type ReadCall = Pick<Call<'knowledge'>, 'store' | 'caller'>;
+type EditCall = Pick<Call<'knowledge'>, 'store' | 'caller' | 'now'>;
+type VersionedChunk = Versioned<ChildChunk>;
+
+export const findChildChunk = async ({ store, caller }: ReadCall, path: ChildChunkPath): Promise<VersionedChunk> =>
+  requirePath(await store.findChildChunk(locationOf(caller, path)));
 
 /** Another system that may own the chunk: `edit` sends it the text. False if the chunk belongs to this server. */
 type ChunkOwner = { edit(path: ChildChunkPath, content: string): Promise<boolean> };
 
 /** `tool`: of an agent. */
-type ChunkEdit = { content: string; precondition: Precondition; now: number; tool?: string };
+type ChunkEdit = { content: string; precondition: Precondition; tool?: string };
 
 /**
  * Replaces the text and stores the old one as a revision, or sends the text to the owner of the chunk. Returns once the change is
  * on disk.
  */
 export async function updateChildChunk(
-  store: Store,
+  call: EditCall,
   owner: ChunkOwner | undefined,
-  caller: CallerOf<'knowledge'>,
   path: ChildChunkPath,
   edit: ChunkEdit,
-): Promise<Versioned<ChildChunk>> {
+): Promise<VersionedChunk> {
+  const { store, caller, now } = call;
   if (owner !== undefined) {
-    const { version } = await findChildChunk(store, caller, path);
+    const { version } = await findChildChunk(call, path);
     requireMatch(edit.precondition, version);
-    if (await owner.edit(path, edit.content)) return findChildChunk(store, caller, path);
+    if (await owner.edit(path, edit.content)) return findChildChunk(call, path);
   }
   requireContent(edit.content);
-  const { key_id } = caller;
-  const command = { ...locationOf(caller, path), ...edit, key_id, version: newVersion() };
+  const command = { ...locationOf(caller, path), ...edit, now, key_id: caller.key_id, version: newVersion() };
   return requireChunk(await store.run('updateChildChunk', command));
 }
 
 /** Adds a child chunk at the end of its segment. Returns once it is on disk. */
-export async function createChildChunk(
-  store: Store,
-  caller: CallerOf<'knowledge'>,
-  path: SegmentPath,
-  content: string,
-  now: number,
-): Promise<Versioned<ChildChunk>> {
+export async function createChildChunk(call: EditCall, path: SegmentPath, content: string): Promise<VersionedChunk> {
+  const { store, caller, now } = call;
   requireContent(content);
   const location = locationOf(caller, { ...path, child_chunk_id: randomUUID() });
   const chunk = { ...location, content, now, key_id: caller.key_id, version: newVersion() };
@@ -68,12 +60,11 @@ export async function createChildChunk(
 
 /** Returns once the deletion is on disk. Its record stays, with `deleted: true`. */
 export async function deleteChildChunk(
-  store: Store,
-  caller: CallerOf<'knowledge'>,
+  call: EditCall,
   path: ChildChunkPath,
   precondition: Precondition,
-  now: number,
 ): Promise<void> {
+  const { store, caller, now } = call;
   const location = locationOf(caller, path);
   const deletion = { ...location, now, key_id: caller.key_id, version: newVersion(), precondition };
   requireChunk(await store.run('deleteChildChunk', deletion));
@@ -85,12 +76,8 @@ export function decideCreation(stored: FoundChunk): ChildChunkOutcome | undefine
 }
 
 /** The outcome of a deletion, given the stored chunk; undefined if it must be written. */
-export function decideDeletion(
-  { version }: Versioned<ChildChunk>,
-  { precondition }: ChildChunkDeletion,
-): ChildChunkOutcome | undefined {
-  return isAllowed(precondition, version) ? undefined : { stale: true };
-}
+export const decideDeletion = (stored: VersionedChunk, deletion: ChildChunkDeletion): ChildChunkOutcome | undefined =>
+  isAllowed(deletion.precondition, stored.version) ? undefined : { stale: true };
 
 const isAllowed = (precondition: Precondition, version: string): boolean =>
   precondition === undefined || precondition === 'any' || precondition.includes(version);
@@ -112,7 +99,7 @@ export function decideEdit(stored: FoundChunk, edit: ChildChunkEdit): ChildChunk
   return isAllowed(edit.precondition, version) ? undefined : { stale: true };
 }
 
-function requireChunk(outcome: ChildChunkOutcome): Versioned<ChildChunk> {
+function requireChunk(outcome: ChildChunkOutcome): VersionedChunk {
   if ('stale' in outcome) {
     throw new ServiceError('precondition_failed', 'the child chunk has changed since the tag in If-Match');
   }

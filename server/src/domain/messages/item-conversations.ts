@@ -9,7 +9,7 @@ import { readRows } from '../render-list.ts';
 import type { ConversationRow, ConversationScope } from '../store/app-store.ts';
 import type { ItemAuthor, ItemOrder, ItemScope } from '../store/items.ts';
 import type { Store } from '../store/store.ts';
-import { conversationMissing, type Repetition, requireAppended } from './items.ts';
+import { conversationMissing, type Repetition, requireAppended, requireConversation } from './items.ts';
 
 /** Conversations as OpenAI clients see them: their metadata is what `inputs` has of texts. */
 
@@ -33,11 +33,8 @@ function toConversation({ id, created_at, inputs }: Pick<ConversationRow, 'id' |
   return { id: shownId(id), object: 'conversation', created_at, metadata } satisfies ItemConversation;
 }
 
-export async function getConversation({ items }: Store, scope: ItemScope): Promise<ItemConversation> {
-  const row = await items.findConversation(scope);
-  if (row === undefined) throw conversationMissing();
-  return toConversation(row);
-}
+export const getConversation = async ({ items }: Store, scope: ItemScope): Promise<ItemConversation> =>
+  toConversation(requireConversation(await items.findConversation(scope)));
 
 /** The id of a conversation that a key creates with an idempotency key. */
 export const conversationIdOf = (key_id: string, idempotency_key: string): string =>
@@ -69,16 +66,14 @@ export async function changeMetadata(
   metadata: Metadata,
   author: ItemAuthor,
 ): Promise<ItemConversation> {
-  const stored = await store.items.findConversation(scope);
-  if (stored === undefined) throw conversationMissing();
+  const stored = requireConversation(await store.items.findConversation(scope));
   if (metadata.user !== undefined && metadata.user !== stored.user) throw invalidParam('metadata.user must not change');
   if (!(await store.run('changeMetadata', { scope, author, metadata }))) throw conversationMissing();
   return getConversation(store, scope);
 }
 
 export async function deleteConversation(store: Store, scope: ItemScope, author: ItemAuthor) {
-  const deleted = await store.run('changeConversation', { ...scope, ...author, deleted: true });
-  if (deleted === undefined) throw conversationMissing();
+  requireConversation(await store.run('changeConversation', { ...scope, ...author, deleted: true }));
   return { id: shownId(scope.conversation_id), object: 'conversation.deleted' as const, deleted: true as const };
 }
 
@@ -96,8 +91,7 @@ export async function listConversations(
     ...{ ...scope, limit, order: order === 'asc' ? ('created_at' as const) : ('-created_at' as const) },
     after: after === undefined ? undefined : { id: scopeOf(scope, after).conversation_id, value: undefined },
   };
-  const found = await apps.listConversations(query);
-  if (found === undefined) throw conversationMissing();
+  const found = requireConversation(await apps.listConversations(query));
   const [slice = []] = slicesOf(found.items, limits.pageBytesMax);
   const rows = await readRows(slice, ({ id }) => apps.readConversation(id));
   return { data: rows.map(toConversation), has_more: found.has_more || slice.length < found.items.length };

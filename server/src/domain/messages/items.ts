@@ -11,6 +11,10 @@ import type { Store } from '../store/store.ts';
 /** The items of a conversation: each message has one or more. */
 
 export const conversationMissing = () => notFound('Conversation not found.');
+export function requireConversation<R>(row: R | undefined): R {
+  if (row === undefined) throw conversationMissing();
+  return row;
+}
 const itemMissing = () => notFound('Item not found.');
 
 /** What a client says about sending a request again. */
@@ -52,7 +56,7 @@ export type ItemQuery = { after: string | undefined; limit: number; order: ItemO
 export async function listItems({ items: reads }: Store, scope: ItemScope, query: ItemQuery): Promise<ItemPage> {
   const { after, limit, order } = query;
   const { conversation_id } = scope;
-  if ((await reads.findConversation(scope)) === undefined) throw conversationMissing();
+  requireConversation(await reads.findConversation(scope));
   const from = after === undefined ? undefined : await findItem(reads, conversation_id, after);
   const page: ItemPage = { data: [], ids: [], has_more: false };
   let bytes = 0;
@@ -118,7 +122,7 @@ async function findItem(reads: Store['items'], conversation_id: string, id: stri
 }
 
 async function findExisting({ items: reads }: Store, scope: ItemScope, id: string) {
-  if ((await reads.findConversation(scope)) === undefined) throw conversationMissing();
+  requireConversation(await reads.findConversation(scope));
   const found = await findItem(reads, scope.conversation_id, id);
   if (isDeleted(found.item)) throw itemMissing();
   return found;

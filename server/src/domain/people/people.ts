@@ -1,7 +1,7 @@
 import type { PersonListed } from '../../contract/people/people.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { personPrefix } from '../author.ts';
-import { notFound, ServiceError } from '../errors.ts';
+import { requireFound, ServiceError } from '../errors.ts';
 import { byName, type CursorPage } from '../paging.ts';
 import type { Store } from '../store/store.ts';
 
@@ -22,7 +22,5 @@ export async function changePerson(
   if (blocked === true && by === `${personPrefix}${id}`)
     throw new ServiceError('forbidden', 'people cannot block themselves');
   await store.run('changePerson', { id, blocked, by, now });
-  const person = await store.admin.findPerson(id, now);
-  if (person === undefined) throw notFound('person not found');
-  return person;
+  return requireFound(await store.admin.findPerson(id, now), 'person not found');
 }

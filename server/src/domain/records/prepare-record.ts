@@ -66,6 +66,8 @@ export function completeRecord(line: Line, input: Fields, now: number, texts: st
 }
 
 const timeFields = ['created_at', 'updated_at'];
+/** Of a message: not part of the text that readers get. */
+const unshownFields = ['feedback_content', 'rated_at', 'model_provider', 'model', 'trace_id', 'items'];
 
 // biome-ignore lint/suspicious/noExplicitAny: validated against the kind's schema
 type Fields = any;
@@ -116,13 +118,7 @@ const converters: { [K in RecordKind]?: (fields: Fields, context: Context) => Pr
     const { id, conversation_id, created_at } = fields;
     const { feedback_content, rated_at, model_provider, model, trace_id, items } = fields;
     const usage = usageOf(fields);
-    // Not part of the text that readers get.
-    fields.feedback_content = undefined;
-    fields.rated_at = undefined;
-    fields.model_provider = undefined;
-    fields.model = undefined;
-    fields.trace_id = undefined;
-    fields.items = undefined;
+    for (const name of unshownFields) fields[name] = undefined;
     const doc = JSON.stringify(fields);
     texts.push(doc);
     return {

@@ -1,6 +1,6 @@
 import type { ReviewCounts, ReviewListed, ReviewQuery, ReviewResponse } from '../../contract/console/reviews.ts';
 import { limits } from '../../contract/limits.ts';
-import { canonicalId } from '../../contract/primitives.ts';
+import { canonicalId, canonicalIds } from '../../contract/primitives.ts';
 import type { ReviewEdit } from '../../contract/reviews/review.ts';
 import { Names } from '../activity/names.ts';
 import { requireApp } from '../activity/require-app.ts';
@@ -43,11 +43,8 @@ export async function selectReviews(store: Store, query: ReviewFilters, now: num
   const { state, label, app_id, assignee, document_id, message_id, from, to } = query;
   if (app_id !== undefined) await requireApp(store, app_id);
   return {
-    ...{ state, label, from, to },
+    ...canonicalIds({ state, label, app_id, document_id, message_id, from, to }),
     assignee: assignee && canonicalId(assignee),
-    app_id: app_id && canonicalId(app_id),
-    document_id: document_id && canonicalId(document_id),
-    message_id: message_id && canonicalId(message_id),
     unreviewedFrom: now - limits.reviewDays * daySeconds,
   };
 }
@@ -84,8 +81,7 @@ export async function putReview(
   edit: ReviewEdit,
   put: Put,
 ): Promise<ReviewResponse> {
-  const { id: app_id } = await requireApp(store, location.app_id);
-  const [conversation_id, message_id] = [location.conversation_id, location.message_id].map(canonicalId);
+  await requireApp(store, location.app_id);
   const { state = 'open', labels = [], note = null, expected_answer = null, assignee = null } = edit;
   for (const label of labels) requireText('labels', label);
   for (const [field, text] of Object.entries({ note, expected_answer, assignee }))
@@ -99,7 +95,7 @@ export async function putReview(
   };
   const outcome = await store.run('putReview', {
     ...put,
-    location: { app_id, conversation_id: conversation_id ?? '', message_id: message_id ?? '' },
+    location: canonicalIds(location),
     fields,
     version: newVersion(),
   });

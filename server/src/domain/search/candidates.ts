@@ -13,7 +13,7 @@ export type Candidates<Entry, Hit> = {
   read(entries: readonly Entry[]): Promise<(Hit | undefined)[]>;
   /** The text of one candidate, whatever its size. */
   readText(entry: Entry): Promise<string | undefined>;
-  /** `shown`: for the snippet; `names`: what is searched besides. Undefined if the text no longer has the words. */
+  /** `shown`: for the snippet; `names`: searched, too. Undefined if the text no longer has the words. */
   textsOf(entry: Entry, hit: Hit, text: string): CandidateTexts | undefined;
 };
 /** Of a message, `fields` are those of the shown texts, and `latency` is its own. */

@@ -1,10 +1,12 @@
-import { limits } from '../../contract/limits.ts';
 import type { ChangeCounts } from '../store/change-reads.ts';
 
 /** Commits per second from which on others are writing. */
 const indexBusyCommits = 10;
-/** While others write, the indexer works for this share of the time, and for `indexShareMax` if it lags but can keep up. */
+/** While others write, the indexer works for the first share of the time, and for up to the second if it lags but can keep up. */
 const indexShareMin = 1 / 40;
+export const indexShareMax = 1 / 3;
+/** Duration of a transaction of the indexer while others write. */
+export const indexBusyMillis = 10;
 /** What the commits of a step take, which are not counted as its work. */
 const indexCommitMillis = 5;
 /** The longest pause. */
@@ -51,7 +53,6 @@ export class IndexPace {
 
   /** The pause after a step. `lagSeconds`: the age of the oldest change that is not indexed. */
   pauseMillis({ workedMillis }: StepCost, lagSeconds: number): number {
-    const { indexShareMax } = limits;
     const neededShare = this.#others.perMilli / this.#own.perMilli;
     const share =
       neededShare > indexShareMax ? indexShareMin : Math.min(indexShareMin * 2 ** lagSeconds, indexShareMax);

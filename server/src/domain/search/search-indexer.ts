@@ -34,7 +34,7 @@ export class SearchIndexer {
   readonly #holder = randomUUID();
   #cursor: string | undefined;
   #renewAt = 0;
-  /** Changes behind the cursor that were read from the feed. */
+  /** Changes after the cursor that were read from the feed. */
   #changes: readonly IndexChange[] = [];
   /** Records that this object has indexed. */
   indexed = 0;

@@ -1,6 +1,6 @@
 import type { WorstTexts } from '../../contract/console/knowledge.ts';
 import type { KnowledgeHit, SearchFilters, SearchHit, SearchQuery } from '../../contract/console/search.ts';
-import { canonicalId } from '../../contract/primitives.ts';
+import { canonicalIds } from '../../contract/primitives.ts';
 import { notFound } from '../errors.ts';
 import { firstCitedDay } from '../knowledge/list-all.ts';
 import { type CursorPage, Paging } from '../paging.ts';
@@ -59,14 +59,10 @@ export function findWorstTexts(searched: Searched, signal: AbortSignal): Promise
 const positionsOf = ({ after, count }: ListRange) => ({ before: after?.[0] as number | undefined, limit: count });
 const rowsOf = <Hit>({ hits, next }: FoundPart<Hit>) => ({ rows: hits, next: next === undefined ? undefined : [next] });
 
-const ids = ['app_id', 'conversation_id', 'dataset_id', 'document_id', 'segment_id'] as const;
 const numberOf = (text: string | undefined) => (text === undefined ? undefined : Number(text));
 
 /** `now` is in milliseconds. */
-export function searchOf({ in: _, min_cost, min_latency, ...others }: SearchFilters, now: number): MessageSearch {
-  const canonical = ids.flatMap((name) => (others[name] === undefined ? [] : [[name, canonicalId(others[name])]]));
-  return {
-    ...{ ...others, ...Object.fromEntries(canonical) },
-    ...{ min_cost: numberOf(min_cost), min_latency: numberOf(min_latency), now: Math.floor(now / 1000) },
-  };
+export function searchOf({ in: _, min_cost, min_latency, ...filters }: SearchFilters, now: number): MessageSearch {
+  const numbers = { min_cost: numberOf(min_cost), min_latency: numberOf(min_latency) };
+  return { ...canonicalIds(filters), ...numbers, now: Math.floor(now / 1000) };
 }

@@ -1,4 +1,4 @@
-import { canonicalId } from '../../contract/primitives.ts';
+import { canonicalIds } from '../../contract/primitives.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import { invalidParam } from '../errors.ts';
 import type { LargeText, Opened } from '../large-text.ts';
@@ -13,15 +13,8 @@ export type Selection = {
 };
 
 /** The selection of a request: other fields are left out, and ids become canonical. */
-export function selectionOf({ app_id, user, conversation_id, from, to }: Selection): Selection {
-  return {
-    app_id: app_id && canonicalId(app_id),
-    user,
-    conversation_id: conversation_id && canonicalId(conversation_id),
-    from,
-    to,
-  };
-}
+export const selectionOf = ({ app_id, user, conversation_id, from, to }: Selection): Selection =>
+  canonicalIds({ app_id, user, conversation_id, from, to });
 
 /** Which records of an export; the period is that of messages. */
 export type ExportSelection = Selection & { kinds?: readonly RecordKind[] | undefined };

@@ -142,12 +142,8 @@ const citedTerms = ({ dataset_id, document_id, segment_id }: Message['retriever_
   filterTerms.segment(segment_id),
 ];
 
-function* filterTermsOf(
-  message: Message,
-  { app_id, user, model_provider, model }: Owner,
-  cost: number | null,
-  isWaiting: boolean,
-): Generator<string> {
+function* filterTermsOf(message: Message, owner: Owner, cost: number | null, isWaiting: boolean): Generator<string> {
+  const { app_id, user, model_provider, model } = owner;
   yield filterTerms.app(app_id);
   if (user !== null) {
     yield filterTerms.user(user);

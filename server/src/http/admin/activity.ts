@@ -1,14 +1,11 @@
 import { ActivityListed, ActivityQuery, ReadListed, ReadQuery } from '../../contract/audit.ts';
-import { listActivity } from '../../domain/activity/list-activity.ts';
-import { listReads } from '../../domain/activity/list-reads.ts';
+import { listActivity, listReads } from '../../domain/activity/list-activity.ts';
 import { together } from '../route-types.ts';
 import { adminPage } from './routes.ts';
 
 /** The audit log. */
 export const adminActivityRoutes = together(
-  adminPage({
-    url: '/admin/activity',
-    operationId: 'listActivity',
+  adminPage('listActivity', '/admin/activity', {
     summary: 'List activity',
     description:
       'The audit log, newest first, with the current names of keys and records. A page with `record`, `record_id` or ' +
@@ -17,9 +14,7 @@ export const adminActivityRoutes = together(
     row: ActivityListed,
     run: ({ query, store }) => listActivity(store, query),
   }),
-  adminPage({
-    url: '/admin/reads',
-    operationId: 'listReads',
+  adminPage('listReads', '/admin/reads', {
     summary: 'List reads',
     description:
       'Who opened, copied or searched what end users said, newest first: one entry for each author and object in an hour, a few ' +

@@ -15,15 +15,13 @@ import { joinTexts, openText } from '../../domain/large-text.ts';
 import { parseKinds } from '../../domain/records/parse-kinds.ts';
 import type { ChangeScope, ChangeSelection } from '../../domain/store/change-reads.ts';
 import { leaveGate } from '../front/gate.ts';
-import { aboutAdmin, responses } from '../openapi/openapi.ts';
+import { operation } from '../operation.ts';
 import { sendLargePage } from '../response/large-page.ts';
-import { onDisconnect } from '../response/message-page.ts';
-import type { Dependencies, Routes } from '../route-types.ts';
+import type { Dependencies } from '../route-types.ts';
 
 /** Entries that a stream reads at once, unless one entry is larger. */
 const changesStreamBytesMax = 262_144;
 
-const url = '/admin/changes';
 /** While a stream is open, its key or session is checked this often, so that it ends within 5 seconds. */
 const checkMillis = 4_000;
 /** A stream without entries sends something this often, so that both ends notice a dead connection. */
@@ -61,57 +59,48 @@ function lastEventOf({ headers }: FastifyRequest, encoding: Encoding | undefined
 }
 
 /** The feed of changed records. */
-export const adminChangeRoutes: Routes = (app, dependencies) => {
-  const { bearer, store } = dependencies;
-
-  app.route({
-    method: 'GET',
-    url,
-    schema: {
-      ...aboutAdmin,
-      operationId: 'listChanges',
-      summary: 'Follow changes of records',
-      description:
-        'Lists changed records, each with its current state; several changes of a record may be one entry. Without `after`, ' +
-        'all records are listed first, then the changes since. With `Accept: application/x-ndjson` or `text/event-stream` ' +
-        'entries are streamed as they occur, until there was none for `wait` seconds. Requires an admin key, a console session, ' +
-        'or a key of kind `feed`, which sees its workspace, app or datasets. 404 if the setting `CHANGES` is `off`.',
-      security: [...aboutAdmin.security, { feedKey: [] }],
-      querystring: ChangesQuery,
-      response: responses({ 200: streamed }, [400, 401, 403, 404, 410, 503]),
-    },
-    onRequest: bearer.requireAdmin(['admin', 'feed']),
-    handler: async (request, reply) => {
-      const { after, limit = limits.changesDefault, wait = 0, include = 'record' } = request.query;
-      const encoding = encodingOf(request);
-      const signal = onDisconnect(reply.raw);
-      const scopeFor = (caller: Caller | null) => scopeOf(caller, request.query);
-      const changes: ChangeSelection = {
-        ...{ scope: scopeFor(request.caller), limit, include, signal },
-        ...(encoding === undefined ? pageBytes : streamBytes),
-      };
-      const start = await startOf(store, lastEventOf(request, encoding) ?? after);
-      const pages = follow(dependencies, request, reply, start, changes, {
-        waitMillis: wait * 1000,
-        heartbeatMillis: encoding === undefined ? undefined : heartbeatMillis,
-        scopeFor,
-      });
-      if (encoding === undefined) {
-        const { value: page } = await pages.next();
-        await pages.return(undefined);
-        if (signal.aborted) {
-          page?.close();
-          throw clientDisconnected();
-        }
-        return page === undefined ? bearer.failedKeys.reject(request.ip, 'unknown') : sendChanges(reply, page);
+export const adminChangeRoutes = operation('listChanges', ['admin', 'feed'], 'GET', '/admin/changes', {
+  summary: 'Follow changes of records',
+  description:
+    'Lists changed records, each with its current state; several changes of a record may be one entry. Without `after`, ' +
+    'all records are listed first, then the changes since. With `Accept: application/x-ndjson` or `text/event-stream` ' +
+    'entries are streamed as they occur, until there was none for `wait` seconds. Requires an admin key, a console session, ' +
+    'or a key of kind `feed`, which sees its workspace, app or datasets. 404 if the setting `CHANGES` is `off`.',
+  querystring: ChangesQuery,
+  response: streamed,
+  errors: [403, 404, 410],
+  run: async ({ query, caller, disconnected, store, dependencies }, reply) => {
+    const { after, limit = limits.changesDefault, wait = 0, include = 'record' } = query;
+    const { request } = reply;
+    const encoding = encodingOf(request);
+    const signal = disconnected();
+    const scopeFor = (caller: Caller) => scopeOf(caller, query);
+    const changes: ChangeSelection = {
+      ...{ scope: scopeFor(caller), limit, include, signal },
+      ...(encoding === undefined ? pageBytes : streamBytes),
+    };
+    const start = await startOf(store, lastEventOf(request, encoding) ?? after);
+    const pages = follow(dependencies, request, reply, start, changes, {
+      waitMillis: wait * 1000,
+      heartbeatMillis: encoding === undefined ? undefined : heartbeatMillis,
+      scopeFor,
+    });
+    if (encoding === undefined) {
+      const { value: page } = await pages.next();
+      await pages.return(undefined);
+      if (signal.aborted) {
+        page?.close();
+        throw clientDisconnected();
       }
-      reply.header('content-type', encoding.type);
-      if (request.method === 'HEAD') return reply.send(Readable.from([]));
-      reply.raw.setTimeout(limits.bodyIdleMillisMax, () => reply.raw.destroy());
-      return reply.send(Readable.from(encode(encoding, pages, reply.raw, signal)));
-    },
-  });
-};
+      if (page === undefined) return dependencies.bearer.failedKeys.reject(request.ip, 'unknown');
+      return sendChanges(reply, page);
+    }
+    reply.header('content-type', encoding.type);
+    if (request.method === 'HEAD') return reply.send(Readable.from([]));
+    reply.raw.setTimeout(limits.bodyIdleMillisMax, () => reply.raw.destroy());
+    return reply.send(Readable.from(encode(encoding, pages, reply.raw, signal)));
+  },
+});
 
 /** Bytes of the feed in memory for a page, and for a stream: streams are many, and their clients may be slow. */
 const pageBytes = { bytesMax: limits.changesBytesMax, wholeBytesMax: limits.pageBytesMax };
@@ -187,13 +176,13 @@ type StreamOptions = {
 };
 
 /** The parameters restrict what the key allows. */
-function scopeOf(caller: Caller | null, { kinds, app_id, dataset_id }: ChangesQuery): ChangeScope {
+function scopeOf(caller: Caller, { kinds, app_id, dataset_id }: ChangesQuery): ChangeScope {
   const requested = {
     kinds: parseKinds(kinds, changeKinds),
     app_id: app_id === undefined ? undefined : canonicalId(app_id),
     dataset_ids: dataset_id === undefined ? undefined : [canonicalId(dataset_id)],
   };
-  if (caller?.kind !== 'feed') return { workspace_id: undefined, ...requested };
+  if (caller.kind !== 'feed') return { workspace_id: undefined, ...requested };
   return { workspace_id: caller.workspace_id, kinds: requested.kinds, ...restrict(caller, requested) };
 }
 

@@ -1,68 +1,46 @@
-import {
-  ConversationListed,
-  ConversationSummary,
-  DetailsQuery,
-  LocatedPage,
-  LocateQuery,
-  MessageDetailsList,
-  SummaryQuery,
-  TranscriptQuery,
-  traceIdMark,
-} from '../../contract/console/activity.ts';
+import * as contract from '../../contract/console/activity.ts';
 import { MessagePage } from '../../contract/message.ts';
 import { canonicalId } from '../../contract/primitives.ts';
-import { Type } from '../../contract/type.ts';
 import { listAllConversations } from '../../domain/activity/list-conversations.ts';
 import { requireApp } from '../../domain/activity/require-app.ts';
-import { notFound } from '../../domain/errors.ts';
+import { notFound, requireFound } from '../../domain/errors.ts';
 import { listMessages, pageRequest } from '../../domain/messages/list-messages.ts';
 import type { StoredDetails } from '../../domain/store/activity-reads.ts';
 import { header } from '../openapi/openapi.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';
 import { pageQuery, sendPage } from '../response/message-page.ts';
 import { together } from '../route-types.ts';
-import { adminObject, adminPage } from './routes.ts';
+import { adminObject, adminPage, conversationUrl } from './routes.ts';
 
-const url = '/admin/apps/:app_id/conversations';
-const params = Type.Object({
-  app_id: Type.String({ description: 'App ID.' }),
-  conversation_id: Type.String({ description: 'Conversation ID.' }),
-});
+const params = contract.AppConversationPath;
 
 /** Conversations of any app, and their messages. */
 export const adminConversationRoutes = together(
-  adminPage({
-    url: '/admin/conversations',
-    operationId: 'listAllConversations',
+  adminPage('listAllConversations', '/admin/conversations', {
     summary: 'List conversations of all apps',
     description:
       'Latest update first, then by id, descending. `from` and `to` select by the last activity. With `id`: those of these ' +
       'conversations that exist, on one page unless they are large. Deleted conversations are not listed.',
-    querystring: SummaryQuery,
-    row: ConversationSummary,
+    querystring: contract.SummaryQuery,
+    row: contract.ConversationSummary,
     errors: [404],
     run: ({ query, store }) => listAllConversations(store, query),
   }),
-  adminObject({
-    url: `${url}/:conversation_id`,
-    operationId: 'getConversation',
+  adminObject('getConversation', conversationUrl, {
     summary: 'Get a conversation of an app',
     params,
-    response: ConversationListed,
+    response: contract.ConversationListed,
     run: async ({ params, store }) => {
       const { id } = await requireApp(store, params.app_id);
       const conversation = await store.activity.findConversation(id, canonicalId(params.conversation_id));
-      if (conversation === undefined) throw notFound('conversation not exists');
-      return conversation;
+      return requireFound(conversation, 'conversation not exists');
     },
   }),
-  adminObject({
-    url: `${url}/:conversation_id/messages`,
-    operationId: 'getTranscript',
+  adminObject('getTranscript', `${conversationUrl}/messages`, {
     summary: 'List messages of a conversation of any app',
     description: 'Returns the same page as List Conversation Messages, but for apps of any mode.',
     params,
-    querystring: TranscriptQuery,
+    querystring: contract.TranscriptQuery,
     headers: header('if-none-match', 'ETags of pages that the client has cached.'),
     response: MessagePage,
     unchanged: "The client's cached page is current.",
@@ -78,16 +56,14 @@ export const adminConversationRoutes = together(
       return sendPage(reply, page, `/admin/apps/${path}`);
     },
   }),
-  adminObject({
-    url: `${url}/:conversation_id/locate`,
-    operationId: 'locatePage',
+  adminObject('locatePage', `${conversationUrl}/locate`, {
     summary: 'Find the page with a message',
     description:
       'Returns the `first_id` of the page that contains a message, or the beginning of the conversation, so that reading ' +
       'can start there.',
     params,
-    querystring: LocateQuery,
-    response: LocatedPage,
+    querystring: contract.LocateQuery,
+    response: contract.LocatedPage,
     run: async ({ params, query: { message_id, newer = 0 }, store }) => {
       const { id } = await requireApp(store, params.app_id);
       const message = message_id === undefined ? undefined : canonicalId(message_id);
@@ -100,14 +76,12 @@ export const adminConversationRoutes = together(
       throw notFound(`${exists ? 'message' : 'conversation'} not exists`);
     },
   }),
-  adminObject({
-    url: `${url}/:conversation_id/details`,
-    operationId: 'listMessageDetails',
+  adminObject('listMessageDetails', `${conversationUrl}/details`, {
     summary: 'List what messages have besides their fields',
     description: 'What readers of `/v1` do not see: the text of the feedback, the model, and the address of the trace.',
     params,
-    querystring: DetailsQuery,
-    response: MessageDetailsList,
+    querystring: contract.DetailsQuery,
+    response: contract.MessageDetailsList,
     run: async ({ params, query, store, dependencies }) => {
       const { id } = await requireApp(store, params.app_id);
       const message_ids = query.message_id.map(canonicalId);
@@ -118,6 +92,6 @@ export const adminConversationRoutes = together(
 );
 
 function withTraceUrl({ trace_id, ...details }: StoredDetails, template: string | undefined) {
-  const url = trace_id === null ? undefined : template?.replace(traceIdMark, encodeURIComponent(trace_id));
+  const url = trace_id === null ? undefined : template?.replace(contract.traceIdMark, encodeURIComponent(trace_id));
   return { ...details, trace_url: url ?? null };
 }

@@ -1,5 +1,6 @@
+import { AppMessagePath } from '../../contract/console/activity.ts';
 import { Purge, Purged, Retention, RetentionQuery } from '../../contract/erasure.ts';
-import { canonicalId } from '../../contract/primitives.ts';
+import { canonicalIds } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { requireApp } from '../../domain/activity/require-app.ts';
 import { deleteMessage, purgeExisting, purgeSelection } from '../../domain/erasure/purge.ts';
@@ -7,14 +8,11 @@ import { listRetention } from '../../domain/erasure/retention.ts';
 import { invalidParam, notFound } from '../../domain/errors.ts';
 import { operation } from '../operation.ts';
 import { together } from '../route-types.ts';
-import { adminObject } from './routes.ts';
+import { adminObject, messageUrl } from './routes.ts';
 
 /** What erases records for good, and when that happens by itself. */
 export const adminErasureRoutes = together(
-  operation(['admin'], {
-    method: 'POST',
-    url: '/admin/purge',
-    operationId: 'purge',
+  operation('purge', ['admin'], 'POST', '/admin/purge', {
     summary: 'Erase conversations',
     description:
       'Erases one conversation, or all conversations of a user in an app, with their messages, totals and search entries, as ' +
@@ -29,35 +27,24 @@ export const adminErasureRoutes = together(
       return purgeExisting(store, purgeSelection(given), { key_id: caller.key_id, now }, dry_run);
     },
   }),
-  operation(['admin', 'writer'], {
-    method: 'DELETE',
-    url: '/admin/apps/:app_id/conversations/:conversation_id/messages/:message_id',
-    operationId: 'deleteMessage',
+  operation('deleteMessage', ['admin', 'writer'], 'DELETE', messageUrl, {
     summary: 'Erase a message',
     description:
       'Erases one message. Name, inputs and times of its conversation are derived again from the messages that are left. With ' +
       'the embedded database, its file may have copies of the text until the next hourly clean-up.',
     params: Type.Object({
+      ...AppMessagePath.properties,
       app_id: Type.String({ description: 'App ID. A writer key allows its own app.' }),
-      conversation_id: Type.String({ description: 'Conversation ID.' }),
-      message_id: Type.String({ description: 'Message ID.' }),
     }),
     response: 'The message was erased.',
     run: async ({ caller, params, now, store }) => {
-      const app_id = canonicalId(params.app_id);
-      if (caller.kind === 'writer' && caller.app.id !== app_id) throw notFound('app not found');
-      await requireApp(store, app_id);
-      const location = {
-        app_id,
-        conversation_id: canonicalId(params.conversation_id),
-        message_id: canonicalId(params.message_id),
-      };
+      const location = canonicalIds(params);
+      if (caller.kind === 'writer' && caller.app.id !== location.app_id) throw notFound('app not found');
+      await requireApp(store, location.app_id);
       await deleteMessage(store, location, { key_id: caller.key_id, now });
     },
   }),
-  adminObject({
-    url: '/admin/retention',
-    operationId: 'getRetention',
+  adminObject('getRetention', '/admin/retention', {
     summary: 'Show the retention of apps',
     description: 'For each app the period in force, and how many conversations the next run erases, or would erase.',
     querystring: RetentionQuery,

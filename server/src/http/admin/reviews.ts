@@ -1,11 +1,5 @@
-import {
-  EvalQuery,
-  ReviewCounts,
-  ReviewCountsQuery,
-  ReviewPage,
-  ReviewQuery,
-  ReviewResponse,
-} from '../../contract/console/reviews.ts';
+import { AppMessagePath } from '../../contract/console/activity.ts';
+import * as contract from '../../contract/console/reviews.ts';
 import { ReviewEdit } from '../../contract/reviews/review.ts';
 import { Type } from '../../contract/type.ts';
 import { exportEvals } from '../../domain/reviews/evals.ts';
@@ -15,17 +9,15 @@ import { operation } from '../operation.ts';
 import { parseIfMatch } from '../request/etag.ts';
 import { sendLargePage } from '../response/large-page.ts';
 import { together } from '../route-types.ts';
-import { adminObject } from './routes.ts';
+import { adminObject, messageUrl } from './routes.ts';
 
-const list = adminObject({
-  url: '/admin/reviews',
-  operationId: 'listReviews',
+const list = adminObject('listReviews', '/admin/reviews', {
   summary: 'List reviews',
   description:
     'Messages with a review, and messages of the last 30 days that were disliked or whose generation failed and that ' +
     'have none: these are open. Newest message first. Messages of deleted conversations are excluded.',
-  querystring: ReviewQuery,
-  response: ReviewPage,
+  querystring: contract.ReviewQuery,
+  response: contract.ReviewPage,
   errors: [404],
   run: async ({ query, now, store }) => {
     const page = await listReviews(store, query, now);
@@ -33,37 +25,28 @@ const list = adminObject({
   },
 });
 
-const counts = adminObject({
-  url: '/admin/reviews/counts',
-  operationId: 'countReviews',
+const counts = adminObject('countReviews', '/admin/reviews/counts', {
   summary: 'Count reviews',
   description: 'How many messages are open, and how often each label was given.',
-  querystring: ReviewCountsQuery,
-  response: ReviewCounts,
+  querystring: contract.ReviewCountsQuery,
+  response: contract.ReviewCounts,
   errors: [404],
   run: ({ query, now, store }) => countReviews(store, query, now),
 });
 
-const put = operation(['admin'], {
-  method: 'PUT',
-  url: '/admin/apps/:app_id/conversations/:conversation_id/messages/:message_id/review',
-  operationId: 'putReview',
+const put = operation('putReview', ['admin'], 'PUT', `${messageUrl}/review`, {
   summary: 'Replace the review of a message',
   description:
     'Absent fields get their defaults. To claim a message for a person, send `assignee` with `If-None-Match: *`, or with ' +
     '`If-Match` if it has a review: of two reviewers one gets 412, and takes the next one. A claim is free 15 minutes ' +
     'after `updated_at`. Feedback with which a user dislikes the answer again opens a review that is done.',
-  params: Type.Object({
-    app_id: Type.String({ description: 'App ID.' }),
-    conversation_id: Type.String({ description: 'Conversation ID.' }),
-    message_id: Type.String({ description: 'Message ID.' }),
-  }),
+  params: AppMessagePath,
   headers: Type.Object({
     ...header('if-match', '`etag` of the review that may be replaced, or `*`.').properties,
     ...header('if-none-match', '`*`: only if there is no review.').properties,
   }),
   body: ReviewEdit,
-  response: ReviewResponse,
+  response: contract.ReviewResponse,
   errors: [404, 412],
   run: async ({ params, body, caller, now, store }, reply) => {
     const { headers } = reply.request;
@@ -80,21 +63,19 @@ const put = operation(['admin'], {
 
 const ndjson = 'application/x-ndjson';
 
-const evals = adminObject({
-  url: '/admin/evals.jsonl',
-  operationId: 'exportEvals',
+const evals = adminObject('exportEvals', '/admin/evals.jsonl', {
   summary: 'Export evaluation sets',
   description:
     'One test case of promptfoo in each line, for each review that is `done` and has an expected answer, newest message ' +
     'first. `vars`: `input` (up to 10 messages before it, and the question), `actual` (the answer), `context` (the cited ' +
     'texts). `assert` compares a new answer with the expected one. `metadata`: app, message, model, labels, times. ' +
     'Messages of deleted conversations are excluded.',
-  querystring: EvalQuery,
+  querystring: contract.EvalQuery,
   response: textResponse(ndjson, 'NDJSON, one test case per line.'),
   errors: [403, 404],
   run: async ({ query, disconnected, store }, reply) => {
     const lines = await exportEvals(store, query, query.redact === '1', disconnected());
-    return sendLargePage(reply.header('content-type', ndjson).header('cache-control', 'no-store'), lines);
+    return sendLargePage(reply.header('content-type', ndjson), lines);
   },
 });
 

@@ -13,29 +13,22 @@ type ListRoute<P extends TObject, Q extends TObject> = Omit<Get<P, Q>, 'response
   run: (...request: Parameters<Get<P, Q>['run']>) => Promise<CursorPage<unknown>>;
 };
 
+export const conversationUrl = '/admin/apps/:app_id/conversations/:conversation_id';
+export const messageUrl = `${conversationUrl}/messages/:message_id`;
+
 /** A parameter is rejected rather than ignored. */
 const noParameters = Type.Object({});
 
-/**
- * An operation that returns one object. Its `run` throws `notFound` if there is none.
- *
- * @example
- * adminObject({
- *   url: '/admin/apps/:app_id',
- *   operationId: 'getApp',
- *   summary: 'Get an app',
- *   params: Type.Object({ app_id }),
- *   response: AppListed,
- *   errors: [404],
- *   run: ({ params, store }) => requireApp(store, params.app_id),
- * });
- */
-export const adminObject = <P extends TObject, Q extends TObject = typeof noParameters>(route: Get<P, Q>): Routes =>
-  operation(['admin'], { querystring: noParameters as TObject as Q, ...route });
+/** An operation that returns one object. Its `run` throws `notFound` if there is none. */
+export const adminObject = <P extends TObject, Q extends TObject = typeof noParameters>(
+  operationId: string,
+  url: string,
+  route: Get<P, Q>,
+): Routes => operation(operationId, ['admin'], 'GET', url, { querystring: noParameters as TObject as Q, ...route });
 
 /** An operation that returns one page of a list. */
-export const adminPage = <P extends TObject, Q extends TObject = typeof ListQuery>({
-  row,
-  ...route
-}: ListRoute<P, Q>): Routes =>
-  operation(['admin'], { querystring: ListQuery as TObject as Q, ...route, response: listOf(row) });
+export const adminPage = <P extends TObject, Q extends TObject = typeof ListQuery>(
+  operationId: string,
+  url: string,
+  { row, ...route }: ListRoute<P, Q>,
+): Routes => adminObject(operationId, url, { querystring: ListQuery as TObject as Q, ...route, response: listOf(row) });

@@ -9,18 +9,13 @@ const views = new Paging<SavedView>(['string'], ({ name }) => [name]);
 
 /** Names for addresses of the console. */
 export const adminSavedViewRoutes = together(
-  adminPage({
-    url: '/admin/views',
-    operationId: 'listSavedViews',
+  adminPage('listSavedViews', '/admin/views', {
     summary: 'List saved views',
     description: 'Names for addresses of the console, by name.',
     row: SavedView,
     run: ({ query, store }) => views.read(query, (range) => store.admin.listSavedViews(range)),
   }),
-  operation(['admin'], {
-    method: 'PUT',
-    url: '/admin/views/:name',
-    operationId: 'saveView',
+  operation('saveView', ['admin'], 'PUT', '/admin/views/:name', {
     summary: 'Save a view',
     description: 'Stores an address of the console under a name, in place of an earlier one.',
     params: ViewName,
@@ -33,10 +28,7 @@ export const adminSavedViewRoutes = together(
       return { name, address };
     },
   }),
-  operation(['admin'], {
-    method: 'DELETE',
-    url: '/admin/views/:name',
-    operationId: 'deleteView',
+  operation('deleteView', ['admin'], 'DELETE', '/admin/views/:name', {
     summary: 'Delete a saved view',
     description: 'Forgets the name. A name that does not exist is no error.',
     params: ViewName,

@@ -1,14 +1,8 @@
 import { listOf } from '../../contract/admin.ts';
 import { WorstTexts } from '../../contract/console/knowledge.ts';
-import {
-  AnyHit,
-  SearchCounts,
-  SearchCountsQuery,
-  type SearchFilters,
-  SearchQuery,
-} from '../../contract/console/search.ts';
+import * as contract from '../../contract/console/search.ts';
 import { canonicalId } from '../../contract/primitives.ts';
-import { invalidParam, notFound } from '../../domain/errors.ts';
+import { invalidParam, requireFound } from '../../domain/errors.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
 import {
   findWorstTexts,
@@ -26,16 +20,14 @@ const url = '/admin/search';
 
 /** The search over all messages and knowledge bases. */
 export const adminSearchRoutes = together(
-  adminObject({
-    url,
-    operationId: 'search',
+  adminObject('search', url, {
     summary: 'Search messages or knowledge bases',
     description:
       'Messages of all apps, newest first, or with `in=knowledge` segments and child chunks. Messages of deleted ' +
       'conversations are excluded. A change is found about a second after it was made. A page may have fewer rows than ' +
       '`limit` although more follow: a search ends after 5 seconds. 404 if the setting `SEARCH` or `CHANGES` is `off`.',
-    querystring: SearchQuery,
-    response: listOf(AnyHit),
+    querystring: contract.SearchQuery,
+    response: listOf(contract.AnyHit),
     errors: [404],
     run: async ({ query, disconnected, store, dependencies }) => {
       const { limit: _, cursor: __, ...filters } = query;
@@ -45,9 +37,7 @@ export const adminSearchRoutes = together(
         : searchMessages(dependencies, query, signal);
     },
   }),
-  adminObject({
-    url: `${url}/worst`,
-    operationId: 'listWorstTexts',
+  adminObject('listWorstTexts', `${url}/worst`, {
     summary: 'List the texts that most disliked answers cite',
     description:
       'The segments that most of the disliked answers of the last days cite, and how many answers cite one of them.',
@@ -55,13 +45,11 @@ export const adminSearchRoutes = together(
     errors: [404],
     run: ({ disconnected, dependencies }) => findWorstTexts(dependencies, disconnected()),
   }),
-  adminObject({
-    url: `${url}/counts`,
-    operationId: 'countSearchResults',
+  adminObject('countSearchResults', `${url}/counts`, {
     summary: 'Count messages of a search',
     description: 'The number of results with the given filters, and with one more filter each. Counts stop at `max`.',
-    querystring: SearchCountsQuery,
-    response: SearchCounts,
+    querystring: contract.SearchCountsQuery,
+    response: contract.SearchCounts,
     errors: [404],
     run: async ({ query, disconnected, store, dependencies }) => {
       requireSearchOn(dependencies);
@@ -74,7 +62,7 @@ export const adminSearchRoutes = together(
 );
 
 /** Knowledge bases have none of the other filters. */
-function isOfKnowledge({ in: part, q: _, dataset_id: __, ...others }: SearchFilters): boolean {
+function isOfKnowledge({ in: part, q: _, dataset_id: __, ...others }: contract.SearchFilters): boolean {
   if (part !== 'knowledge') return false;
   const [other] = Object.keys(others);
   if (other !== undefined) throw invalidParam(`${other} must be absent with in=knowledge`);
@@ -82,9 +70,8 @@ function isOfKnowledge({ in: part, q: _, dataset_id: __, ...others }: SearchFilt
 }
 
 /** One knowledge base; undefined for all. */
-async function scopeOf({ admin }: Store, { dataset_id }: SearchFilters): Promise<KnowledgeScope | undefined> {
+async function scopeOf({ admin }: Store, { dataset_id }: contract.SearchFilters): Promise<KnowledgeScope | undefined> {
   if (dataset_id === undefined) return undefined;
-  const dataset = await admin.findDataset(canonicalId(dataset_id));
-  if (dataset === undefined) throw notFound('dataset not found');
+  const dataset = requireFound(await admin.findDataset(canonicalId(dataset_id)), 'dataset not found');
   return { workspace_id: dataset.workspace_id, dataset_ids: [dataset.id] };
 }

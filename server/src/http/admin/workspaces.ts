@@ -3,7 +3,7 @@ import { AppChange, NewApp } from '../../contract/app.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { requireApp } from '../../domain/activity/require-app.ts';
-import { notFound } from '../../domain/errors.ts';
+import { requireFound } from '../../domain/errors.ts';
 import { createApp, updateApp } from '../../domain/import/apps.ts';
 import { byName, Paging } from '../../domain/paging.ts';
 import type { StoredProvider } from '../../domain/store/admin-reads.ts';
@@ -21,34 +21,25 @@ const app_id = Type.String({ description: 'App ID.' });
 
 /** Workspaces with their apps and model providers. */
 export const adminWorkspaceRoutes = together(
-  adminPage({
-    url: '/admin/workspaces',
-    operationId: 'listWorkspaces',
+  adminPage('listWorkspaces', '/admin/workspaces', {
     summary: 'List workspaces',
     description: 'Workspaces, by name, then by id.',
     row: WorkspaceListed,
     run: ({ query, store }) => workspaces.read(query, (range) => store.admin.listWorkspaces(range)),
   }),
-  adminObject({
-    url: '/admin/workspaces/:workspace_id',
-    operationId: 'getWorkspace',
+  adminObject('getWorkspace', '/admin/workspaces/:workspace_id', {
     summary: 'Get a workspace',
     params: Type.Object({ workspace_id }),
     response: WorkspaceListed,
     run: ({ params, store }) => requireWorkspace(store, params.workspace_id),
   }),
-  adminPage({
-    url: '/admin/apps',
-    operationId: 'listApps',
+  adminPage('listApps', '/admin/apps', {
     summary: 'List apps',
     description: 'Apps of all workspaces, by name, then by id.',
     row: AppListed,
     run: ({ query, store }) => apps.read(query, (range) => store.admin.listApps(range)),
   }),
-  operation(['admin'], {
-    method: 'POST',
-    url: '/admin/apps',
-    operationId: 'createApp',
+  operation('createApp', ['admin'], 'POST', '/admin/apps', {
     summary: 'Create an app',
     description: 'Creates an app, and a workspace of the same name if there is none.',
     body: NewApp,
@@ -56,18 +47,13 @@ export const adminWorkspaceRoutes = together(
     response: AppListed,
     run: ({ body, caller, now, store }) => createApp(store, body, caller, now),
   }),
-  adminObject({
-    url: '/admin/apps/:app_id',
-    operationId: 'getApp',
+  adminObject('getApp', '/admin/apps/:app_id', {
     summary: 'Get an app',
     params: Type.Object({ app_id }),
     response: AppListed,
     run: ({ params, store }) => requireApp(store, params.app_id),
   }),
-  operation(['admin'], {
-    method: 'PATCH',
-    url: '/admin/apps/:app_id',
-    operationId: 'updateApp',
+  operation('updateApp', ['admin'], 'PATCH', '/admin/apps/:app_id', {
     summary: 'Change an app',
     description:
       'Changes the name of an app or its period of retention. The next run erases what is then older: ' +
@@ -75,14 +61,13 @@ export const adminWorkspaceRoutes = together(
     params: Type.Object({ app_id }),
     body: AppChange,
     response: AppListed,
-    run: async ({ params, body, caller, now, store, dependencies }) => {
+    run: async (call) => {
+      const { params, body, dependencies } = call;
       if (body.name !== undefined) await dependencies.owned?.requireOwnApp(canonicalId(params.app_id));
-      return updateApp(store, params.app_id, body, caller.key_id, now);
+      return updateApp(call, params.app_id, body);
     },
   }),
-  adminPage({
-    url: '/admin/workspaces/:workspace_id/model-providers',
-    operationId: 'listModelProviders',
+  adminPage('listModelProviders', '/admin/workspaces/:workspace_id/model-providers', {
     summary: 'List model providers',
     description:
       'Providers of a workspace with all their models, of any status, in the order in which they were imported.',
@@ -98,8 +83,5 @@ export const adminWorkspaceRoutes = together(
   }),
 );
 
-async function requireWorkspace({ admin }: Store, id: string): Promise<WorkspaceListed> {
-  const workspace = await admin.findWorkspace(canonicalId(id));
-  if (workspace === undefined) throw notFound('workspace not found');
-  return workspace;
-}
+const requireWorkspace = async ({ admin }: Store, id: string): Promise<WorkspaceListed> =>
+  requireFound(await admin.findWorkspace(canonicalId(id)), 'workspace not found');

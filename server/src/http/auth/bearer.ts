@@ -76,7 +76,7 @@ export class Bearer {
   }
 
   /** A hook that requires a key of one of these kinds, or a console session that was created with an admin key. */
-  requireAdmin(kinds: readonly KeyKind[] = ['admin']): onRequestHookHandler {
+  requireAdmin(kinds: readonly KeyKind[]): onRequestHookHandler {
     const requireKey = this.requireKey(kinds);
     const bearer = this;
     return function (request, reply, done) {
@@ -216,11 +216,3 @@ export function bearerDigest(header: string | undefined): string | undefined {
 function isSameDigest(one: string, other: string): boolean {
   return timingSafeEqual(Buffer.from(one), Buffer.from(other));
 }
-
-/** The caller of a request to a route that requires a key of this kind. */
-export function requireCaller<K extends KeyKind>({ caller }: FastifyRequest, kind: K): CallerOf<K> {
-  if (!isOfKind(caller, kind)) throw new Error(`the route does not require a key of kind ${kind}`);
-  return caller;
-}
-
-const isOfKind = <K extends KeyKind>(caller: Caller | null, kind: K): caller is CallerOf<K> => caller?.kind === kind;

@@ -22,77 +22,69 @@ export type CalledTool =
   | { content: TextContent[]; isError: true };
 type TextContent = { type: 'text'; text: string };
 
-/** One request of an agent: the tools that its key allows. */
-export class Agent {
-  readonly #dependencies: Dependencies;
-  readonly #request: FastifyRequest;
-  readonly #reply: FastifyReply;
-  readonly #caller: AgentCaller;
-  readonly #tools: ReadonlyMap<string, Tool>;
+export type AgentRequest = {
+  dependencies: Dependencies;
+  request: FastifyRequest;
+  reply: FastifyReply;
+  caller: AgentCaller;
+};
 
-  constructor(dependencies: Dependencies, request: FastifyRequest, reply: FastifyReply, caller: AgentCaller) {
-    this.#dependencies = dependencies;
-    this.#request = request;
-    this.#reply = reply;
-    this.#caller = caller;
-    this.#tools = new Map(toolsFor(caller).map((tool) => [tool.name, tool]));
-  }
-
-  /** The tools in the form of the protocol. */
-  listTools() {
-    const { kind } = this.#caller;
-    return [...this.#tools.values()].map(({ name, title, description, isWrite, inputOf, outputOf }) => ({
-      name,
+/** The tools that the key allows, in the form of the protocol. */
+export const listTools = (caller: AgentCaller) =>
+  toolsFor(caller).map(({ name, title, description, isWrite, inputOf, outputOf }) => ({
+    name,
+    title,
+    description,
+    inputSchema: withoutOwnFormats(inputOf(caller.kind)),
+    outputSchema: withoutOwnFormats(outputOf(caller.kind)),
+    annotations: {
       title,
-      description,
-      inputSchema: withoutOwnFormats(inputOf(kind)),
-      outputSchema: withoutOwnFormats(outputOf(kind)),
-      annotations: {
-        title,
-        readOnlyHint: !isWrite,
-        destructiveHint: isWrite,
-        idempotentHint: true,
-        openWorldHint: false,
-      },
-    }));
-  }
+      readOnlyHint: !isWrite,
+      destructiveHint: isWrite,
+      idempotentHint: true,
+      openWorldHint: false,
+    },
+  }));
 
-  /** Undefined if the key allows no such tool. An error of the domain is a result. */
-  async callTool(name: string, given: Record<string, unknown> = {}): Promise<CalledTool | undefined> {
-    const tool = this.#tools.get(name);
-    if (tool === undefined) return undefined;
-    this.#request.tool = name;
-    try {
-      const result = await this.#run(tool, given);
-      this.#dependencies.metrics.countEvent('tools', `${name} 200`);
-      return { content: [{ type: 'text', text: summaryOf(tool, result) }], structuredContent: result };
-    } catch (error) {
-      const { errors, metrics } = this.#dependencies;
-      const { code, message } = errors.report(asError(error), this.#request.id, this.#reply.raw);
-      const status = statusOf(code);
-      metrics.countEvent('tools', `${name} ${status}`);
-      // As text: structured content has the output schema of the tool, and clients validate that of errors, too.
-      return { content: [{ type: 'text', text: JSON.stringify({ status, code, message }) }], isError: true };
-    }
+/** Undefined if the key allows no such tool. An error of the domain is a result. */
+export async function callTool(
+  agent: AgentRequest,
+  name: string,
+  given: Record<string, unknown> = {},
+): Promise<CalledTool | undefined> {
+  const { request, reply } = agent;
+  const { errors, metrics } = agent.dependencies;
+  const tool = toolsFor(agent.caller).find((one) => one.name === name);
+  if (tool === undefined) return undefined;
+  request.tool = name;
+  try {
+    const result = await run(agent, tool, given);
+    metrics.countEvent('tools', `${name} 200`);
+    return { content: [{ type: 'text', text: summaryOf(tool, result) }], structuredContent: result };
+  } catch (error) {
+    const { code, message } = errors.report(asError(error), request.id, reply.raw);
+    const status = statusOf(code);
+    metrics.countEvent('tools', `${name} ${status}`);
+    // As text: structured content has the output schema of the tool, and clients validate that of errors, too.
+    return { content: [{ type: 'text', text: JSON.stringify({ status, code, message }) }], isError: true };
   }
+}
 
-  async #run(tool: Tool, given: Record<string, unknown>): Promise<ToolResult> {
-    const caller = this.#caller;
-    if (tool.isWrite) this.#dependencies.bearer.countWrite(caller, this.#reply.raw);
-    // An optional argument that is empty counts as absent, as in a query.
-    const filled = tool.isWrite ? given : Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
-    const { text_offset, ...own } = requireValid(tool.inputOf(caller.kind), filled) as { text_offset?: number };
-    const call: ToolCall = {
-      dependencies: this.#dependencies,
-      caller,
-      disconnected: () => onDisconnect(this.#reply.raw),
-      now: Math.floor(this.#dependencies.clock() / 1000),
-    };
-    const result = await tool.run(own as never, call);
-    const { reads } = this.#dependencies;
-    if (reads.has(tool.operation)) reads.note(tool.operation, caller.key_id, own, call.now);
-    return quote(result, text_offset);
-  }
+async function run(
+  { dependencies, reply, caller }: AgentRequest,
+  tool: Tool,
+  given: Record<string, unknown>,
+): Promise<ToolResult> {
+  const { bearer, clock, reads, store } = dependencies;
+  if (tool.isWrite) bearer.countWrite(caller, reply.raw);
+  // An optional argument that is empty counts as absent, as in a query.
+  const filled = tool.isWrite ? given : Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
+  const { text_offset, ...own } = requireValid(tool.inputOf(caller.kind), filled) as { text_offset?: number };
+  const now = Math.floor(clock() / 1000);
+  const call: ToolCall = { store, dependencies, caller, disconnected: () => onDisconnect(reply.raw), now };
+  const result = await tool.run(own as never, call);
+  if (reads.has(tool.operation)) reads.note(tool.operation, caller.key_id, own, now);
+  return quote(result, text_offset);
 }
 
 /** Clients that validate results do not know the formats of this service, and would warn of them. */

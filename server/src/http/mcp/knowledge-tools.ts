@@ -2,100 +2,79 @@ import { ListQuery, listOf } from '../../contract/admin.ts';
 import { ChildChunkEdit, ChildChunkPath, ChildChunkResponse } from '../../contract/child-chunk.ts';
 import { DatasetListed, RevisionListed } from '../../contract/console/knowledge.ts';
 import { KnowledgeHit, SearchQuery } from '../../contract/console/search.ts';
-import {
-  DocumentQuery,
-  KnowledgeBaseQuery,
-  offsetPage,
-  SegmentPage,
-  SegmentQuery,
-} from '../../contract/knowledge/pages.ts';
+import * as pages from '../../contract/knowledge/pages.ts';
 import { KnowledgeBase, KnowledgeDocument } from '../../contract/knowledge.ts';
 import { limits } from '../../contract/limits.ts';
 import { choice, described, list, nullable, shape, text } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
-import type { CallerOf } from '../../domain/caller.ts';
+import type { Call } from '../../domain/call.ts';
 import { listAllDatasets, listRevisions } from '../../domain/knowledge/list-all.ts';
 import * as knowledge from '../../domain/knowledge/list-knowledge.ts';
-import { withPage } from '../../domain/knowledge/offset-page.ts';
 import { asKnowledgeCaller } from '../../domain/knowledge/path.ts';
 import { findChildChunk, updateChildChunk } from '../../domain/knowledge/update-child-chunk.ts';
 import { searchChunks } from '../../domain/search/search-pages.ts';
 import type { KnowledgeScope } from '../../domain/store/knowledge-reads.ts';
 import { diffWords } from '../../domain/words/word-diff.ts';
-import { parseBody } from './json-body.ts';
 import { consoleUrl, LinkedHit, searchLinked } from './message-tools.ts';
-import { type AgentCaller, defineTool, type ToolCall } from './tool.ts';
+import { type AgentCaller, defineTool, parseBody, type ToolCall } from './tool.ts';
 
 const { dataset_id, document_id } = ChildChunkPath.properties;
-const { include_all: _, ...datasetFilters } = KnowledgeBaseQuery.properties;
+const { include_all: _, ...datasetFilters } = pages.KnowledgeBaseQuery.properties;
 const { q, limit, cursor } = SearchQuery.properties;
 
 /** For a dataset, an admin key allows the same as a knowledge key of its workspace. */
-async function knowledgeCaller({ caller, dependencies }: ToolCall, id: string): Promise<CallerOf<'knowledge'>> {
+async function knowledgeCall(call: ToolCall, id: string): Promise<Call<'knowledge'>> {
+  const { store, caller } = call;
   if (caller.kind === 'app') throw new Error('the tool is not for app keys');
-  return caller.kind === 'knowledge' ? caller : asKnowledgeCaller(dependencies.store, caller, id);
-}
-
-async function listCaller(call: ToolCall, id: string): Promise<knowledge.ListCaller> {
-  return { caller: await knowledgeCaller(call, id), disconnected: call.disconnected };
+  return { ...call, caller: caller.kind === 'knowledge' ? caller : await asKnowledgeCaller(store, caller, id) };
 }
 
 const aboutDatasets = {
-  name: 'list_datasets',
   title: 'List knowledge bases',
   description: 'Knowledge bases that the key allows. Use it first, to find the `dataset_id` that other tools need.',
 };
 
-const listDatasets = defineTool({
+const listDatasets = defineTool('list_datasets', ['knowledge'], undefined, {
   ...aboutDatasets,
-  kinds: ['knowledge'],
   input: datasetFilters,
-  output: offsetPage(KnowledgeBase).properties,
+  output: pages.offsetPage(KnowledgeBase).properties,
   run: async (query, call) => {
-    const caller = await listCaller(call, '');
-    return parseBody(await knowledge.listDatasets(call.dependencies.store, caller, withPage(query)));
+    const access = await knowledgeCall(call, '');
+    return parseBody(await knowledge.listDatasets(access, knowledge.withPage(query)));
   },
 });
 
 /** Those of all workspaces. */
-const listAllDatasetsTool = defineTool({
+const listAllDatasetsTool = defineTool('list_datasets', ['admin'], 'listDatasets', {
   ...aboutDatasets,
-  kinds: ['admin'],
-  operation: 'listDatasets',
   input: ListQuery.properties,
   output: listOf(DatasetListed).properties,
   run: (query, { dependencies }) => listAllDatasets(dependencies, query),
 });
 
-const listDocuments = defineTool({
-  name: 'list_documents',
+const listDocuments = defineTool('list_documents', ['knowledge', 'admin'], 'listDocuments', {
   title: 'List documents',
   description: 'Documents of a knowledge base, newest first. Use it to find the `document_id` of a text.',
-  kinds: ['knowledge', 'admin'],
-  operation: 'listDocuments',
-  input: { dataset_id, ...DocumentQuery.properties },
-  output: offsetPage(KnowledgeDocument).properties,
+  input: { dataset_id, ...pages.DocumentQuery.properties },
+  output: pages.offsetPage(KnowledgeDocument).properties,
   run: async ({ dataset_id, ...query }, call) => {
-    const caller = await listCaller(call, dataset_id);
+    const access = await knowledgeCall(call, dataset_id);
     const path = { dataset_id };
-    return parseBody(await knowledge.listDocuments(call.dependencies.store, caller, path, withPage(query)));
+    return parseBody(await knowledge.listDocuments(access, path, knowledge.withPage(query)));
   },
 });
 
-const listChunks = defineTool({
-  name: 'list_chunks',
+const listChunks = defineTool('list_chunks', ['knowledge', 'admin'], 'listSegments', {
   title: 'List chunks',
   description:
     'Segments (parent chunks) of a document with their child chunks, by position. Use it to read a document, or to find the ' +
     '`child_chunk_id` of a text in it.',
-  kinds: ['knowledge', 'admin'],
-  operation: 'listSegments',
-  input: { dataset_id, document_id, ...SegmentQuery.properties },
-  output: SegmentPage.properties,
+  input: { dataset_id, document_id, ...pages.SegmentQuery.properties },
+  output: pages.SegmentPage.properties,
   run: async ({ dataset_id, document_id, ...query }, call) => {
-    const caller = await listCaller(call, dataset_id);
+    const access = await knowledgeCall(call, dataset_id);
     const path = { dataset_id, document_id };
-    return parseBody(await knowledge.listSegments(call.dependencies.store, caller, path, withPage(query)));
+    return parseBody(await knowledge.listSegments(access, path, knowledge.withPage(query)));
   },
 });
 
@@ -104,14 +83,11 @@ const LinkedChunk = described('A segment or child chunk.', {
   url: text('Address in the console.'),
 });
 
-const searchChunksTool = defineTool({
-  name: 'search_chunks',
+const searchChunksTool = defineTool('search_chunks', ['knowledge', 'admin'], 'search', {
   title: 'Search chunks',
   description:
     'Segments and child chunks with these words, with snippets and their addresses in the console. Use it to find the text ' +
     'behind an answer, or all texts that have to be changed. Read a child chunk with get_chunk.',
-  kinds: ['knowledge', 'admin'],
-  operation: 'search',
   input: { q, limit, cursor },
   output: listOf(LinkedChunk).properties,
   run: async (query, call) => {
@@ -136,14 +112,11 @@ const newestRevisions = `The newest ${limits.toolChunkRowsMax} replaced texts, n
 const { revision, content, replaced_at } = RevisionListed.properties;
 const version = text('Version of the text, for `version` of update_chunk. It changes with every edit.');
 
-const getChunk = defineTool({
-  name: 'get_chunk',
+const getChunk = defineTool('get_chunk', ['knowledge', 'admin'], 'getChildChunkAsAdmin', {
   title: 'Get a chunk',
   description:
     'A child chunk: its text, its `version` and its replaced texts. With an admin key also the newest answers that cite its ' +
     'segment. Use it before update_chunk, which needs the `version`.',
-  kinds: ['knowledge', 'admin'],
-  operation: 'getChildChunkAsAdmin',
   input: ChildChunkPath.properties,
   output: {
     ...ChildChunkResponse.properties,
@@ -160,9 +133,8 @@ const getChunk = defineTool({
     ),
   },
   run: async (path, call) => {
-    const { dependencies, caller } = call;
-    const { store, search } = dependencies;
-    const { chunk, version } = await findChildChunk(store, await knowledgeCaller(call, path.dataset_id), path);
+    const { store, caller } = call;
+    const { chunk, version } = await findChildChunk(await knowledgeCall(call, path.dataset_id), path);
     const { data: revisions } = await listRevisions(store, path, { limit: limits.toolChunkRowsMax });
     if (caller.kind !== 'admin') {
       // Names of keys and people are for admins.
@@ -170,7 +142,7 @@ const getChunk = defineTool({
       return { data: chunk, version, revisions: shown };
     }
     const query = { segment_id: path.segment_id, limit: limits.toolChunkRowsMax };
-    const cited_by = search === undefined ? (await searchLinked(call, query)).data : null;
+    const cited_by = call.dependencies.search === undefined ? (await searchLinked(call, query)).data : null;
     return { data: chunk, version, revisions, cited_by };
   },
 });
@@ -180,15 +152,12 @@ const DiffPart = shape({
   text: text('Words.'),
 });
 
-const updateChunk = defineTool({
-  name: 'update_chunk',
+const updateChunk = defineTool('update_chunk', ['knowledge', 'admin'], 'updateChildChunkAsAdmin', {
   title: 'Update a chunk',
   description:
     'Replaces the text of a child chunk, and returns the difference by words. Use it only when the edit was agreed on. `version` is ' +
     'the one that get_chunk returned: if the text has changed since, nothing is written (412), and the chunk has to be read again. ' +
     'The replaced text is kept as a revision.',
-  kinds: ['knowledge', 'admin'],
-  operation: 'updateChildChunkAsAdmin',
   isWrite: true,
   input: {
     ...ChildChunkPath.properties,
@@ -204,11 +173,10 @@ const updateChunk = defineTool({
     diff: list(DiffPart, 'The parts of both texts, in their order. Read the text with get_chunk if a part was cut.'),
   },
   run: async ({ content, version: replaced, ...path }, call) => {
-    const { store, owned } = call.dependencies;
-    const caller = await knowledgeCaller(call, path.dataset_id);
-    const before = await findChildChunk(store, caller, path);
-    const edit = { content, precondition: [replaced], now: call.now, tool: 'update_chunk' };
-    const { chunk, version } = await updateChildChunk(store, owned, caller, path, edit);
+    const access = await knowledgeCall(call, path.dataset_id);
+    const before = await findChildChunk(access, path);
+    const edit = { content, precondition: [replaced], tool: 'update_chunk' };
+    const { chunk, version } = await updateChildChunk(access, call.dependencies.owned, path, edit);
     return { data: chunk, version, diff: diffWords(before.chunk.content, chunk.content) };
   },
 });

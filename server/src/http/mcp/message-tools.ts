@@ -12,8 +12,7 @@ import { listMessages, pageRequest, requireChatApp } from '../../domain/messages
 import { type CursorPage, readAll } from '../../domain/paging.ts';
 import { searchMessages } from '../../domain/search/search-pages.ts';
 import { pageQuery } from '../response/message-page.ts';
-import { tooLargeForTool } from './json-body.ts';
-import { defineTool, type ToolCall } from './tool.ts';
+import { defineTool, type ToolCall, tooLargeForTool } from './tool.ts';
 
 const { app_id, id: _, ...conversationFilters } = SummaryQuery.properties;
 const { app_id: searchedApp, in: __, dataset_id: ___, ...messageFilters } = SearchQuery.properties;
@@ -51,14 +50,11 @@ export async function searchLinked(
 export const consoleUrl = ({ dependencies }: ToolCall, parts: readonly string[]): string =>
   `${dependencies.public_url ?? ''}/console#/${parts.map(encodeURIComponent).join('/')}`;
 
-const listConversations = defineTool({
-  name: 'list_conversations',
+const listConversations = defineTool('list_conversations', ['app', 'admin'], 'listAllConversations', {
   title: 'List conversations',
   description:
     'Conversations, latest activity first, with counts of disliked and failed answers, price and newest text. Use it to find ' +
     'conversations of a user, app or period. With `disliked` or `failed`, `from` and `to` are about the time of such an answer.',
-  kinds: ['app', 'admin'],
-  operation: 'listAllConversations',
   input: {
     ...conversationFilters,
     disliked: Type.Optional(flag('Only conversations with an answer that the user disliked.')),
@@ -67,7 +63,7 @@ const listConversations = defineTool({
   adminInput: { app_id },
   output: listOf(ConversationSummary).properties,
   run: async ({ disliked, failed, app_id: given, ...query }, call) => {
-    const { store } = call.dependencies;
+    const { store } = call;
     const inApp = { ...query, ...withApp(appOf(call, given)) };
     if (!disliked && !failed) return listAllConversations(store, inApp);
     if (given !== undefined) await requireApp(store, given);
@@ -85,15 +81,12 @@ const listConversations = defineTool({
 
 const withApp = (id: string | undefined) => (id === undefined ? {} : { app_id: id });
 
-const getMessages = defineTool({
-  name: 'get_messages',
+const getMessages = defineTool('get_messages', ['app', 'admin'], 'getTranscript', {
   title: 'Get messages',
   description:
     'A page of the messages of a conversation, with the chunks that each answer cites (`retriever_resources`), its rating ' +
     '(`feedback`) and what the user wrote about it (`feedback_texts`). Use it to read what was asked and answered, and to find ' +
     'the chunk behind a wrong answer. `next_first_id` is the `first_id` of the next older page.',
-  kinds: ['app', 'admin'],
-  operation: 'getTranscript',
   input: MessageQuery.properties,
   adminInput: { app_id: Type.Optional(Type.String({ description: 'The app of the conversation, if it is known.' })) },
   output: {
@@ -105,7 +98,8 @@ const getMessages = defineTool({
     ),
   },
   run: async ({ app_id: given, ...query }, call) => {
-    const { store, pages, page_order } = call.dependencies;
+    const { store } = call;
+    const { pages, page_order } = call.dependencies;
     const conversation_id = canonicalId(query.conversation_id);
     const ofApp = appOf(call, given) ?? (await appOfConversation(call, conversation_id));
     if (call.caller.kind === 'admin' && given !== undefined) await requireApp(store, given);
@@ -126,21 +120,18 @@ const getMessages = defineTool({
 });
 
 /** An admin key need not name the app: ids of conversations are unique in the installation. */
-async function appOfConversation({ dependencies }: ToolCall, id: string): Promise<string> {
-  const { data } = await listAllConversations(dependencies.store, { id: [id] });
+async function appOfConversation({ store }: ToolCall, id: string): Promise<string> {
+  const { data } = await listAllConversations(store, { id: [id] });
   if (data[0] === undefined) throw notFound('conversation not exists');
   return data[0].app_id;
 }
 
-const searchMessagesTool = defineTool({
-  name: 'search_messages',
+const searchMessagesTool = defineTool('search_messages', ['app', 'admin'], 'search', {
   title: 'Search messages',
   description:
     'Messages with these words and filters, newest first, with snippets and their addresses in the console. Use it to find ' +
     'answers by what was said, by rating (`rating: "dislike"`), by failure, by period, or by the segment that they cite ' +
     '(`segment_id`). Read a hit with get_messages. A page may be short although more follow: see `has_more`.',
-  kinds: ['app', 'admin'],
-  operation: 'search',
   input: messageFilters,
   adminInput: { app_id: searchedApp },
   output: listOf(LinkedHit).properties,

@@ -19,7 +19,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { productVersion } from '../../contract/product.ts';
 import { parseJson } from '../request/body.ts';
 import type { Dependencies } from '../route-types.ts';
-import { Agent } from './agent.ts';
+import { type AgentRequest, callTool, listTools } from './agent.ts';
 import type { AgentCaller } from './tool.ts';
 
 /**
@@ -41,10 +41,11 @@ export async function respond(
   fastifyRequest: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Response> {
-  const { headers, body, caller } = fastifyRequest;
+  const { headers, body } = fastifyRequest;
   const message = messageOf(body as Uint8Array);
   if (message instanceof Response) return message;
-  const agent = new Agent(dependencies, fastifyRequest, reply, caller as AgentCaller);
+  const caller = fastifyRequest.caller as AgentCaller;
+  const agent: AgentRequest = { dependencies, request: fastifyRequest, reply, caller };
   // Its body is `message`, which is parsed already.
   const request = new Request('http://localhost/mcp', { method: 'POST', headers: protocolHeaders(headers) });
   const parsed = { parsedBody: message };
@@ -109,15 +110,15 @@ function protocolHeaders(headers: IncomingHttpHeaders): Headers {
   return kept;
 }
 
-function serverFor(agent: Agent): Server {
+function serverFor(agent: AgentRequest): Server {
   const server = new Server(identity, {
     capabilities: { tools: {} },
     instructions,
     supportedProtocolVersions: olderVersions,
   });
-  server.setRequestHandler('tools/list', () => ({ tools: agent.listTools() as never }));
+  server.setRequestHandler('tools/list', () => ({ tools: listTools(agent.caller) as never }));
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: given } }) => {
-    const result = await agent.callTool(name, given);
+    const result = await callTool(agent, name, given);
     if (result === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
     return result;
   });

@@ -4,23 +4,20 @@ import { limits } from '../../contract/limits.ts';
 import type { AdminOperation } from '../../contract/people/roles.ts';
 import { flag, integer, nullable, shape, text } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
+import type { Call } from '../../domain/call.ts';
 import type { CallerOf } from '../../domain/caller.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { LargeText } from '../../domain/large-text.ts';
+import type { JsonBody } from '../../domain/render-list.ts';
 import type { Dependencies } from '../route-types.ts';
 
 /** The kinds of key with which an agent may call tools. */
 export const agentKinds = ['app', 'knowledge', 'admin'] as const satisfies readonly KeyKind[];
 export type AgentKind = (typeof agentKinds)[number];
-export type AgentCaller = { [K in AgentKind]: CallerOf<K> }[AgentKind];
+export type AgentCaller = CallerOf<AgentKind>;
 
 /** What a tool needs of the request that calls it. */
-export type ToolCall = {
-  dependencies: Dependencies;
-  caller: AgentCaller;
-  /** A signal that aborts when the client disconnects. */
-  disconnected: () => AbortSignal;
-  /** In seconds. */
-  now: number;
-};
+export type ToolCall = Call<AgentKind> & { dependencies: Dependencies };
 
 export type ToolResult = Record<string, unknown>;
 
@@ -40,9 +37,7 @@ export type Tool = {
   run(given: never, call: ToolCall): Promise<ToolResult>;
 };
 
-type Definition<I extends TProperties, A extends TProperties> = Pick<Tool, 'name' | 'title' | 'description'> & {
-  kinds: readonly AgentKind[];
-  operation?: AdminOperation;
+type Definition<I extends TProperties, A extends TProperties> = Pick<Tool, 'title' | 'description'> & {
   isWrite?: boolean;
   input: I;
   /** Arguments that only admin keys have. They are optional. */
@@ -80,33 +75,26 @@ const commonOutput = {
  * A tool, with the arguments and fields that all tools have.
  *
  * @example
- * defineTool({
- *   name: 'list_datasets',
+ * defineTool('list_datasets', ['knowledge'], undefined, {
  *   title: 'List knowledge bases',
  *   description: 'Use it to find the id of a knowledge base.',
- *   kinds: ['knowledge'],
  *   input: KnowledgeBaseQuery.properties,
  *   output: offsetPage(KnowledgeBase).properties,
  *   run: (query, call) => …,
  * });
  */
 export function defineTool<I extends TProperties, A extends TProperties = Record<never, never>>(
-  definition: Definition<I, A>,
+  name: string,
+  kinds: readonly AgentKind[],
+  operation: AdminOperation | undefined,
+  { input, adminInput, output, adminOutput, isWrite = false, ...definition }: Definition<I, A>,
 ): Tool {
-  const { name, title, description, kinds, operation, isWrite = false, run } = definition;
-  const { input, adminInput, output, adminOutput } = definition;
   const forAdmin = (kind: AgentKind, properties: TProperties | undefined) =>
     kind === 'admin' ? properties : undefined;
   return {
-    name,
-    title,
-    description,
-    kinds,
-    operation,
-    isWrite,
+    ...{ name, kinds, operation, isWrite, ...definition },
     inputOf: byKind((kind) => shape({ ...forAdmin(kind, adminInput), ...input, ...(!isWrite && { text_offset }) })),
     outputOf: byKind((kind) => shape({ ...output, ...forAdmin(kind, adminOutput), ...commonOutput })),
-    run,
   };
 }
 
@@ -142,4 +130,16 @@ export function quote(result: ToolResult, offset = 0): ToolResult {
 function pairStart(value: string, offset: number): number {
   const isInside = /^[\ud800-\udbff][\udc00-\udfff]$/.test(value.slice(Math.max(0, offset - 1), offset + 1));
   return isInside ? offset - 1 : offset;
+}
+
+/** The page of a list. One that is too large for memory is closed, and not returned. */
+export function parseBody(body: JsonBody): ToolResult {
+  if (typeof body !== 'string') throw tooLargeForTool(body);
+  return JSON.parse(body);
+}
+
+/** A result is in memory as a whole, unlike a page of the API. */
+export function tooLargeForTool(page: LargeText): ServiceError {
+  page.close();
+  return new ServiceError('payload_too_large', 'the page is too large: use a smaller limit');
 }

@@ -7,8 +7,7 @@ import type { Peers } from '../workers/peers.ts';
 import { type DatabaseState, databaseGauges } from './database-metrics.ts';
 import { Failures } from './failures.ts';
 import { memoryParts, processorSeconds } from './process-metrics.ts';
-import { histogram, type Labels, type Sample } from './samples.ts';
-import { type Counter, type Series, SeriesTable } from './series-table.ts';
+import { type Counter, histogram, type Labels, type Sample, type Series, SeriesTable } from './series-table.ts';
 import { Traffic } from './traffic.ts';
 
 /** The route label of requests that the gate rejects, regardless of their path. */
@@ -100,69 +99,56 @@ export class Metrics {
     this.#addDefaultMetrics();
     this.#addConnections(connections);
     const build = { version: productVersion(), node: process.version };
-    this.#register('backscroll_build_info', 'The version of this program. Always 1.', 'gauge', () => [
+    this.#register('backscroll_build_info', 'The version of this program. Always 1.', () => [
       { labels: build, value: 1 },
     ]);
     for (const { name, help, samples } of databaseGauges)
-      this.#register(name, help, 'gauge', () => samples(this.#read, this.seconds()));
+      this.#register(name, help, () => samples(this.#read, this.seconds()));
     const received = () => this.#series.total().get(prefixes.messages)?.count ?? 0;
-    this.#registerValue(
-      'backscroll_messages_appended_total',
-      'Messages that were received as records.',
-      'counter',
-      received,
-    );
+    this.#registerValue('backscroll_messages_appended_total', 'Messages that were received as records.', received);
     peers.onCollect(() => this.#threadMetrics.getMetricsAsJSON());
-    this.#register('backscroll_http_requests_total', 'Requests with a response.', 'counter', () =>
+    this.#register('backscroll_http_requests_total', 'Requests with a response.', () =>
       this.#requests().map(({ labels, series }) => ({ labels, value: series.count })),
     );
-    this.#register('backscroll_worker_requests_total', 'Requests with a response, by worker.', 'counter', () =>
+    this.#register('backscroll_worker_requests_total', 'Requests with a response, by worker.', () =>
       this.#series.countByWorker(prefixes.requests).map((value, worker) => ({ labels: { worker }, value })),
     );
-    const failedKeys = () => this.#countBy(prefixes.failedKeys, 'reason', failedKeyReasons);
-    this.#register('backscroll_failed_keys_total', 'Requests rejected because of their key.', 'counter', failedKeys);
-    const throttled = () => this.#countBy(prefixes.throttled, 'limit', throttlingLimits);
-    this.#register('backscroll_throttled_total', 'Responses with status 429.', 'counter', throttled);
+    this.#register('backscroll_failed_keys_total', 'Requests rejected because of their key.', () =>
+      this.#countBy(prefixes.failedKeys, 'reason', failedKeyReasons),
+    );
+    this.#register('backscroll_throttled_total', 'Responses with status 429.', () =>
+      this.#countBy(prefixes.throttled, 'limit', throttlingLimits),
+    );
     const outages = 'Responses with status 503 because of the database.';
-    this.#register('backscroll_database_unavailable_total', outages, 'counter', () =>
+    this.#register('backscroll_database_unavailable_total', outages, () =>
       this.#countByWords(prefixes.outages, ['cause', 'node']),
     );
-    this.#register('backscroll_tool_calls_total', 'Calls of tools by agents, by status.', 'counter', () =>
+    this.#register('backscroll_tool_calls_total', 'Calls of tools by agents, by status.', () =>
       this.#countByWords(prefixes.tools, ['tool', 'status']),
     );
     const droppedLines = new Uint32Array(context.shared.droppedLogLines);
     const dropped = () => Atomics.load(droppedLines, 0);
-    this.#registerValue(
-      'backscroll_log_lines_dropped_total',
-      'Log lines dropped since no one read the log.',
-      'counter',
-      dropped,
-    );
-    const seconds = 'backscroll_http_request_duration_seconds';
-    this.#register(seconds, 'Time from a request to the end of its response.', 'histogram', () =>
-      this.#requests().flatMap(({ labels, series }) => histogram(seconds, labels, series)),
-    );
-    this.#registerValue('backscroll_http_requests_in_flight', 'Requests in flight.', 'gauge', inFlight);
-    this.#registerValue('backscroll_changes_waiting', 'Requests that wait for changes.', 'gauge', waiting);
+    this.#registerValue('backscroll_log_lines_dropped_total', 'Log lines dropped since no one read the log.', dropped);
+    const duration = 'Time from a request to the end of its response.';
+    this.#registerHistogram('backscroll_http_request_duration_seconds', duration, () => this.#requests());
+    this.#registerValue('backscroll_http_requests_in_flight', 'Requests in flight.', inFlight);
+    this.#registerValue('backscroll_changes_waiting', 'Requests that wait for changes.', waiting);
   }
 
   /** Metrics of requests under `/v1`, if some of them are passed on. */
   addUpstream(): void {
-    this.#register('backscroll_upstream_requests_total', 'Requests under /v1, by who responded.', 'counter', () =>
+    this.#register('backscroll_upstream_requests_total', 'Requests under /v1, by who responded.', () =>
       Object.entries(this.#countByResponder()).map(([outcome, value]) => ({ labels: { outcome }, value })),
     );
-    const seconds = 'backscroll_upstream_response_seconds';
-    this.#register(seconds, 'Time until the response of the upstream begins, or its error.', 'histogram', () =>
-      this.#seriesWith(prefixes.upstream).flatMap(({ label: outcome, series }) =>
-        histogram(seconds, { outcome }, series),
-      ),
+    const response = 'Time until the response of the upstream begins, or its error.';
+    this.#registerHistogram('backscroll_upstream_response_seconds', response, () =>
+      this.#seriesWith(prefixes.upstream).map(({ label: outcome, series }) => ({ labels: { outcome }, series })),
     );
-    const held = 'backscroll_upstream_held_back_seconds';
-    this.#register(held, 'Time that the end of a response waited for its message.', 'histogram', () => {
-      const series = this.#series.total().get(prefixes.heldBack);
-      return series === undefined ? [] : histogram(held, {}, series);
-    });
-    this.#register('backscroll_doubts', 'Objects in doubt, which the upstream serves.', 'gauge', () =>
+    const held = 'Time that the end of a response waited for its message.';
+    this.#registerHistogram('backscroll_upstream_held_back_seconds', held, () =>
+      this.#seriesWith(prefixes.heldBack).map(({ series }) => ({ labels: {}, series })),
+    );
+    this.#register('backscroll_doubts', 'Objects in doubt, which the upstream serves.', () =>
       this.#read.doubts === undefined ? [] : [{ labels: {}, value: this.#read.doubts }],
     );
   }
@@ -213,25 +199,31 @@ export class Metrics {
   /** Those named `nodejs_` are of one thread, the others of the process. */
   #addDefaultMetrics(): void {
     collectDefaultMetrics({ register: this.#registry });
-    this.#register('backscroll_memory_bytes', 'Resident memory of the process, by part.', 'gauge', memoryParts);
+    this.#register('backscroll_memory_bytes', 'Resident memory of the process, by part.', memoryParts);
     for (const metric of this.#registry.getMetricsAsArray()) {
       const { name, help } = metric;
       if (name.startsWith('nodejs_')) this.#threadMetrics.registerMetric(metric as unknown as Metric);
       // The library counts from the start of a thread, which would make the counter decrease when a worker is replaced.
       const isProcessorTime = name.startsWith('process_cpu_');
       if (name.startsWith('nodejs_') || isProcessorTime) this.#registry.removeSingleMetric(name);
-      if (isProcessorTime) this.#register(name, help, 'counter', () => [{ labels: {}, value: processorSeconds(name) }]);
+      if (isProcessorTime) this.#registerValue(name, help, () => processorSeconds(name));
     }
   }
 
-  #register(name: string, help: string, type: string, samples: () => Sample[]): void {
+  /** By convention, the names of counters end in `_total`. */
+  #register(name: string, help: string, samples: () => Sample[], type = name.endsWith('_total') ? 'counter' : 'gauge') {
     const get = async () => ({ name, help, type, values: samples() });
     this.#registry.registerMetric({ name, get } as unknown as Metric);
   }
 
   /** A metric without labels. */
-  #registerValue(name: string, help: string, type: 'counter' | 'gauge', value: () => number): void {
-    this.#register(name, help, type, () => [{ labels: {}, value: value() }]);
+  #registerValue(name: string, help: string, value: () => number): void {
+    this.#register(name, help, () => [{ labels: {}, value: value() }]);
+  }
+
+  #registerHistogram(name: string, help: string, list: () => { labels: Labels; series: Series }[]): void {
+    const samples = () => list().flatMap(({ labels, series }) => histogram(name, labels, series));
+    this.#register(name, help, samples, 'histogram');
   }
 
   #requests(): { labels: Labels; series: Series }[] {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Sample } from './samples.ts';
+import type { Sample } from './series-table.ts';
 
 /** The processor time of the process, for a metric of this name. */
 export function processorSeconds(name: string): number {

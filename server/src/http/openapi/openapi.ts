@@ -68,9 +68,6 @@ const keySchemes = Object.fromEntries(
   }),
 );
 
-/** For the routes that the console uses. */
-export const aboutAdmin = { tags: ['Admin'], security: [{ adminKey: [] }, { consoleSession: [] }] };
-
 const about = {
   openapi: '3.1.0',
   info: {

@@ -34,13 +34,9 @@ type Message = 'build' | { pages: BuiltPages } | { error: string };
 /** The main thread, which is worker 0, builds the pages for all workers. */
 function buildForAll(channel: BroadcastChannel, build: () => Promise<BuiltPages>): () => Promise<BuiltPages> {
   channel.onmessage = async ({ data }: { data: Message }) => {
-    if (data === 'build')
-      channel.postMessage(
-        await build().then(
-          (pages): Message => ({ pages }),
-          ({ message }: Error): Message => ({ error: message }),
-        ),
-      );
+    if (data !== 'build') return;
+    const built = build().then((pages) => ({ pages }));
+    channel.postMessage(await built.catch(({ message }: Error) => ({ error: message }) satisfies Message));
   };
   return build;
 }

@@ -17,24 +17,25 @@ const redirects = { '/': '/console', '/console/': '/console', '/docs/': '/docs' 
 /** The web pages. Their files are read on the first request for a page. */
 export const pageRoutes: Routes = (app, dependencies) => {
   const { clock } = dependencies;
+  const hidden = { schema: { hide: true } } as const;
   for (const [from, to] of Object.entries(redirects))
-    app.get(from, { schema: { hide: true } }, (_request, reply) => reply.headers(common).redirect(to));
+    app.get(from, hidden, (_request, reply) => reply.headers(common).redirect(to));
   // The console offers to load them into an empty database.
-  app.get('/console/starter.ndjson', { schema: { hide: true } }, async (_request, reply) =>
+  app.get('/console/starter.ndjson', hidden, async (_request, reply) =>
     reply
       .headers({ ...common, 'content-type': 'application/x-ndjson; charset=utf-8' })
       .send(await readStarterRecords(Math.floor(clock() / 1000))),
   );
   const llms = cachedResult(async () => packFile('llms.txt', llmsText(await readGuides())));
-  app.get('/llms.txt', { schema: { hide: true } }, async (request, reply) => sendFile(request, reply, await llms()));
+  app.get('/llms.txt', hidden, async (request, reply) => sendFile(request, reply, await llms()));
   const read = pageReader(app, dependencies);
   for (const name of ['console', 'docs'] as const) {
     const page = cachedResult(async () => packPage((await read())[name], name, signInMethods(dependencies)));
-    app.get(`/${name}`, { schema: { hide: true } }, async (request, reply) => {
+    app.get(`/${name}`, hidden, async (request, reply) => {
       const { html, policy } = await page();
       return sendFile(request, reply, html, { 'referrer-policy': 'no-referrer', 'content-security-policy': policy });
     });
-    app.get(`/${name}/:file`, { schema: { hide: true } }, async (request, reply) => {
+    app.get(`/${name}/:file`, hidden, async (request, reply) => {
       const { file: name } = request.params as { file: string };
       const found = (await page()).files.get(name);
       if (found === undefined) throw notFound('no such route');

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } fr
 import { type ErrorCode, errorTable } from '../../contract/error.ts';
 import { asError, overloaded, ServiceError } from '../../domain/errors.ts';
 import { noteCause } from '../observe/causes.ts';
-import type { Outages } from '../observe/outages.ts';
+import { WindowCounter } from '../workers/window-counter.ts';
 
 export const statusOf = (code: ErrorCode): number => errorTable[code][0];
 
@@ -115,4 +115,25 @@ function loggable(error: Error): object {
     err: { code, message: error.message, stack: error.stack },
     ...(cause !== undefined && { cause: String(cause) }),
   };
+}
+
+/** Time between two log lines about the same outage. */
+const quietMillis = 60_000;
+
+/**
+ * During an outage all requests fail with the same error. It is logged when it begins and then once a minute, by one of the
+ * workers.
+ */
+export class Outages {
+  readonly #failures: WindowCounter;
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#failures = new WindowCounter(memory, quietMillis);
+  }
+
+  /** Counts a failure at a time that is the same in all threads. Returns the number of failures since the last log line, or undefined if this one must not be logged. */
+  count(outage: string, now: number): number | undefined {
+    const { count, before } = this.#failures.hit(outage, now);
+    return count > 1 ? undefined : Math.max(0, before - 1);
+  }
 }

@@ -1,19 +1,8 @@
 import type { FastifyReply, onRequestHookHandler } from 'fastify';
-import {
-  type ChildChunk,
-  ChildChunkEdit,
-  ChildChunkPath,
-  ChildChunkResponse,
-  SegmentPath,
-} from '../../contract/child-chunk.ts';
+import * as contract from '../../contract/child-chunk.ts';
 import type { CallerOf } from '../../domain/caller.ts';
 import { asKnowledgeCaller } from '../../domain/knowledge/path.ts';
-import {
-  createChildChunk,
-  deleteChildChunk,
-  findChildChunk,
-  updateChildChunk,
-} from '../../domain/knowledge/update-child-chunk.ts';
+import * as chunks from '../../domain/knowledge/update-child-chunk.ts';
 import type { Versioned } from '../../domain/store/child-chunks.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { TickQueue } from '../../domain/tick-queue.ts';
@@ -24,69 +13,51 @@ import { type Routes, together } from '../route-types.ts';
 
 const listPath = 'datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks';
 const path = `${listPath}/:child_chunk_id`;
-const tags = ['Knowledge'];
-
-/** One of the two APIs of child chunks: for knowledge keys and for admins. They differ only in their paths and keys. */
-type ChunkApi<K extends 'knowledge' | 'admin'> = {
-  kind: K;
-  url: string;
-  tags: string[];
-  /** The suffix of the operation ids. */
-  suffix: string;
-  /** The noun for a child chunk in the summaries. */
-  noun: string;
-  knowledgeCaller: (store: Store, caller: CallerOf<K>, dataset_id: string) => Promise<CallerOf<'knowledge'>>;
-};
 
 // One commit completes many edits, and their clients send the next ones together. The queue lets reads run in between.
 const edits = new TickQueue();
 const queued: onRequestHookHandler = (_request, _reply, done) => edits.add(done);
 
-const chunkRoutes = <K extends 'knowledge' | 'admin'>({
-  kind,
-  url,
-  tags,
-  suffix,
-  noun,
-  knowledgeCaller,
-}: ChunkApi<K>): Routes =>
+/**
+ * One of the two APIs of child chunks: for knowledge keys and for admins. They differ only in their paths and keys, the suffix of
+ * their operation ids, and the noun for a child chunk in their summaries.
+ */
+const chunkRoutes = <K extends 'knowledge' | 'admin'>(
+  kind: K,
+  url: string,
+  [suffix, noun]: [suffix: string, noun: string],
+  knowledgeCaller: (store: Store, caller: CallerOf<K>, dataset_id: string) => Promise<CallerOf<'knowledge'>>,
+): Routes =>
   together(
-    operation([kind], {
-      method: 'PATCH',
-      url,
-      tags,
-      params: ChildChunkPath,
-      operationId: `updateChildChunk${suffix}`,
+    operation(`updateChildChunk${suffix}`, [kind], 'PATCH', url, {
+      params: contract.ChildChunkPath,
       summary: `Update ${noun}`,
       description:
         'Replaces the text of a child chunk. The replaced text is stored as a revision. Send the `ETag` of an earlier ' +
         'response in `If-Match` to avoid overwriting a newer edit. 200 means that the text is on disk.',
       headers: header('if-match', 'ETags of texts that may be replaced, or `*`.'),
-      body: ChildChunkEdit,
-      response: ChildChunkResponse,
+      body: contract.ChildChunkEdit,
+      response: contract.ChildChunkResponse,
       errors: [404, 412],
       onRequest: [queued],
       run: async ({ params, body: { content }, caller, now, store, dependencies }, reply) => {
-        const edit = { content, precondition: parseIfMatch(reply.request.headers['if-match']), now };
+        const edit = { content, precondition: parseIfMatch(reply.request.headers['if-match']) };
         const editor = await knowledgeCaller(store, caller, params.dataset_id);
         // A request with a knowledge key of the owner was passed on to it.
         const owned = kind === 'admin' ? dependencies.owned : undefined;
-        return sendChunk(reply, await updateChildChunk(store, owned, editor, params, edit));
+        return sendChunk(reply, await chunks.updateChildChunk({ store, caller: editor, now }, owned, params, edit));
       },
     }),
-    operation([kind], {
-      url,
-      tags,
-      params: ChildChunkPath,
-      operationId: `getChildChunk${suffix}`,
+    operation(`getChildChunk${suffix}`, [kind], 'GET', url, {
+      params: contract.ChildChunkPath,
       summary: `Get ${noun}`,
       description: 'The current child chunk, with its `ETag`.',
       headers: header('if-none-match', 'ETags of chunks that the client has cached.'),
-      response: ChildChunkResponse,
+      response: contract.ChildChunkResponse,
       unchanged: "The client's cached chunk is current.",
       run: async ({ params, caller, store }, reply) => {
         const reader = await knowledgeCaller(store, caller, params.dataset_id);
-        const storedChunk = await findChildChunk(store, reader, params);
+        const storedChunk = await chunks.findChildChunk({ store, caller: reader }, params);
         const clientTags = parseIfNoneMatch(reply.request.headers['if-none-match']);
         if (!clientTags?.matchesTag(storedChunk.version)) return sendChunk(reply, storedChunk);
         return reply.code(304).header('etag', `"${storedChunk.version}"`).header('cache-control', revalidate).send();
@@ -95,44 +66,22 @@ const chunkRoutes = <K extends 'knowledge' | 'admin'>({
   );
 
 export const childChunkRoutes = together(
-  chunkRoutes({
-    kind: 'knowledge',
-    url: `/v1/${path}`,
-    tags,
-    suffix: '',
-    noun: 'Child Chunk',
-    knowledgeCaller: async (_, caller) => caller,
-  }),
-  chunkRoutes({
-    kind: 'admin',
-    url: `/admin/${path}`,
-    tags: ['Admin'],
-    suffix: 'AsAdmin',
-    noun: 'any child chunk',
-    knowledgeCaller: asKnowledgeCaller,
-  }),
-  operation(['knowledge'], {
-    method: 'POST',
-    url: `/v1/${listPath}`,
-    tags,
-    params: SegmentPath,
-    operationId: 'createChildChunk',
+  chunkRoutes('knowledge', `/v1/${path}`, ['', 'Child Chunk'], async (_, caller) => caller),
+  chunkRoutes('admin', `/admin/${path}`, ['AsAdmin', 'any child chunk'], asKnowledgeCaller),
+  operation('createChildChunk', ['knowledge'], 'POST', `/v1/${listPath}`, {
+    params: contract.SegmentPath,
     summary: 'Create Child Chunk',
     description:
       'Adds a child chunk at the end of a segment. 200 means that it is on disk. Sending the request again adds ' +
       'another one.',
-    body: ChildChunkEdit,
-    response: ChildChunkResponse,
+    body: contract.ChildChunkEdit,
+    response: contract.ChildChunkResponse,
     onRequest: [queued],
-    run: async ({ params, body, caller, now, store }, reply) =>
-      sendChunk(reply, await createChildChunk(store, caller, params, body.content, now)),
+    run: async (request, reply) =>
+      sendChunk(reply, await chunks.createChildChunk(request, request.params, request.body.content)),
   }),
-  operation(['knowledge'], {
-    method: 'DELETE',
-    url: `/v1/${path}`,
-    tags,
-    params: ChildChunkPath,
-    operationId: 'deleteChildChunk',
+  operation('deleteChildChunk', ['knowledge'], 'DELETE', `/v1/${path}`, {
+    params: contract.ChildChunkPath,
     summary: 'Delete Child Chunk',
     description:
       'Deletes a child chunk. Its record stays, with `deleted: true`: importing it with `deleted: false` restores it. ' +
@@ -141,11 +90,10 @@ export const childChunkRoutes = together(
     response: 'Deleted.',
     errors: [404, 412],
     onRequest: [queued],
-    run: ({ params, caller, now, store }, { request }) =>
-      deleteChildChunk(store, caller, params, parseIfMatch(request.headers['if-match']), now),
+    run: (call, { request }) => chunks.deleteChildChunk(call, call.params, parseIfMatch(request.headers['if-match'])),
   }),
 );
 
-function sendChunk(reply: FastifyReply, { chunk, version }: Versioned<ChildChunk>): FastifyReply {
+function sendChunk(reply: FastifyReply, { chunk, version }: Versioned<contract.ChildChunk>): FastifyReply {
   return reply.header('etag', `"${version}"`).header('cache-control', revalidate).send({ data: chunk });
 }

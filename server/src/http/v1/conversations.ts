@@ -1,41 +1,25 @@
 import type { Static } from 'typebox';
 import { Result } from '../../contract/app.ts';
-import {
-  Conversation,
-  ConversationListQuery,
-  type ConversationOrder,
-  ConversationPage,
-  ConversationPath,
-  Deletion,
-  MessagePath,
-  Rating,
-  Rename,
-} from '../../contract/conversation.ts';
+import * as contract from '../../contract/conversation.ts';
 import { limits } from '../../contract/limits.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { decodeCursor, encodeCursor, invalidCursor } from '../../domain/cursor.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import {
-  deleteConversation,
-  listConversations,
-  rateMessage,
-  renameConversation,
-} from '../../domain/messages/conversations.ts';
+import { notFound, ServiceError } from '../../domain/errors.ts';
+import * as conversations from '../../domain/messages/conversations.ts';
 import type { ConversationPosition } from '../../domain/store/app-store.ts';
-import { operation } from '../operation.ts';
+import type { OwnCursor } from '../../domain/store/searches.ts';
+import { keyGet, operation, requireChat } from '../operation.ts';
 import { optionalBody } from '../request/body.ts';
 import { linkToNext } from '../request/link.ts';
 import { sendJson } from '../response/large-page.ts';
 import { together } from '../route-types.ts';
-import { requireChat } from './messages.ts';
 
-const tags = ['Conversations'];
 const listPath = '/v1/conversations';
 
 /** The position that a request names by a cursor, or else by a conversation. */
 function positionIn(
-  { cursor, first_id, last_id = first_id }: Static<typeof ConversationListQuery>,
-  order: ConversationOrder,
+  { cursor, first_id, last_id = first_id }: Static<typeof contract.ConversationListQuery>,
+  order: contract.ConversationOrder,
 ): ConversationPosition | undefined {
   if (cursor === undefined) return last_id === undefined ? undefined : { id: canonicalId(last_id), value: undefined };
   const [cursorOrder, value, id] = decodeCursor(cursor, ['string', 'number', 'string']);
@@ -43,13 +27,10 @@ function positionIn(
   return { id: id as string, value: value as number };
 }
 
-const suggestedQuestions = operation(['app'], {
-  url: '/v1/messages/:message_id/suggested',
-  tags,
-  operationId: 'getSuggestedQuestions',
+const suggestedQuestions = operation('getSuggestedQuestions', ['app'], 'GET', '/v1/messages/:message_id/suggested', {
   summary: 'Get Suggested Questions',
   description: 'Always fails with `bad_request`, because the service runs no model. With an upstream, it is passed on.',
-  params: MessagePath,
+  params: contract.MessagePath,
   errors: [400],
   onRequest: [requireChat],
   run: () => {
@@ -58,25 +39,23 @@ const suggestedQuestions = operation(['app'], {
 });
 
 export const conversationRoutes = together(
-  operation(['app'], {
-    url: listPath,
-    tags,
-    operationId: 'getConversations',
+  operation('getConversations', ['app'], 'GET', listPath, {
     summary: 'List Conversations',
     description:
       'Conversations of the app, or of one of its users. `last_id` selects those after a conversation of an earlier page. ' +
       'If others follow, the response has a `Link` header with `rel="next"`. Its `cursor` lists every conversation that ' +
       'does not move exactly once, even if the last one of a page moves or is deleted.',
-    querystring: ConversationListQuery,
-    response: ConversationPage,
+    querystring: contract.ConversationListQuery,
+    response: contract.ConversationPage,
     errors: [404],
     onRequest: [requireChat],
-    run: async ({ query, caller, disconnected, store }, reply) => {
+    run: async (request, reply) => {
+      const { query } = request;
       const { user, limit = limits.listRowsDefault, sort_by: order = '-updated_at' } = query;
       const { created_after, created_before } = query;
       const after = positionIn(query, order);
       const listed = { user, after, order, limit, created_after, created_before };
-      const { page, next } = await listConversations(store, caller.app.id, listed, disconnected);
+      const { page, next } = await conversations.listConversations(request, listed);
       if (next?.value !== undefined) {
         const cursor = encodeCursor([order, next.value, next.id]);
         reply.header('link', linkToNext(listPath, reply.request.url, 'cursor', cursor, ['last_id', 'first_id']));
@@ -84,48 +63,36 @@ export const conversationRoutes = together(
       return sendJson(reply, page);
     },
   }),
-  operation(['app'], {
-    method: 'POST',
-    url: '/v1/conversations/:conversation_id/name',
-    tags,
-    operationId: 'renameConversation',
+  operation('renameConversation', ['app'], 'POST', '/v1/conversations/:conversation_id/name', {
     summary: 'Rename Conversation',
     description: 'Sets the name of a conversation, or derives it from the first query again.',
-    params: ConversationPath,
-    body: Rename,
-    response: Conversation,
+    params: contract.ConversationPath,
+    body: contract.Rename,
+    response: contract.Conversation,
     onRequest: [requireChat],
-    run: async ({ params, body, caller, now, store }, reply) =>
-      sendJson(reply, await renameConversation(store, caller, params.conversation_id, body, now)),
+    run: async (call, reply) =>
+      sendJson(reply, await conversations.renameConversation(call, call.params.conversation_id, call.body)),
   }),
-  operation(['app'], {
-    method: 'DELETE',
-    url: '/v1/conversations/:conversation_id',
-    tags,
-    operationId: 'deleteConversation',
+  operation('deleteConversation', ['app'], 'DELETE', '/v1/conversations/:conversation_id', {
     summary: 'Delete Conversation',
     description: 'Marks a conversation as deleted: it and its messages no longer exist for readers.',
-    params: ConversationPath,
-    optionalBody: Deletion,
+    params: contract.ConversationPath,
+    optionalBody: contract.Deletion,
     response: 'The conversation was deleted.',
     onRequest: [requireChat],
-    run: async ({ params, caller, now, store }, { request }) => {
-      const { user } = (await optionalBody(request, Deletion)) ?? {};
-      await deleteConversation(store, caller, params.conversation_id, user, now);
+    run: async (call, { request }) => {
+      const { user } = (await optionalBody(request, contract.Deletion)) ?? {};
+      await conversations.deleteConversation(call, call.params.conversation_id, user);
     },
   }),
-  operation(['app'], {
-    method: 'POST',
-    url: '/v1/messages/:message_id/feedbacks',
-    tags,
-    operationId: 'rateMessage',
+  operation('rateMessage', ['app'], 'POST', '/v1/messages/:message_id/feedbacks', {
     summary: 'Submit Message Feedback',
     description: 'Rates a message of an app of any mode, or removes the rating. Readers see it at once.',
-    params: MessagePath,
-    body: Rating,
+    params: contract.MessagePath,
+    body: contract.Rating,
     response: Result,
-    run: async ({ params, body, caller, now, store }) => {
-      await rateMessage(store, caller, params.message_id, body, now);
+    run: async (request) => {
+      await conversations.rateMessage(request, request.params.message_id, request.body);
       return { result: 'success' };
     },
   }),
@@ -133,4 +100,37 @@ export const conversationRoutes = together(
   (app, dependencies) => {
     if (dependencies.upstream === undefined) suggestedQuestions(app, dependencies);
   },
+  keyGet('getAppFeedbacks', ['app'], '/v1/app/feedbacks', {
+    summary: 'List App Feedbacks',
+    description: 'Feedback of all messages of the app, newest first, without those of deleted conversations.',
+    querystring: contract.FeedbackListQuery,
+    response: contract.AppFeedbacks,
+    read: (request) => {
+      const { page = 1, limit = limits.listRowsDefault } = request.query;
+      return conversations.listFeedback(request, page, limit);
+    },
+  }),
+  operation('searchUserMessages', ['app'], 'GET', '/v1/messages/search', {
+    summary: 'Search Messages of a User',
+    description:
+      'Messages of one user of the app, newest first. A change is found about a second after it was made. A page may have ' +
+      'fewer rows than `limit` although more follow. 404 if the setting `SEARCH` or `CHANGES` is `off`.',
+    querystring: contract.MessageSearchQuery,
+    response: contract.FoundMessages,
+    errors: [404],
+    run: async ({ query, caller, now, disconnected, store, dependencies: { search: whyOff } }) => {
+      if (whyOff !== undefined) throw notFound(whyOff);
+      const { query: q, user, limit = limits.listRowsDefault, cursor } = query;
+      const [second, conversation_id, message_id] =
+        cursor === undefined ? [] : decodeCursor(cursor, ['number', 'string', 'string']);
+      const input = {
+        search: { q, app_id: caller.app.id, user, now },
+        cursor: second === undefined ? undefined : ({ second, conversation_id, message_id } as OwnCursor),
+        limit,
+      };
+      const { hits, next } = await store.search.run('searchOwnMessages', input, disconnected());
+      const nextCursor = next && encodeCursor([next.second, next.conversation_id, next.message_id]);
+      return { limit, has_more: next !== undefined, cursor: nextCursor ?? null, data: hits };
+    },
+  }),
 );

@@ -1,22 +1,11 @@
 import { SegmentPath } from '../../contract/child-chunk.ts';
-import {
-  ChildChunkPage,
-  ChildChunkQuery,
-  DocumentQuery,
-  KnowledgeBaseQuery,
-  offsetPage,
-  SegmentPage,
-  SegmentQuery,
-  SegmentResponse,
-  SingleDocumentQuery,
-} from '../../contract/knowledge/pages.ts';
+import * as pages from '../../contract/knowledge/pages.ts';
 import { DocumentResponse, KnowledgeBase, KnowledgeDocument, metadataModes } from '../../contract/knowledge.ts';
 import { Type } from '../../contract/type.ts';
 import * as knowledge from '../../domain/knowledge/list-knowledge.ts';
-import { withPage } from '../../domain/knowledge/offset-page.ts';
+import { keyGet } from '../operation.ts';
 import { validatorCompiler } from '../request/query.ts';
 import { together } from '../route-types.ts';
-import { keyGet } from './key-get.ts';
 
 const { dataset_id, document_id } = SegmentPath.properties;
 const DatasetPath = Type.Object({ dataset_id });
@@ -28,85 +17,62 @@ const segmentUrl = `${documentUrl}/segments/:segment_id`;
 /** The error code of an unknown value is `invalid_metadata`, not that of an invalid parameter. */
 const AnyMetadata = Type.Object({ metadata: Type.Optional(Type.String()) });
 
-const tags = ['Knowledge'];
-
 /** The knowledge bases that a knowledge key allows, down to their child chunks. */
 export const datasetRoutes = together(
-  keyGet(['knowledge'], {
-    url: '/v1/datasets',
-    tags,
-    operationId: 'listKnowledgeBases',
+  keyGet('listKnowledgeBases', ['knowledge'], '/v1/datasets', {
     summary: 'List Knowledge Bases',
     description: 'Knowledge bases that the key allows, newest first, then by ID.',
-    querystring: KnowledgeBaseQuery,
-    response: offsetPage(KnowledgeBase),
-    read: (request) => knowledge.listDatasets(request.store, request, withPage(request.query)),
+    querystring: pages.KnowledgeBaseQuery,
+    response: pages.offsetPage(KnowledgeBase),
+    read: (request) => knowledge.listDatasets(request, knowledge.withPage(request.query)),
   }),
-  keyGet(['knowledge'], {
-    url: datasetUrl,
-    tags,
-    operationId: 'getKnowledgeBase',
+  keyGet('getKnowledgeBase', ['knowledge'], datasetUrl, {
     summary: 'Get a Knowledge Base',
     description: 'A knowledge base, with the number of its documents and words.',
     params: DatasetPath,
     response: KnowledgeBase,
-    read: async ({ params, caller, store }) => JSON.stringify(await knowledge.findDataset(store, caller, params)),
+    read: async (request) => JSON.stringify(await knowledge.findDataset(request, request.params)),
   }),
-  keyGet(['knowledge'], {
-    url: `${datasetUrl}/documents`,
-    tags,
-    operationId: 'listKnowledgeDocuments',
+  keyGet('listKnowledgeDocuments', ['knowledge'], `${datasetUrl}/documents`, {
     summary: 'List Documents',
     description: 'Documents of a knowledge base, newest first, then by position, descending, then by ID.',
     params: DatasetPath,
-    querystring: DocumentQuery,
-    response: offsetPage(KnowledgeDocument),
-    read: (request) => knowledge.listDocuments(request.store, request, request.params, withPage(request.query)),
+    querystring: pages.DocumentQuery,
+    response: pages.offsetPage(KnowledgeDocument),
+    read: (request) => knowledge.listDocuments(request, request.params, knowledge.withPage(request.query)),
   }),
-  keyGet(['knowledge'], {
-    url: documentUrl,
-    tags,
-    operationId: 'getKnowledgeDocument',
+  keyGet('getKnowledgeDocument', ['knowledge'], documentUrl, {
     summary: 'Get a Document',
     description: 'A document. `metadata` selects its fields.',
     params: DocumentPath,
-    querystring: SingleDocumentQuery,
+    querystring: pages.SingleDocumentQuery,
     validatorCompiler: (part) =>
       validatorCompiler(part.httpPart === 'querystring' ? { ...part, schema: AnyMetadata } : part),
     response: DocumentResponse,
-    read: async ({ params, query, caller, store }) =>
-      JSON.stringify(await knowledge.findDocument(store, caller, params, query.metadata ?? metadataModes[0])),
+    read: async (request) =>
+      JSON.stringify(await knowledge.findDocument(request, request.params, request.query.metadata ?? metadataModes[0])),
   }),
-  keyGet(['knowledge'], {
-    url: `${documentUrl}/segments`,
-    tags,
-    operationId: 'listKnowledgeSegments',
+  keyGet('listKnowledgeSegments', ['knowledge'], `${documentUrl}/segments`, {
     summary: 'List Segments',
     description: 'Segments of a document with their child chunks, by position, then by ID.',
     params: DocumentPath,
-    querystring: SegmentQuery,
-    response: SegmentPage,
-    read: (request) => knowledge.listSegments(request.store, request, request.params, withPage(request.query)),
+    querystring: pages.SegmentQuery,
+    response: pages.SegmentPage,
+    read: (request) => knowledge.listSegments(request, request.params, knowledge.withPage(request.query)),
   }),
-  keyGet(['knowledge'], {
-    url: segmentUrl,
-    tags,
-    operationId: 'getKnowledgeSegment',
+  keyGet('getKnowledgeSegment', ['knowledge'], segmentUrl, {
     summary: 'Get a Segment',
     description: 'A segment with its child chunks.',
     params: SegmentPath,
-    response: SegmentResponse,
-    read: (request) => knowledge.findSegment(request.store, request, request.params),
+    response: pages.SegmentResponse,
+    read: (request) => knowledge.findSegment(request, request.params),
   }),
-  keyGet(['knowledge'], {
-    url: `${segmentUrl}/child_chunks`,
-    tags,
-    operationId: 'listKnowledgeChildChunks',
+  keyGet('listKnowledgeChildChunks', ['knowledge'], `${segmentUrl}/child_chunks`, {
     summary: 'List Child Chunks',
     description: 'Child chunks of a segment, by position, then by ID.',
     params: SegmentPath,
-    querystring: ChildChunkQuery,
-    response: ChildChunkPage,
-    read: (request) => knowledge.listChildChunks(request.store, request, request.params, withPage(request.query)),
+    querystring: pages.ChildChunkQuery,
+    response: pages.ChildChunkPage,
+    read: (request) => knowledge.listChildChunks(request, request.params, knowledge.withPage(request.query)),
   }),
 );

@@ -59,42 +59,23 @@ export const healthRoutes: Routes = (
   app,
   { store, bearer, clock, metrics, metrics_token, inFlight, search, upstream, owned },
 ) => {
-  app.get(
-    '/health/live',
-    {
-      schema: {
-        ...about,
-        operationId: 'live',
-        summary: 'Is the process running?',
-        response: responses({ 200: Health }),
-      },
-    },
-    async () => ({ status: 'ok' as const }),
-  );
+  const get = (operationId: string, url: string, summary: string, schema: object, read: () => Promise<object>) =>
+    app.get(url, { schema: { ...about, operationId, summary, response: responses({ 200: schema }) } }, read);
 
-  app.get(
-    '/health/ready',
-    {
-      schema: {
-        ...about,
-        operationId: 'ready',
-        summary: 'Is the service ready for requests?',
-        response: responses({ 200: Ready }),
-      },
-    },
-    async () => {
-      if (metrics.hasFoundDamage) throw damaged();
-      await store.ping().catch((error) => {
-        if (error instanceof ServiceError) throw error;
-        throw Object.assign(unavailable('the database is not available'), { cause: error });
-      });
-      return {
-        status: 'ok' as const,
-        ...(await readInformation(store, owned !== undefined)),
-        ...(upstream === undefined ? {} : { upstream: stateOf(upstream.isAvailable) }),
-      };
-    },
-  );
+  get('live', '/health/live', 'Is the process running?', Health, async () => ({ status: 'ok' }));
+
+  get('ready', '/health/ready', 'Is the service ready for requests?', Ready, async () => {
+    if (metrics.hasFoundDamage) throw damaged();
+    await store.ping().catch((error) => {
+      if (error instanceof ServiceError) throw error;
+      throw Object.assign(unavailable('the database is not available'), { cause: error });
+    });
+    return {
+      status: 'ok',
+      ...(await readInformation(store, owned !== undefined)),
+      ...(upstream === undefined ? {} : { upstream: stateOf(upstream.isAvailable) }),
+    };
+  });
 
   app.get(
     '/metrics',

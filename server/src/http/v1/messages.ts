@@ -1,19 +1,11 @@
 import { MessagePage, MessageQuery } from '../../contract/message.ts';
-import { pageRequest, requireChatApp } from '../../domain/messages/list-messages.ts';
-import { requireCaller } from '../auth/bearer.ts';
+import { pageRequest } from '../../domain/messages/list-messages.ts';
 import { header } from '../openapi/openapi.ts';
-import { operation } from '../operation.ts';
-import { checkFirst } from '../request/check-first.ts';
+import { operation, requireChat } from '../operation.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';
 import { messagesPath, pageQuery, sendPage } from '../response/message-page.ts';
 
-/** Before the parameters are validated. */
-export const requireChat = checkFirst((request) => requireChatApp(requireCaller(request, 'app').app));
-
-export const messageRoutes = operation(['app'], {
-  url: messagesPath,
-  tags: ['Conversations'],
-  operationId: 'getConversationHistory',
+export const messageRoutes = operation('getConversationHistory', ['app'], 'GET', messagesPath, {
   summary: 'List Conversation Messages',
   description:
     'Messages of a conversation, newest first; `first_id` selects older ones. If there are older messages, the ' +

@@ -65,10 +65,8 @@ const importRoute: Routes = (app, { store, bearer, clock, metrics, validateLines
 
 export const recordRoutes = together(
   importRoute,
-  operation(['admin'], {
-    url,
+  operation('exportRecords', ['admin'], 'GET', url, {
     ...about,
-    operationId: 'exportRecords',
     summary: 'Export records',
     description:
       'All data as records: parents before children, from one consistent snapshot. With a filter by app, user, ' +
@@ -81,14 +79,11 @@ export const recordRoutes = together(
     run: async ({ query, disconnected, store }, reply) => {
       const selection = { ...selectionOf(query), kinds: parseKinds(query.kinds, recordKinds) };
       const records = await exportRecords(store, selection, disconnected(), query.reads === '1');
-      reply.header('content-type', ndjson).header('cache-control', 'no-store');
-      return sendLargePage(reply, records);
+      return sendLargePage(reply.header('content-type', ndjson), records);
     },
   }),
-  operation(['admin'], {
-    url: '/admin/messages.csv',
+  operation('exportMessages', ['admin'], 'GET', '/admin/messages.csv', {
     ...about,
-    operationId: 'exportMessages',
     summary: 'Export messages as CSV',
     description:
       'One row for each selected message, after a header: RFC 4180, in UTF-8. Text that begins like a formula of a ' +
@@ -101,7 +96,7 @@ export const recordRoutes = together(
       const rows = await exportCsv(store, selectionOf(query), disconnected());
       reply.header('content-type', 'text/csv; charset=utf-8; header=present');
       reply.header('content-disposition', 'attachment; filename="messages.csv"');
-      return sendLargePage(reply.header('cache-control', 'no-store'), rows);
+      return sendLargePage(reply, rows);
     },
   }),
 );

@@ -1,0 +1,119 @@
+import { HealthReport } from '../../contract/console/health.ts';
+import { Failures, Traffic } from '../../contract/console/traffic.ts';
+import { limits } from '../../contract/limits.ts';
+import { productVersion } from '../../contract/product.ts';
+import { verdictsOf, worstOf } from '../../domain/health/verdicts.ts';
+import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
+import { indexLag } from '../../domain/search/search-indexer.ts';
+import { copyProgress, followLag } from '../../domain/store/import-sources.ts';
+import type { FailureCount } from '../observe/failures.ts';
+import { type Dependencies, together } from '../route-types.ts';
+import { allInTime } from '../v1/health.ts';
+import { adminObject } from './routes.ts';
+
+const version = productVersion();
+
+/** Requests of this instance in the last hour, and whether the installation works, in words. */
+export const adminMonitoringRoutes = together(
+  adminObject('getTraffic', '/admin/traffic', {
+    summary: 'Traffic of the last hour',
+    description:
+      'Requests to this instance in the last hour, in intervals of ten seconds: those to `/v1/…` and `/admin/records`, and all ' +
+      'that failed. Percentiles are accurate to about a tenth.',
+    response: Traffic,
+    run: async ({ dependencies }) => ({
+      ...dependencies.metrics.traffic.lastHour(),
+      ...(dependencies.upstream && { upstream: await readUpstream(dependencies) }),
+    }),
+  }),
+  adminObject('listFailures', '/admin/failures', {
+    summary: 'Failed requests of the last hour',
+    description:
+      'Responses of this instance with a status of 400 or above, counted by status, method, route and key. A request that was ' +
+      'rejected because of its key has no key, unless a valid key is of the wrong kind. `by_key` covers all ' +
+      `instances and is stored every ${limits.lastUsedIntervalMillis / 1000} seconds.`,
+    response: Failures,
+    run: async ({ store, dependencies: { metrics, clock } }) => {
+      const recent = metrics.failures.recent().slice(0, limits.failuresMax);
+      const ids = [...new Set(recent.flatMap(({ key_id }) => key_id ?? []))];
+      const [names, by_key] = await Promise.all([
+        store.admin.findNames('api_key', ids),
+        recentKeyErrors(store, clock()),
+      ]);
+      const seconds = (millis: number) => Math.floor(millis / 1000);
+      return {
+        by_key,
+        data: recent.map(({ status, method, route, key_id, count, first, last, request_id, code, message }) => ({
+          ...{ status, method, route, key_id, key_name: (key_id && names.get(key_id)?.name) ?? null, count },
+          ...{ first_at: seconds(first), last_at: seconds(last), request_id, code, message },
+        })),
+      };
+    },
+  }),
+  adminObject('getHealth', '/admin/health', {
+    summary: 'Get the health in words',
+    description:
+      'One verdict for each part that is in use, the worst first: requests of the last hour and the upstream as this instance ' +
+      'sees them; the copy of a followed Dify installation, the search, backups, retention and the database.',
+    response: HealthReport,
+    run: async ({ now, dependencies }) => {
+      const read = await readDatabase(dependencies);
+      const upSeconds = process.uptime();
+      const { backup_every } = dependencies;
+      const verdicts = verdictsOf({ ...readInstance(dependencies), ...read, backup_every, now, version, upSeconds });
+      return {
+        state: worstOf(verdicts),
+        verdicts,
+        version,
+        started_at: Math.floor(now - upSeconds),
+        instances: read.size?.instances ?? null,
+        database_bytes: read.size?.bytes ?? null,
+      };
+    },
+  }),
+);
+
+async function readUpstream({ metrics, store, owned }: Dependencies) {
+  const { lag, doubts } = await allInTime({
+    lag: followLag(store, Date.now()),
+    doubts: owned && store.doubts.count(),
+  });
+  return {
+    ...metrics.upstreamStatistics(),
+    doubts: doubts ?? null,
+    messages_lag_seconds: lag?.messages_lag_seconds ?? null,
+    others_lag_seconds: lag?.others_lag_seconds ?? null,
+  };
+}
+
+async function readDatabase({ store, clock, search: whyOff, owned }: Dependencies) {
+  const read = await allInTime({
+    dify: followLag(store, clock()),
+    copy: owned && copyProgress(store),
+    search: whyOff === undefined ? indexLag(store) : undefined,
+    jobs: store.monitoring.listJobs(),
+    copies: store.erasure.readCopies(),
+    size: store.monitoring.databaseSize(),
+  });
+  return { ...read, search: whyOff ?? read.search };
+}
+
+function readInstance({ metrics, upstream }: Dependencies) {
+  const { data } = metrics.traffic.lastHour();
+  const failures = metrics.failures.recent().filter(({ status }) => status >= 500);
+  const last = (failure: FailureCount | undefined) =>
+    failure && {
+      at: Math.floor(failure.last / 1000),
+      message: failure.message || failure.code || `${failure.status} ${failure.method} ${failure.route}`,
+    };
+  const sum = (name: 'requests' | 'server_errors') => data.reduce((all, slot) => all + slot[name], 0);
+  return {
+    lastHour: { requests: sum('requests'), failed: sum('server_errors'), last: last(failures[0]) },
+    upstream: upstream && {
+      ...metrics.upstreamStatistics(),
+      isAvailable: upstream.isAvailable,
+      last: last(failures.find(({ route }) => route === '/v1/*')),
+    },
+    isDamaged: metrics.hasFoundDamage,
+  };
+}
