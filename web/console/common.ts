@@ -6,5 +6,6 @@ import './keys/key-page.tsx';
 import './knowledge/level.tsx';
 import './knowledge/worst-texts.tsx';
 import './messages/message.tsx';
+import './overview/numbers.tsx';
 import './overview/recent-problems.tsx';
 import './overview/tables.tsx';
