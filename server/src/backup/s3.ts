@@ -27,6 +27,9 @@ export class S3Destination implements Destination {
     for (let token = ''; ; ) {
       const query = { 'list-type': '2', prefix, ...(token && { 'continuation-token': token }) };
       const { text } = await this.#requests.send({ method: 'GET', name: '', query });
+      // A response that was cut off without a trace would lack manifests, and backups without one are removed.
+      if (!text.trimEnd().endsWith('</ListBucketResult>'))
+        throw new Error(`${this.location}: the list of objects is incomplete, or is none`);
       for (const name of valuesOf(text, 'Key')) names.push(name.slice(this.#prefix.length));
       const [next = ''] = valuesOf(text, 'NextContinuationToken');
       if (next === '' || next === token) return names;

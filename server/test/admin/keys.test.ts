@@ -94,6 +94,16 @@ onEveryEngine('keys in the console API', (engine) => {
     const again = await rotate(short.id);
     assert.equal((await find(short.id)).expires_at, now + 600);
     assert.ok(Math.abs((await find(again.body.id)).expires_at - now - 600) < 60);
+    const longest = {
+      record: 'api_key',
+      id: randomUUID(),
+      kind: 'admin',
+      name: 'longest',
+      secret: `admin-${'l'.repeat(43)}`,
+    };
+    await service.load([{ ...longest, created_at: 0, expires_at: Number.MAX_SAFE_INTEGER }]);
+    const { id: longId } = (await rotate(longest.id)).body;
+    assert.equal((await find(longId)).expires_at, Number.MAX_SAFE_INTEGER);
     await revoke(short.id);
     assert.deepEqual([(await rotate(short.id)).status, (await rotate(randomUUID())).status], [400, 404]);
   });

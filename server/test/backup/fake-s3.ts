@@ -64,8 +64,8 @@ function problemOf(request: Signed & { body: Buffer }, region: string): string |
 
 /** `operation`: such as `PUT` or `POST uploads`. `count`: how many there were of it. */
 export type Asked = { operation: string; name: string; count: number };
-/** `cut`: the connection ends in the middle. `late`: after the work is done. `silent`: no response. `other`: a wrong byte. */
-export type Fault = { status: number; code: string; headers?: object } | 'cut' | 'late' | 'silent' | 'other';
+/** `cut`: the connection ends in the middle. `late`: after the work is done. `silent`: no response. `other`: a wrong byte. `short`: half of it, as if that were all. */
+export type Fault = { status: number; code: string; headers?: object } | 'cut' | 'late' | 'silent' | 'other' | 'short';
 
 const statuses: Readonly<Record<string, number>> = { NoSuchKey: 404, NoSuchBucket: 404, NoSuchUpload: 404 };
 const partBytesMin = 5_242_880;
@@ -133,7 +133,8 @@ export class FakeS3 {
     if (fault === 'late') return void response.destroy();
     const from = Number(/^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1] ?? 0);
     if (from > 0 && headers['if-match'] !== done.etag) return refuse(response, 'PreconditionFailed', 412);
-    const content = Buffer.from(done.content.subarray(from));
+    const end = fault === 'short' ? done.content.byteLength / 2 : undefined;
+    const content = Buffer.from(done.content.subarray(from, end));
     if (fault === 'other') content[0] = (content[0] ?? 0) ^ 1;
     response.writeHead(from > 0 ? 206 : method === 'DELETE' ? 204 : 200, {
       etag: done.etag,

@@ -98,6 +98,15 @@ describe('a store of backups in a bucket', { concurrency: 2 }, () => {
     assert.deepEqual([...s3.uploads.keys()], ['backups/film.mp4', 'other/film.mp4']);
   });
 
+  it('takes no part of a list for all of it, and no other page for a list', async (t) => {
+    const { s3, destination, write } = await newDestination(t);
+    for (const name of ['data.zst', 'manifest.json']) await write(`${id}/${name}`, Buffer.from('{}'));
+    for (const fault of ['short', { status: 200, code: 'x' }] as const) {
+      s3.fault = firstTimes('GET list-type', fault, 100);
+      await assert.rejects(destination.list(''), /is incomplete, or is none$|200 x$/);
+    }
+  });
+
   it('repeats what failed for a moment', async (t) => {
     const faults: [operation: string, fault: Fault][] = [
       ['POST uploads', busy],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
+import { connect } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import { limits } from '../../src/contract/limits.ts';
@@ -151,6 +152,29 @@ onOneEngine('an answer', (engine) => {
     await leave(service.base);
     await answer.finish();
     await untilHere(service, difyId(140));
+  });
+
+  it('is stored although its client does not read; that client is cut off, as for any other response', async (t) => {
+    const dify = await FakeDify.start(t, engine);
+    const service = await dify.serveCopied();
+    const { upstreamIdleMillisMax } = limits;
+    Object.assign(limits, { upstreamIdleMillisMax: 1_000 });
+    t.after(() => Object.assign(limits, { upstreamIdleMillisMax }));
+    const id = difyId(149);
+    await dify.message(id, ids.conversation);
+    const large = eventOf('message', id, ids.conversation, { answer: 'a'.repeat(33_554_432) });
+    const end = `${chunked(eventOf('message_end', id, ids.conversation))}0\r\n\r\n`;
+    dify.upstream.script = (socket) => void socket.write(streamHead + chunked(large) + end);
+    for (const start of ['GET /v1/unknown', 'POST /v1/chat-messages']) {
+      const client = connect(Number(new URL(service.base).port), '127.0.0.1');
+      t.after(() => client.destroy());
+      client.pause().on('error', () => undefined);
+      const lines = service.logs.length;
+      client.write(`${start} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${tokens.app}\r\nContent-Length: 0\r\n\r\n`);
+      await until(() => service.logs.slice(lines).some((line) => line.includes('"aborted":true')));
+      await until(() => dify.upstream.connections === 0);
+    }
+    await untilHere(service, id);
   });
 
   it('is forwarded without an encoding, and its message is found by its conversation', async (t) => {

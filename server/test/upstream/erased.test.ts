@@ -29,6 +29,7 @@ const spellings: Record<string, (id: string) => string> = {
   'with a sign': (id) => `+${digits(id).slice(1)}`,
   'with spaces': (id) => `\u3000${digits(id).slice(2)}\t`,
   'with spaces around it': (id) => ` ${id} `,
+  'with spaces of a form around it': (id) => `+${id}+`,
   'with digits of another script': (id) => id.replace(/\d/g, (digit) => String.fromCharCode(0x0660 + Number(digit))),
   'with wide digits': (id) => id.replace(/\d/g, (digit) => String.fromCharCode(0xff10 + Number(digit))),
   'with bold digits': (id) => id.replace(/\d/g, (digit) => String.fromCodePoint(0x1d7ce + Number(digit))),
@@ -153,5 +154,33 @@ describe('headers of Backscroll, in requests that Dify gets', () => {
         assert.equal(received.authorization, headers.authorization);
       }
     }
+  });
+
+  it('never have a secret of a kind that only Backscroll has, whether it is known, and whatever the scheme is', async (t) => {
+    const dify = await FakeDify.start(t, 'postgres');
+    const service = await dify.serveCopied();
+    const other = await dify.serve();
+    await dify.untilServed(other);
+    dify.upstream.script = (socket) => json(socket, { from: 'Dify' });
+    const kinds = ['writer', 'feed', 'admin'];
+    const status = async (method: string, path: string, authorization: string) =>
+      (await exchange(other.base, method, path, { headers: { authorization } })).status;
+    // This instance knows now that it does not know the key.
+    const created = `admin-${'n'.repeat(43)}`;
+    assert.equal((await other.request('GET', '/admin/keys', { key: created })).status, 401);
+    await service.load([{ record: 'api_key', kind: 'admin', name: 'new', secret: created }]);
+    for (const secret of [created, ...kinds.map((kind) => `${kind}-${'u'.repeat(43)}`)]) {
+      for (const authorization of [
+        `Bearer ${secret}`,
+        `bearer   ${secret}`,
+        secret,
+        `Token ${secret}`,
+        `Bearer ${secret} x`,
+      ]) {
+        assert.equal(await status('GET', '/v1/conversations?user=x', authorization), 401, authorization);
+        assert.equal(await status('POST', '/v1/chat-messages', authorization), 401, authorization);
+      }
+    }
+    assert.deepEqual(dify.upstream.requests, []);
   });
 });

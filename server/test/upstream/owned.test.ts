@@ -179,6 +179,30 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     assert.equal((await read(service, lists, one)).status, 200);
   });
 
+  itOnOneEngine(
+    engine,
+    'gets a limited number of requests at once, and at most half of them with unknown keys',
+    async (t) => {
+      const dify = await FakeDify.start(t, engine);
+      const service = await dify.serveCopied();
+      const waiting: { destroy(): void }[] = [];
+      dify.upstream.script = (socket) => void waiting.push(socket);
+      const responses: ReturnType<typeof read>[] = [];
+      for (const [secret, count] of [
+        ['app-unknown', 128],
+        [tokens.app, 256],
+      ] as const) {
+        while (responses.length < count) responses.push(read(service, '/v1/unknown', secret));
+        await until(() => waiting.length === count);
+        const { status, headers } = await read(service, '/v1/unknown', secret);
+        assert.deepEqual([status, headers['retry-after']], [503, '1']);
+      }
+      assert.equal((await read(service, page())).status, 200);
+      for (const socket of waiting) socket.destroy();
+      assert.ok((await Promise.all(responses)).every(({ status }) => status === 502));
+    },
+  );
+
   it('has a message here before the client sees its end, for all instances', async (t) => {
     const dify = await FakeDify.start(t, engine);
     const service = await dify.serveCopied();

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import dns from 'node:dns';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -379,6 +380,25 @@ describe('an upstream', () => {
       const headers = bearer(one.keys.app);
       const { status, body } = await exchange(down.base, 'POST', '/v1/chat-messages', { headers });
       assert.deepEqual([status, JSON.parse(`${body}`).code], [502, 'bad_gateway']);
+    } finally {
+      await down.close();
+    }
+  });
+
+  it('is down at all of its addresses: the log names the cause, of which Node.js has no message', async (t) => {
+    t.mock.method(dns, 'lookup', (...given: unknown[]) => {
+      const done = given.at(-1) as (error: null, found: object[]) => void;
+      done(null, [
+        { address: '127.0.0.1', family: 4 },
+        { address: '127.0.0.2', family: 4 },
+      ]);
+    });
+    const down = await startService('sqlite', { UPSTREAM_URL: 'http://upstream.test:9/v1' });
+    try {
+      await down.load(records);
+      const { status } = await exchange(down.base, 'GET', '/v1/x', { headers: bearer(one.keys.app) });
+      assert.equal(status, 502);
+      await until(() => down.logs.some((line) => line.includes('upstream is not available: ECONNREFUSED')));
     } finally {
       await down.close();
     }

@@ -55,7 +55,8 @@ export async function rotateKey(store: Store, requestedId: string, { key_id, now
   const isEnded = revoked_at !== null || (rest.expires_at !== null && rest.expires_at <= now);
   if (isEnded) throw invalidParam('the key has ended: create another one');
   const { id, secret, digest } = newSecret(rest.kind);
-  const expires_at = rest.expires_at === null ? null : now + rest.expires_at - rest.created_at;
+  const expires_at =
+    rest.expires_at === null ? null : Math.min(now + rest.expires_at - rest.created_at, Number.MAX_SAFE_INTEGER);
   const key = { ...rest, id, digest, created_at: now, expires_at };
   await store.run('rotateKey', { key, id: stored.id, ends_at: now + limits.rotationSeconds, by: key_id });
   return { id, secret };

@@ -29,6 +29,8 @@ function uuidsOf(text: string): string[] {
     .replace(/urn:/gi, '')
     .replace(/uuid:/gi, '')
     .replace(/[{}-]/g, '')
+    // A space, in a query.
+    .replaceAll('+', ' ')
     .replace(/\p{Nd}/gu, decimalValue);
   if (![spelled, spelled.trim()].some((one) => [...one].length === 32)) return [];
   const digits = spelled

@@ -18,6 +18,8 @@ export type PassedRequest = {
   id: string;
   /** Whom the upstream is told about. Undefined if it knows its callers itself. */
   caller: Caller | undefined;
+  /** Whether its key is not known here. Such requests leave half of the places to others. */
+  isUnknown?: boolean;
   /** Returns the bytes of a response as they may be sent, or undefined if none are held back. */
   holdBack?: (incoming: IncomingMessage, chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer> | undefined;
   /** Whether the response is read to its end also if the client disconnects. */
@@ -137,18 +139,12 @@ export class Exchange {
     this.#options.onResponse(undefined, incoming.statusCode);
     noteUpstream(response);
     this.#limit(limits.upstreamIdleMillisMax);
-    const pieces = holdBack?.(incoming, this.#chunksOf(incoming));
-    if (pieces !== undefined) return void this.#sendPieces(incoming, pieces);
-    if (isKept) return this.#end();
-    sendHead(response);
-    response.on('drain', () => incoming.resume());
-    incoming.on('data', (chunk: Buffer) => {
-      this.#timer?.refresh();
-      if (!response.write(chunk)) incoming.pause();
-    });
-    incoming.once('end', () => response.end());
-    // A response that breaks off must not look complete: the connection to the client ends, too.
-    incoming.once('error', () => response.destroy());
+    const chunks = this.#chunksOf(incoming);
+    const pieces = holdBack?.(incoming, chunks);
+    if (pieces === undefined && isKept) return this.#end();
+    // That of an event stream, too: the first event may take long.
+    if (!response.closed && (pieces === undefined || isEventStream(incoming.headers))) sendHead(response);
+    void this.#sendPieces(pieces ?? chunks);
   }
 
   async *#chunksOf(incoming: IncomingMessage): AsyncGenerator<Buffer> {
@@ -159,17 +155,16 @@ export class Exchange {
   }
 
   /** Also while the client is gone. */
-  async #sendPieces({ headers }: IncomingMessage, pieces: AsyncIterable<Buffer>): Promise<void> {
+  async #sendPieces(pieces: AsyncIterable<Buffer>): Promise<void> {
     const { response } = this.#passed;
     this.#isReading = true;
-    // The head of an event stream is sent at once: the first event may take long.
-    if (isEventStream(headers) && !response.closed) sendHead(response);
     try {
       for await (const piece of pieces) {
         if (!response.closed && !response.write(piece)) await drained(response);
       }
       if (!response.closed) response.end();
     } catch {
+      // A response that breaks off must not look complete: the connection to the client ends, too.
       response.destroy();
     }
     this.#isReading = false;
@@ -177,8 +172,13 @@ export class Exchange {
   }
 
   #limit(millis: number): void {
+    const { response } = this.#passed;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#fail(tooSlow()), millis);
+    this.#timer = setTimeout(() => {
+      // The client does not read. What is read to its end without a client is.
+      if (response.writableNeedDrain || this.#incoming?.complete) response.destroy();
+      else this.#fail(tooSlow());
+    }, millis);
   }
 
   #fail(error: ServiceError): void {
@@ -218,8 +218,9 @@ const drained = (response: ServerResponse): Promise<void> =>
     response.once('drain', done).once('close', done);
   });
 
-const badGateway = (message: string, cause?: Error) =>
-  new ServiceError('bad_gateway', message, { logged: cause === undefined ? message : `${message}: ${cause.message}` });
+/** The error of an attempt to connect to several addresses has no message of its own. */
+export const badGateway = (message: string, cause?: Error & { code?: string }) =>
+  new ServiceError('bad_gateway', message, { logged: cause ? `${message}: ${cause.message || cause.code}` : message });
 const tooSlow = () => new ServiceError('gateway_timeout', 'the upstream is too slow');
 const clientTooSlow = () => new ServiceError('request_timeout', 'the body took too long to arrive');
 export const tooLarge = () =>

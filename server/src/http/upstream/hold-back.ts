@@ -69,13 +69,8 @@ function isEnd(bytes: Buffer, start: number, end: number, ids: AnswerIds): boole
   const text = line.toString();
   if (!text.startsWith('data:')) return false;
   const event = parseObject(text.slice('data:'.length));
-  collectIds(event, ids);
+  Object.assign(ids, idsIn(event, ids));
   return ends.has(event.event as string);
-}
-
-function collectIds({ message_id, conversation_id }: Record<string, unknown>, ids: AnswerIds): void {
-  if (typeof message_id === 'string') ids.message_id = message_id;
-  if (typeof conversation_id === 'string') ids.conversation_id = conversation_id;
 }
 
 /**
@@ -117,10 +112,10 @@ export function copyBody(request: IncomingMessage): () => Record<string, unknown
   return () => (bytes > heldLineBytesMax ? {} : parseObject(Buffer.concat(copy).toString()));
 }
 
-export function idsIn(body: Record<string, unknown>): AnswerIds {
-  const ids: AnswerIds = { message_id: undefined, conversation_id: undefined };
-  collectIds(body, ids);
-  return ids;
+/** Those that the body has, or else those that are known. */
+export function idsIn(body: Record<string, unknown>, known?: AnswerIds): AnswerIds {
+  const idOf = (name: keyof AnswerIds) => (typeof body[name] === 'string' ? body[name] : known?.[name]);
+  return { message_id: idOf('message_id'), conversation_id: idOf('conversation_id') };
 }
 
 function parseObject(text: string): Record<string, unknown> {

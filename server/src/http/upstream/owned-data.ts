@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { ChildChunkPath } from '../../contract/child-chunk.ts';
+import { type KeyKind, keyKinds, keyKindTable } from '../../contract/key-kinds.ts';
 import { canonicalId, isUuid } from '../../contract/primitives.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { asError, notFound, ServiceError } from '../../domain/errors.ts';
@@ -41,6 +42,8 @@ type Options = {
   clock: () => number;
 };
 
+const foreignKinds: readonly KeyKind[] = keyKinds.filter((kind) => kind !== 'app' && kind !== 'knowledge');
+
 /** A request for a page of messages with a key that is valid. */
 const askedPage: Asked = { isRead: true, operation: 'stored', key: 'active', isMissing: false };
 
@@ -75,7 +78,7 @@ export class OwnedData {
     const asked: Asked = {
       isRead: request.method === 'GET' || request.method === 'HEAD',
       operation: operationOf(request.routeOptions.url ?? ''),
-      key: caller ? keyOf(caller) : await this.#keyWithout(digest),
+      key: caller ? keyOf(caller) : await this.#keyWithout(request, digest),
       isMissing: false,
     };
     if (whoResponds(asked, this.isComplete) === 'backscroll') asked.isMissing = await this.#isInDoubt(request, caller);
@@ -93,6 +96,7 @@ export class OwnedData {
     await this.#requireMatch(request, caller);
     const passed = { request: request.raw, response: reply.raw, id: request.id };
     this.#pass(passed, {
+      isUnknown: caller === undefined,
       ...(responder === 'upstream, then stored' && { holdBack: this.#holdBackWrite(request, caller) }),
       ...(isAnswer(request) && this.#holdBackAnswer(request, caller)),
       ...(asked.operation === 'partly constant' && caller && { orElse: () => done() }),
@@ -176,9 +180,10 @@ export class OwnedData {
     leave(response);
   }
 
-  /** A new key may still be cached as unknown, and is not ended. */
-  async #keyWithout(digest: string | undefined): Promise<Asked['key']> {
+  /** A new key may still be cached as unknown: it is not ended, and may be one that must not leave this server. */
+  async #keyWithout({ headers }: FastifyRequest, digest: string | undefined): Promise<Asked['key']> {
     const { store, clock } = this.#options;
+    if (foreignSecret.test(headers.authorization ?? '')) return 'foreign';
     return digest && (await store.isKeyEnded(digest, Math.floor(clock() / 1000))) ? 'ended' : 'unknown';
   }
 
@@ -269,7 +274,13 @@ export class OwnedData {
 
 const scopeOf = (caller: Caller | undefined): string => (caller?.kind === 'app' ? caller.app.id : '');
 
+/** Secrets of kinds that only Backscroll has, also with another scheme. */
+const foreignSecret = new RegExp(
+  `(?:^|\\s)(?:${foreignKinds.map((kind) => keyKindTable[kind].prefix).join('|')})`,
+  'i',
+);
+
 function keyOf({ kind, read_only }: Caller): Asked['key'] {
-  if (kind !== 'app' && kind !== 'knowledge') return 'foreign';
+  if (foreignKinds.includes(kind)) return 'foreign';
   return read_only ? 'read-only' : 'active';
 }

@@ -1,11 +1,11 @@
 import type { RequestOptions } from 'node:http';
 import { limits } from '../../contract/limits.ts';
-import { ServiceError, unavailable } from '../../domain/errors.ts';
+import { unavailable } from '../../domain/errors.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { receivedUrl, requireUnambiguousBody } from '../request/before-routing.ts';
 import type { ErrorSender } from '../request/errors.ts';
 import type { SharedSum } from '../workers/shared-sum.ts';
-import { Exchange, type PassedRequest, tooLarge } from './exchange.ts';
+import { badGateway, Exchange, type PassedRequest, tooLarge } from './exchange.ts';
 import { requestHeaders } from './headers.ts';
 import { upstreamPath } from './path.ts';
 
@@ -66,7 +66,7 @@ export class Upstream {
       maxHeaderSize: limits.headerBytesMax,
     };
     const { passed: count, errors, metrics, workers } = this.#options;
-    if (!count.tryIncrement(limits.upstreamRequestsMax))
+    if (!count.tryIncrement(limits.upstreamRequestsMax / (passed.isUnknown ? 2 : 1)))
       throw unavailable('too many requests are passed on, try again');
     metrics.countEvent('responder', 'upstream');
     const start = performance.now();
@@ -102,7 +102,7 @@ export class Upstream {
     };
     const url = new URL(this.#url.pathname.replace(/\/$/, '') + path, this.#url);
     return new Promise((resolve, reject) => {
-      const fail = () => reject(new ServiceError('bad_gateway', 'the upstream is not available'));
+      const fail = (error: Error) => reject(badGateway('the upstream is not available', error));
       const request = this.#http.request(url, { method, headers, agent: this.#agent }, (response) => {
         response.on('error', fail).on('end', () => resolve(response.statusCode ?? 0));
         response.resume();
