@@ -3,7 +3,7 @@ import { type AddressInfo, createServer as createNetServer, type ListenOptions, 
 import { limits } from '../contract/limits.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Connections } from './front/connections.ts';
-import { fastLane } from './front/fast-lane.ts';
+import { FastLane } from './front/fast-lane.ts';
 import { gate } from './front/gate.ts';
 import { afterPending, writeError } from './front/socket-responses.ts';
 import { requestIdOf } from './observe/observe.ts';
@@ -33,7 +33,9 @@ const options = {
  */
 export function createServer(framework: Handler, connections: Connections, dependencies: Dependencies): Server {
   const { hasFastLane } = dependencies;
-  const inOrder = connections.inOrder(hasFastLane ? fastLane(framework, connections, dependencies) : framework);
+  const inOrder = connections.inOrder(
+    hasFastLane ? new FastLane(framework, connections, dependencies).handle : framework,
+  );
   const handle = connections.arrived(gate(inOrder, dependencies));
   // Not imported: an import would evaluate all exports of the module, including the client that `fetch` uses.
   const server = process.getBuiltinModule('node:http').createServer(options, handle);

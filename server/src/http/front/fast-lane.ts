@@ -25,7 +25,7 @@ import { readLargePage } from '../response/large-page.ts';
 import { messagesPath, onDisconnect, pageHeaders, pageLink, pageQuery } from '../response/message-page.ts';
 import type { Dependencies, Handler } from '../route-types.ts';
 import type { Connections } from './connections.ts';
-import { type LaneHeaders, readLaneHeaders } from './lane-headers.ts';
+import { readLaneHeaders } from './lane-headers.ts';
 
 /** Publishes each request that the fast lane responds to. Tests use it to check which path a request took. */
 export const fastLaneChannel = channel('backscroll:fast-lane');
@@ -67,11 +67,7 @@ const cachedUrlUnitsMax = 500;
  * functions as the route and sends the same responses. A request with anything unusual, including an invalid key, is
  * passed on to the framework before anything is sent.
  */
-export function fastLane(framework: Handler, connections: Connections, dependencies: Dependencies): Handler {
-  return new FastLane(framework, connections, dependencies).handle;
-}
-
-class FastLane {
+export class FastLane {
   readonly #framework: Handler;
   readonly #connections: Connections;
   readonly #dependencies: Dependencies;
@@ -109,16 +105,8 @@ class FastLane {
   #authenticate(plain: PlainRequest): void {
     try {
       const caller = this.#dependencies.bearer.authenticate(plain.digest, plain.dataVersion);
-      if (caller instanceof Promise) void this.#respondLater(plain, caller);
-      else this.#respond(plain, caller);
-    } catch (error) {
-      this.#sendError(plain, asError(error));
-    }
-  }
-
-  async #respondLater(plain: PlainRequest, caller: Promise<Caller | undefined>): Promise<void> {
-    try {
-      this.#respond(plain, await caller);
+      if (!(caller instanceof Promise)) return this.#respond(plain, caller);
+      caller.then((found) => this.#respond(plain, found)).catch((error) => this.#sendError(plain, asError(error)));
     } catch (error) {
       this.#sendError(plain, asError(error));
     }
@@ -167,17 +155,18 @@ class FastLane {
 
   /** Undefined for anything but a plain and valid request for a page. */
   #read(request: IncomingMessage, response: ServerResponse): PlainRequest | undefined {
+    const { owned, store } = this.#dependencies;
     try {
       const query = this.#parseQuery(request);
-      if (query && this.#dependencies.owned?.attempt(response, query.conversation_id) === false) return undefined;
-      const headers = query && readLaneHeaders(request.rawHeaders);
-      const digest = headers && bearerDigest(headers.authorization);
-      if (query === undefined || digest === undefined) return undefined;
-      const id = safeRequestId(headers?.request_id);
-      const { traceparent } = headers as LaneHeaders;
+      if (query === undefined || owned?.attempt(response, query.conversation_id) === false) return undefined;
+      const headers = readLaneHeaders(request.rawHeaders);
+      if (headers === undefined) return undefined;
+      const { authorization, traceparent, 'x-request-id': givenId, 'if-none-match': ifNoneMatch } = headers;
+      const digest = bearerDigest(authorization);
+      if (digest === undefined) return undefined;
+      const id = safeRequestId(givenId);
       const summary = { id, method: 'GET', route: messagesPath, key_id: null, start: performance.now(), traceparent };
-      const dataVersion = this.#dependencies.store.dataVersion();
-      return { request, response, query, digest, ifNoneMatch: headers?.if_none_match, dataVersion, summary };
+      return { request, response, query, digest, ifNoneMatch, dataVersion: store.dataVersion(), summary };
     } catch {
       return undefined;
     }

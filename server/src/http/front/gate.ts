@@ -161,7 +161,7 @@ class Gate {
     }
     const { metrics } = this.#options;
     const method = request.method ?? '';
-    const id = headers === undefined ? requestIdOf(request) : safeRequestId(headers.request_id);
+    const id = headers === undefined ? requestIdOf(request) : safeRequestId(headers['x-request-id']);
     metrics.count(method, rejectedRoute, 503, 0);
     this.#responded = { count: (this.#responded?.count ?? 0) + 1, method, id };
     writeOverloaded(response, id);
