@@ -3,6 +3,7 @@ import type { ChangeCounts } from '../../domain/store/change-reads.ts';
 import type { CopiesState } from '../../domain/store/erasure.ts';
 import type { FollowLag } from '../../domain/store/import-sources.ts';
 import type { DatabaseSize, JobState, KeyErrorSum, NodeState } from '../../domain/store/monitoring.ts';
+import type { Labels, Sample } from './samples.ts';
 
 /** What is read of the database for metrics. What is not used, or did not respond in time, is undefined. */
 export type DatabaseState = {
@@ -18,37 +19,31 @@ export type DatabaseState = {
   keyErrors?: readonly KeyErrorSum[] | undefined;
 };
 
-type Samples = { labels: Record<string, string>; value: number }[];
-type Gauge = { name: string; help: string; samples: (state: DatabaseState, now: number) => Samples };
+type Gauge = { name: string; help: string; samples: (state: DatabaseState, now: number) => Sample[] };
 
-/** A gauge without labels. It is left out if its value is undefined. */
+/** What has no value is left out. */
+const samplesOf = (values: readonly (readonly [labels: Labels, value: number | undefined])[]): Sample[] =>
+  values.flatMap(([labels, value]) => (value === undefined ? [] : [{ labels, value }]));
+
+/** A gauge without labels. */
 const gauge = (
   name: string,
   help: string,
   value: (state: DatabaseState, now: number) => number | undefined,
-): Gauge => ({
-  ...{ name, help },
-  samples: (state, now) => {
-    const read = value(state, now);
-    return read === undefined ? [] : [{ labels: {}, value: read }];
-  },
-});
+): Gauge => ({ name, help, samples: (state, now) => samplesOf([[{}, value(state, now)]]) });
 
 /** A gauge by node of a cluster. */
 const nodeGauge = (name: string, help: string, value: (node: NodeState) => number | undefined): Gauge => ({
-  ...{ name, help },
-  samples: ({ nodes = [] }) =>
-    nodes.flatMap((node) => {
-      const read = value(node);
-      return read === undefined ? [] : [{ labels: { node: node.name }, value: read }];
-    }),
+  name,
+  help,
+  samples: ({ nodes = [] }) => samplesOf(nodes.map((node) => [{ node: node.name }, value(node)])),
 });
 
 /** A gauge of the last backup to the store of backups. */
-const ofStore = (name: string, help: string, value: (backup: JobState) => number | null): Gauge =>
-  gauge(name, help, ({ backups }) => {
+const ofStore = (name: string, help: string, value: (backup: JobState, now: number) => number | null | undefined) =>
+  gauge(name, help, ({ backups }, now) => {
     const backup = backups?.find(({ kind }) => kind === 'store');
-    return (backup && value(backup)) ?? undefined;
+    return (backup && value(backup, now)) ?? undefined;
   });
 
 /** 0 if there is no time. */
@@ -79,13 +74,12 @@ export const databaseGauges: readonly Gauge[] = [
     name: 'backscroll_dify_lag_seconds',
     help: 'Everything that was committed longer ago than this in the followed Dify installation is stored.',
     samples: ({ dify }) =>
-      dify === undefined
-        ? []
-        : [
-            { labels: { of: 'messages' }, value: dify.messages_lag_seconds },
-            { labels: { of: 'others' }, value: dify.others_lag_seconds },
-          ],
+      samplesOf([
+        [{ of: 'messages' }, dify?.messages_lag_seconds],
+        [{ of: 'others' }, dify?.others_lag_seconds],
+      ]),
   },
+  gauge('backscroll_doubts', 'Objects in doubt, which the upstream serves.', ({ doubts }) => doubts),
   gauge(
     'backscroll_erased_copies_seconds',
     'Time since the first erasure whose texts still have copies in files of the embedded database; 0 if there is none.',
@@ -104,20 +98,17 @@ export const databaseGauges: readonly Gauge[] = [
     help: 'Time since the last successful command backup or export.',
     samples: ({ backups = [] }, now) =>
       backups.flatMap(({ kind, at }) =>
-        at === null || kind === 'retention' ? [] : [{ labels: { kind }, value: Math.max(0, now - at) }],
+        at === null || kind === 'retention' ? [] : samplesOf([[{ kind }, secondsSince(at, now)]]),
       ),
   },
   ofStore('backscroll_backup_bytes', 'Size of the last backup to BACKUP_URL.', ({ bytes }) => bytes),
   ofStore('backscroll_backup_duration_seconds', 'Duration of the last backup to BACKUP_URL.', ({ millis }) =>
     millis === null ? null : millis / 1000,
   ),
-  gauge(
+  ofStore(
     'backscroll_backup_failing_seconds',
     'Time since the first backup to BACKUP_URL that failed after the last success; 0 if the last one succeeded.',
-    ({ backups }, now) => {
-      const store = backups?.find(({ kind }) => kind === 'store');
-      return store && secondsSince(store.failing_since, now);
-    },
+    ({ failing_since }, now) => secondsSince(failing_since, now),
   ),
   {
     name: 'backscroll_key_errors_24h',
@@ -125,10 +116,10 @@ export const databaseGauges: readonly Gauge[] = [
     samples: ({ keyErrors = [] }) =>
       keyErrors.flatMap(({ key_id, key_name, client_errors, server_errors }) => {
         const labels = { key_id, key: key_name ?? '' };
-        return [
-          { labels: { ...labels, status: '4xx' }, value: client_errors },
-          { labels: { ...labels, status: '5xx' }, value: server_errors },
-        ];
+        return samplesOf([
+          [{ ...labels, status: '4xx' }, client_errors],
+          [{ ...labels, status: '5xx' }, server_errors],
+        ]);
       }),
   },
 ];

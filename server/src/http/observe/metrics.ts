@@ -35,21 +35,7 @@ type Events = {
   heldBack: '';
 };
 
-/** The start of each label in the table of series. */
-const prefixes = {
-  requests: 'requests ',
-  failedKeys: 'failed_keys ',
-  throttled: 'throttled ',
-  upstream: 'upstream ',
-  responder: 'responder ',
-  heldBack: 'held_back',
-  tools: 'tool ',
-  outages: 'outage ',
-  messages: 'messages',
-};
-
-/** The start of the label of an outage because of damaged pages. */
-const damageLabel: OutageCause = 'damaged';
+const damage: OutageCause = 'damaged';
 
 /** The outcomes of a request to the upstream that got a response. */
 const responded = 'response';
@@ -63,6 +49,7 @@ const failed = 'failed_response';
 export class Metrics {
   readonly #registry = new Registry();
   readonly #threadMetrics = new Registry();
+  /** Labels begin with the name of the event, or `requests`. */
   readonly #series: SeriesTable;
   readonly #peers: Peers;
   /** As of the last request for metrics. */
@@ -104,27 +91,27 @@ export class Metrics {
     ]);
     for (const { name, help, samples } of databaseGauges)
       this.#register(name, help, () => samples(this.#read, this.seconds()));
-    const received = () => this.#series.total().get(prefixes.messages)?.count ?? 0;
-    this.#registerValue('backscroll_messages_appended_total', 'Messages that were received as records.', received);
+    const appended = () => this.#count('messages');
+    this.#registerValue('backscroll_messages_appended_total', 'Messages that were received as records.', appended);
     peers.onCollect(() => this.#threadMetrics.getMetricsAsJSON());
     this.#register('backscroll_http_requests_total', 'Requests with a response.', () =>
       this.#requests().map(({ labels, series }) => ({ labels, value: series.count })),
     );
     this.#register('backscroll_worker_requests_total', 'Requests with a response, by worker.', () =>
-      this.#series.countByWorker(prefixes.requests).map((value, worker) => ({ labels: { worker }, value })),
+      this.#series.countByWorker('requests ').map((value, worker) => ({ labels: { worker }, value })),
     );
     this.#register('backscroll_failed_keys_total', 'Requests rejected because of their key.', () =>
-      this.#countBy(prefixes.failedKeys, 'reason', failedKeyReasons),
+      failedKeyReasons.map((reason) => ({ labels: { reason }, value: this.#count(`failedKeys ${reason}`) })),
     );
     this.#register('backscroll_throttled_total', 'Responses with status 429.', () =>
-      this.#countBy(prefixes.throttled, 'limit', throttlingLimits),
+      throttlingLimits.map((limit) => ({ labels: { limit }, value: this.#count(`throttled ${limit}`) })),
     );
     const outages = 'Responses with status 503 because of the database.';
     this.#register('backscroll_database_unavailable_total', outages, () =>
-      this.#countByWords(prefixes.outages, ['cause', 'node']),
+      this.#countByWords('outages', ['cause', 'node']),
     );
     this.#register('backscroll_tool_calls_total', 'Calls of tools by agents, by status.', () =>
-      this.#countByWords(prefixes.tools, ['tool', 'status']),
+      this.#countByWords('tools', ['tool', 'status']),
     );
     const droppedLines = new Uint32Array(context.shared.droppedLogLines);
     const dropped = () => Atomics.load(droppedLines, 0);
@@ -142,20 +129,17 @@ export class Metrics {
     );
     const response = 'Time until the response of the upstream begins, or its error.';
     this.#registerHistogram('backscroll_upstream_response_seconds', response, () =>
-      this.#seriesWith(prefixes.upstream).map(({ label: outcome, series }) => ({ labels: { outcome }, series })),
+      this.#seriesOf('upstream').map(({ label: outcome, series }) => ({ labels: { outcome }, series })),
     );
     const held = 'Time that the end of a response waited for its message.';
     this.#registerHistogram('backscroll_upstream_held_back_seconds', held, () =>
-      this.#seriesWith(prefixes.heldBack).map(({ series }) => ({ labels: {}, series })),
-    );
-    this.#register('backscroll_doubts', 'Objects in doubt, which the upstream serves.', () =>
-      this.#read.doubts === undefined ? [] : [{ labels: {}, value: this.#read.doubts }],
+      this.#seriesOf('heldBack').map(({ series }) => ({ labels: {}, series })),
     );
   }
 
   /** Requests under `/v1` since the start of the process, and how the upstream has responded. */
   upstreamStatistics() {
-    const all = this.#seriesWith(prefixes.upstream);
+    const all = this.#seriesOf('upstream');
     const seriesOf = (outcome: string) => all.find(({ label }) => label === outcome)?.series ?? { count: 0, sum: 0 };
     const [good, { count: server_errors, sum: failedSeconds }] = [seriesOf(responded), seriesOf(failed)];
     const count = good.count + server_errors;
@@ -168,9 +152,7 @@ export class Metrics {
   }
 
   #countByResponder() {
-    const total = this.#series.total();
-    const countOf = (responder: string) => total.get(prefixes.responder + responder)?.count ?? 0;
-    const [passed, doubted] = [countOf('upstream'), countOf('doubt')];
+    const [passed, doubted] = [this.#count('responder upstream'), this.#count('responder doubt')];
     const all = this.#requests().reduce(
       (sum, { labels, series }) => sum + (`${labels.route}`.startsWith('/v1/') ? series.count : 0),
       0,
@@ -178,11 +160,15 @@ export class Metrics {
     return { served: Math.max(0, all - passed), passed_on: passed - doubted, in_doubt: doubted };
   }
 
-  /** The labels are without the prefix. */
-  #seriesWith(prefix: string): { label: string; series: Series }[] {
+  #count(label: string): number {
+    return this.#series.total().get(label)?.count ?? 0;
+  }
+
+  /** The labels are without the name. */
+  #seriesOf(name: keyof Events | 'requests'): { label: string; series: Series }[] {
     return [...this.#series.total()]
-      .filter(([label]) => label.startsWith(prefix))
-      .map(([label, series]) => ({ label: label.slice(prefix.length), series }));
+      .filter(([label]) => label.startsWith(`${name} `))
+      .map(([label, series]) => ({ label: label.slice(name.length + 1), series }));
   }
 
   /** Every worker has its own connections, which are added up. */
@@ -227,21 +213,15 @@ export class Metrics {
   }
 
   #requests(): { labels: Labels; series: Series }[] {
-    return this.#seriesWith(prefixes.requests).map(({ label, series }) => {
+    return this.#seriesOf('requests').map(({ label, series }) => {
       const [status = '', method = '', route = ''] = label.split(' ');
       return { labels: { method, route, status }, series };
     });
   }
 
-  /** One sample for each name, even if its count is 0. */
-  #countBy(prefix: string, label: string, names: readonly string[]): Sample[] {
-    const total = this.#series.total();
-    return names.map((name) => ({ labels: { [label]: name }, value: total.get(prefix + name)?.count ?? 0 }));
-  }
-
   /** One sample for each label that was counted; `names` are those of its words. */
-  #countByWords(prefix: string, names: readonly string[]): Sample[] {
-    return this.#seriesWith(prefix).map(({ label, series }) => {
+  #countByWords(name: keyof Events, names: readonly string[]): Sample[] {
+    return this.#seriesOf(name).map(({ label, series }) => {
       const words = label.split(' ');
       return { labels: Object.fromEntries(names.map((name, at) => [name, words[at] ?? ''])), value: series.count };
     });
@@ -251,7 +231,7 @@ export class Metrics {
   count(method: string, route: string, status: number, seconds: number): void {
     let last = this.#last;
     if (last?.route !== route || last.status !== status || last.method !== method) {
-      const counter = this.#series.counter(`${prefixes.requests}${status} ${method} ${route}`);
+      const counter = this.#series.counter(`requests ${status} ${method} ${route}`);
       // With all failures, so that their number is that of the list of failures.
       const isTraffic = status >= 400 || /^\/(?:v1\/|admin\/records$|mcp$)/.test(route);
       last = { method, route, status, counter, isTraffic };
@@ -263,17 +243,17 @@ export class Metrics {
 
   /** Counts an event and its duration. */
   countEvent<N extends keyof Events>(name: N, label: Events[N], seconds = 0): void {
-    this.#series.counter(prefixes[name] + label).add(seconds);
+    this.#series.counter(`${name} ${label}`).add(seconds);
   }
 
   /** Whether a request to any worker has found a damaged page since the start of the process. */
   get hasFoundDamage(): boolean {
-    return this.#seriesWith(prefixes.outages).some(({ label }) => label.startsWith(damageLabel));
+    return this.#seriesOf('outages').some(({ label }) => label.startsWith(damage));
   }
 
   /** Counts messages that were stored. */
   countMessages(count: number): void {
-    this.#series.counter(prefixes.messages).addMany(count);
+    this.#series.counter('messages').addMany(count);
   }
 
   async text(read: DatabaseState): Promise<string> {
