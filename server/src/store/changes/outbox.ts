@@ -14,23 +14,26 @@ const changeIdsMax = 500;
 /** An outbox entry of a transaction that is not committed yet, and its time in seconds. */
 export type PendingEntry = { entry: OutboxEntry; at: number };
 
-export const outboxEntryOfChunk = (dataset_id: string, id: string): OutboxEntry => [
-  'child_chunk',
-  dataset_id,
+export const changedChunk = (dataset_id: string, id: string): OutboxEntry => ['child_chunk', dataset_id, null, [id]];
+export const changedConversation = (app_id: string, id: string): OutboxEntry => ['conversation', '', app_id, [id]];
+export const changedMessage = (conversation_id: string, id: string): OutboxEntry => [
+  'message',
+  conversation_id,
   null,
   [id],
 ];
-export const outboxEntryOfConversation = (app_id: string, id: string): OutboxEntry => [
-  'conversation',
-  '',
-  app_id,
+/** It has the id of its message. */
+export const changedReview = (conversation_id: string, id: string): OutboxEntry => [
+  'review',
+  conversation_id,
+  null,
   [id],
 ];
 /**
  * An erasure has an entry of its own, which is always gone: the conversation may have been created again when a reader comes
  * back, who would keep its erased messages. Its scope has the app: it may have been created again in another one.
  */
-export const outboxEntryOfErasure = (app_id: string, id: string): OutboxEntry => [
+export const erasedConversation = (app_id: string, id: string): OutboxEntry => [
   'conversation',
   `erased ${app_id}`,
   app_id,
@@ -38,19 +41,6 @@ export const outboxEntryOfErasure = (app_id: string, id: string): OutboxEntry =>
 ];
 export const isErasure = ({ kind, scope }: { kind: ChangeKind; scope: string }): boolean =>
   kind === 'conversation' && scope !== '';
-export const outboxEntryOfMessages = (conversation_id: string, ids: string[]): OutboxEntry => [
-  'message',
-  conversation_id,
-  null,
-  ids,
-];
-/** They have the ids of their messages. */
-export const outboxEntryOfReviews = (conversation_id: string, ids: string[]): OutboxEntry => [
-  'review',
-  conversation_id,
-  null,
-  ids,
-];
 /** Whether the scope of a record is its conversation. */
 export const isInConversation = (kind: ChangeKind): boolean => kind === 'message' || kind === 'review';
 
@@ -128,11 +118,11 @@ function outboxEntryOf(record: SpooledRecord): OutboxEntry | undefined {
     case 'child_chunk':
       return [record.record, record.dataset_id, null, [record.id]];
     case 'conversation':
-      return outboxEntryOfConversation(record.app_id, record.id);
+      return changedConversation(record.app_id, record.id);
     case 'message':
-      return outboxEntryOfMessages(record.conversation_id, [record.id]);
+      return changedMessage(record.conversation_id, record.id);
     case 'review':
-      return outboxEntryOfReviews(record.conversation_id, [record.message_id]);
+      return changedReview(record.conversation_id, record.message_id);
     default:
       return undefined;
   }

@@ -122,12 +122,10 @@ export class SqlChangeReads implements ChangeReads {
       return { changes, next, hasMore: true };
     }
     const { rows, next, hasMore } = await this.#entriesAfter(place.position, undefined);
-    const wanted = rows.filter(({ kind }) => kinds.includes(kind));
-    return {
-      changes: wanted.map(({ position, kind, scope, id }) => ({ at: { position }, kind, scope, id })),
-      next: { position: next },
-      hasMore,
-    };
+    const changes = rows
+      .filter(({ kind }) => kinds.includes(kind))
+      .map(({ position, kind, scope, id }) => ({ at: { position }, kind, scope, id }));
+    return { changes, next: { position: next }, hasMore };
   }
 
   /** `next` is the position after them. */
@@ -183,13 +181,10 @@ export class SqlChangeReads implements ChangeReads {
 
   /** Finds the apps and workspaces of rows of the initial snapshot. */
   async #ownedBy(kind: ChangeKind, rows: readonly KeyRow[], position: number): Promise<Candidate[]> {
-    const read = async (
-      statement: sequencing.FindOwners,
-      ids: readonly string[],
-    ): Promise<ReadonlyMap<string, string>> =>
-      sequencing.ownersOf(
-        ids.length === 0 ? [] : await this.#engine.read(statement, this.#engine.dialect.list([...new Set(ids)])),
-      );
+    const read = async (statement: sequencing.FindOwners, ids: readonly string[]) => {
+      const list = this.#engine.dialect.list([...new Set(ids)]);
+      return sequencing.ownersOf(ids.length === 0 ? [] : await this.#engine.read(statement, list));
+    };
     const scopes = rows.map(({ change_scope }) => change_scope);
     const appOf = kind === 'message' ? await read(this.#owners.conversations, scopes) : undefined;
     const owners = rows.map((row) => appOf?.get(row.change_scope) ?? row.change_owner);
@@ -198,12 +193,9 @@ export class SqlChangeReads implements ChangeReads {
     const workspaceOf = await read(ofApp ? this.#owners.apps : this.#owners.datasets, known);
     const at = this.#clock();
     return rows.flatMap((row, index) => {
-      const { change_id: id, change_scope: scope } = row;
-      const owner = owners[index] ?? null;
-      const workspace_id = kind === 'workspace' ? id : kind === 'model_provider' ? scope : workspaceOf.get(owner ?? '');
-      return workspace_id === undefined
-        ? []
-        : [{ kind, scope, id, at, workspace_id, owner, place: placeOf(kind, row, position) }];
+      const entry = { kind, id: row.change_id, scope: row.change_scope, owner: owners[index] ?? null, at };
+      const workspace_id = sequencing.workspaceIdOf(entry, workspaceOf);
+      return workspace_id === undefined ? [] : [{ ...entry, workspace_id, place: placeOf(kind, row, position) }];
     });
   }
 

@@ -32,6 +32,7 @@ export class RecordReader {
   /** In the order of the candidates. Undefined for a message or review of a deleted conversation: if that is undeleted, it is listed again. */
   async read(candidates: readonly Candidate[], texts: Reading): Promise<(ReadChange | undefined)[]> {
     const found = new Map<Candidate, ReadChange>();
+    // Conversations first: a message must not be listed after its conversation that was deleted meanwhile.
     for (const kind of changeKinds) {
       const ofKind = candidates.filter((candidate) => candidate.kind === kind);
       if (ofKind.length > 0) await this.#readKind(kind, ofKind, texts, found);

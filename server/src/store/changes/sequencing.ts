@@ -180,6 +180,15 @@ export const ownerStatements = ({ isIn }: Dialect): Record<'conversations' | 'ap
 type OwnerOf = ReadonlyMap<string, string>;
 export const ownersOf = (rows: readonly Owner[]): OwnerOf => new Map(rows.map(({ id, owner }) => [id, owner]));
 
+/** Undefined if the app or dataset does not exist. */
+export function workspaceIdOf(
+  { kind, scope, id, owner }: Omit<OutboxRecord, 'at'>,
+  workspaceOf: OwnerOf,
+): string | undefined {
+  if (kind === 'workspace') return id;
+  return kind === 'model_provider' ? scope : workspaceOf.get(owner ?? '');
+}
+
 /** `workspaceOf`: by app or dataset. `erased`: conversations that do not exist. */
 type Owners = { appOfConversation: OwnerOf; workspaceOf: OwnerOf; erased: readonly string[] };
 
@@ -230,8 +239,7 @@ function entriesOf(records: readonly OutboxRecord[], head: number, owners: Owner
     const app_id = owners.appOfConversation.get(conversation_id ?? '');
     if (conversation_id !== undefined && app_id === undefined) return [];
     const owner = app_id ?? datasetOf(record) ?? record.owner;
-    const workspace_id =
-      kind === 'workspace' ? id : kind === 'model_provider' ? scope : owners.workspaceOf.get(owner ?? '');
+    const workspace_id = workspaceIdOf({ ...record, owner }, owners.workspaceOf);
     if (workspace_id === undefined) return [];
     position += 1;
     return [{ kind, scope, id, position, at, workspace_id, owner }];

@@ -9,7 +9,7 @@ import { markCopies, setValue } from '../base/copies.ts';
 import type { Dialect, WriteContext, WriteInput, WriteResult } from '../base/engine.ts';
 import { begin, execute, first, lock, query, run, type Write, writeRows } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
-import { OutboxTally, outboxEntryOfErasure, outboxEntryOfMessages } from '../changes/outbox.ts';
+import { changedMessage, erasedConversation, OutboxTally } from '../changes/outbox.ts';
 import { findDoc } from '../messages/statements.ts';
 import { eraseReview } from '../reviews/writes.ts';
 import { eraseEntries } from '../search/index-writes.ts';
@@ -48,7 +48,7 @@ export function* eraseConversations(
   );
   yield* markCopies(dialect, 'file', now);
   const outbox = new OutboxTally();
-  for (const { app_id, conversation_id } of erased) outbox.add(outboxEntryOfErasure(app_id, conversation_id));
+  for (const { app_id, conversation_id } of erased) outbox.add(erasedConversation(app_id, conversation_id));
   const app_id = erased[0]?.app_id;
   yield* changed({
     audit: app_id === undefined ? [] : [erasureEntry(eraser, { audit_id, app_id, ids, messages })],
@@ -113,7 +113,7 @@ export function* eraseMessage(
   yield* markCopies(dialect, 'file', now);
   yield* changed({
     audit: [{ ...entryOf('message', eraser.action, `${conversation_id}/${message_id}`, eraser), app_id, messages: 1 }],
-    outbox: [outboxEntryOfMessages(conversation_id, [message_id]), ...review],
+    outbox: [changedMessage(conversation_id, message_id), ...review],
     at: now,
     shard: conversation_id,
     usage: usage.take(),

@@ -3,7 +3,7 @@ import { type Dialect, type SpoolHandle, unitsOf, type WriteContext, type WriteI
 import type { SpooledRecord } from '../base/spooled-record.ts';
 import { begin, lock, query, type Statement, type Write, writeOutbox } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
-import { OutboxTally, outboxEntryOfMessages, outboxEntryOfReviews } from '../changes/outbox.ts';
+import { changedMessage, changedReview, OutboxTally } from '../changes/outbox.ts';
 import { findMessageIds, findReviewIds, lockImports } from '../tables/statements.ts';
 import { RecordWriter } from './record-writer.ts';
 import { rejectErased } from './reject-erased.ts';
@@ -93,12 +93,11 @@ function* addUndeleted(
 }
 
 function* addMessagesOf(conversation_id: string, outbox: OutboxTally, takeOutbox: () => Write<void>): Write<void> {
-  for (const { id } of yield* query(findReviewIds, conversation_id))
-    outbox.add(outboxEntryOfReviews(conversation_id, [id]));
+  for (const { id } of yield* query(findReviewIds, conversation_id)) outbox.add(changedReview(conversation_id, id));
   for (let last = [Number.MIN_SAFE_INTEGER, 0]; ; ) {
     const rows = yield* query(findMessageIds, conversation_id, ...last, idsMax);
     for (const { id } of rows) {
-      outbox.add(outboxEntryOfMessages(conversation_id, [id]));
+      outbox.add(changedMessage(conversation_id, id));
       if (outbox.isFull) yield* takeOutbox();
     }
     const end = rows.at(-1);

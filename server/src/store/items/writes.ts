@@ -16,7 +16,7 @@ import type { Dialect, WriteContext, WriteResult } from '../base/engine.ts';
 import type { SpooledRecord } from '../base/spooled-record.ts';
 import { begin, execute, first, lock, query, type Write, writeRows } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
-import { OutboxTally, outboxEntryOfConversation } from '../changes/outbox.ts';
+import { changedConversation, OutboxTally } from '../changes/outbox.ts';
 import { clearDigests, findTombstones, lockErasures } from '../erasure/statements.ts';
 import { eraseMessage } from '../erasure/writes.ts';
 import { RecordWriter } from '../import/record-writer.ts';
@@ -169,7 +169,7 @@ export function* changeMetadata({ scope, author, metadata }: MetadataChange): Wr
   yield* execute(sql.setInputs, JSON.stringify({ ...Object.fromEntries(others), ...metadata }), conversation_id);
   yield* changed({
     audit: [entryOf('conversation', 'update', conversation_id, author)],
-    outbox: [outboxEntryOfConversation(app_id, conversation_id)],
+    outbox: [changedConversation(app_id, conversation_id)],
     at: author.now,
     shard: conversation_id,
   });

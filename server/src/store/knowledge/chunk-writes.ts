@@ -16,7 +16,7 @@ import { entryOf } from '../accounting/audit.ts';
 import type { Reader } from '../base/engine.ts';
 import { begin, execute, first, lock, query, type Statement, type Write } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
-import { outboxEntryOfChunk } from '../changes/outbox.ts';
+import { changedChunk } from '../changes/outbox.ts';
 import { chunkOf, findChunkPath } from './path.ts';
 
 /** Writes of child chunks by API requests. All statements use the shard of the dataset. */
@@ -161,7 +161,7 @@ function chunkChanged(
   const { dataset_id, document_id, child_chunk_id, now } = write;
   return changed({
     audit: [entryOf('child_chunk', action, child_chunk_id, write, write.tool)],
-    outbox: [outboxEntryOfChunk(dataset_id, child_chunk_id)],
+    outbox: [changedChunk(dataset_id, child_chunk_id)],
     at: now,
     shard: dataset_id,
     document_id,

@@ -4,7 +4,7 @@ import { entryOf } from '../accounting/audit.ts';
 import { unreviewed } from '../base/message-tables.ts';
 import { begin, execute, first, query, type Write } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
-import { outboxEntryOfConversation, outboxEntryOfMessages } from '../changes/outbox.ts';
+import { changedConversation, changedMessage } from '../changes/outbox.ts';
 import { reopenReview } from '../reviews/writes.ts';
 import { contentOf, rate } from './rating.ts';
 import * as sql from './statements.ts';
@@ -16,7 +16,7 @@ export function* changeConversation(change: ConversationChange): Write<Conversat
   if (row === undefined) return undefined;
   yield* changed({
     audit: [entryOf('conversation', 'deleted' in change ? 'delete' : 'update', conversation_id, change)],
-    outbox: [outboxEntryOfConversation(app_id, conversation_id)],
+    outbox: [changedConversation(app_id, conversation_id)],
     at: now,
     shard: conversation_id,
   });
@@ -48,7 +48,7 @@ export function* rateMessage(rating: MessageRating): Write<Rated> {
   const review = rating.rating === 'dislike' ? yield* reopenReview(conversation_id, message_id, now) : [];
   yield* changed({
     audit: [entryOf('message', 'update', `${conversation_id}/${message_id}`, rating)],
-    outbox: [outboxEntryOfMessages(conversation_id, [message_id]), ...review],
+    outbox: [changedMessage(conversation_id, message_id), ...review],
     at: now,
     shard: conversation_id,
     usage: rated.usage.take(),

@@ -8,7 +8,7 @@ import type { WriteContext } from '../base/engine.ts';
 import type { OutboxEntry } from '../base/outbox-entry.ts';
 import { begin, execute, first, type Write, writeRows } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
-import { outboxEntryOfReviews } from '../changes/outbox.ts';
+import { changedReview } from '../changes/outbox.ts';
 import { findReview, reviewOf } from './rows.ts';
 import * as sql from './statements.ts';
 
@@ -27,7 +27,7 @@ export function* putReview(change: ReviewChange, { dialect }: WriteContext): Wri
   const review = yield* write({ app_id, conversation_id, message_id, ...fields, ...changes });
   yield* changed({
     audit: [reviewEntry(change, stored === undefined ? 'create' : 'update')],
-    outbox: [outboxEntryOfReviews(conversation_id, [message_id])],
+    outbox: [changedReview(conversation_id, message_id)],
     at: now,
     shard: conversation_id,
   });
@@ -64,11 +64,11 @@ export function* reopenReview(conversation_id: string, message_id: string, rated
   const updated_at = Math.max(rated_at, row.r_updated_at);
   const change = { state: 'open', assignee: null, updated_at, ...splitAuthor(null), version: newVersion() } as const;
   yield* write({ ...reviewOf(row), ...change });
-  return [outboxEntryOfReviews(conversation_id, [message_id])];
+  return [changedReview(conversation_id, message_id)];
 }
 
 /** With its message. */
 export function* eraseReview(conversation_id: string, message_id: string): Write<OutboxEntry[]> {
   const isErased = (yield* execute(sql.deleteReview, conversation_id, message_id)) > 0;
-  return isErased ? [outboxEntryOfReviews(conversation_id, [message_id])] : [];
+  return isErased ? [changedReview(conversation_id, message_id)] : [];
 }
