@@ -2,22 +2,17 @@ import { tmpdir } from 'node:os';
 import { limits } from '../../contract/limits.ts';
 import { clientDisconnected } from '../../domain/errors.ts';
 import type { NodeState } from '../../domain/store/monitoring.ts';
-import type { CachedVersion, FoundPage, OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
+import type { OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
 import type {
   Dialect,
   Engine,
-  ExportStep,
-  IsWanted,
   Reader,
-  Row,
   Snapshot,
-  Value,
   WriteInput,
   WriteName,
   WriteOptions,
   WriteResult,
 } from '../base/engine.ts';
-import type { Statement } from '../base/statement.ts';
 import { isAppend } from '../import/apply-records.ts';
 import * as sql from '../statements.ts';
 import { type WriteOf, writes } from '../writes.ts';
@@ -35,6 +30,9 @@ const longStatementMillis = 600_000;
 
 export class PostgresEngine implements Engine {
   readonly dialect: Dialect;
+  readonly findPage: Engine['findPage'];
+  readonly readAll: Engine['readAll'];
+  readonly nodes: () => Promise<NodeState[]>;
   readonly spoolFolder = tmpdir();
   readonly openPagesMax: number;
   readonly #pool: PostgresPool;
@@ -45,25 +43,18 @@ export class PostgresEngine implements Engine {
     this.#pool = pool;
     this.#layout = layout;
     this.dialect = layout.dialect;
+    this.findPage = layout.findPage;
+    this.readAll = layout.readAll;
+    this.nodes = layout.nodes;
     // If there are enough connections, one is reserved for the indexer, and one for other requests, such as health checks.
     this.openPagesMax = Math.max(1, Math.min(limits.largePagesMax, pool.connections - 2));
   }
 
-  read<R extends object = Row>(statement: Statement<R>, ...values: Value[]): Promise<R[]> {
-    return this.#pool.query(statement, ...values);
-  }
+  readonly read: Reader = (statement, ...values) => this.#pool.query(statement, ...values);
 
   /** Undefined: reading it would cost a round trip to the server, as reading the data does. */
   dataVersion(): undefined {
     return undefined;
-  }
-
-  findPage(
-    position: PagePosition,
-    shape: PageShape,
-    cached: CachedVersion | undefined,
-  ): Promise<FoundPage | undefined> {
-    return this.#layout.readPage(position, shape, cached);
   }
 
   async openPage(position: PagePosition, shape: PageShape): Promise<OpenPage | undefined> {
@@ -90,10 +81,6 @@ export class PostgresEngine implements Engine {
 
   connections(): { used: number; waiting: number } {
     return this.#pool.usage();
-  }
-
-  nodes(): Promise<NodeState[]> {
-    return this.#layout.nodes();
   }
 
   async ping(): Promise<void> {
@@ -166,10 +153,6 @@ export class PostgresEngine implements Engine {
     const analyze = (transaction: Transaction) => transaction.query(postgres.updateStatistics);
     // The import is complete. Without new statistics it is only slower to read for a while.
     await this.#pool.transaction(analyze, longStatementMillis).catch(() => undefined);
-  }
-
-  readAll(steps: readonly ExportStep[], isWanted: IsWanted): AsyncIterable<{ step: number; rows: Row[] }> {
-    return this.#layout.readAll(steps, isWanted);
   }
 
   close(): Promise<void> {

@@ -1,6 +1,5 @@
 import type { NodeState } from '../../domain/store/monitoring.ts';
-import type { CachedVersion, FoundPage, PagePosition, PageShape } from '../../domain/store/store.ts';
-import type { Dialect, ExportStep, IsWanted } from '../base/engine.ts';
+import type { Engine } from '../base/engine.ts';
 import type { IndexTables } from '../base/index-tables.ts';
 import type { MessageTables } from '../base/message-tables.ts';
 import type { Statement } from '../base/statement.ts';
@@ -12,7 +11,7 @@ import * as citusPage from './citus/page.ts';
 import { index as citusIndex } from './citus/search.ts';
 import * as citus from './citus/statements.ts';
 import type { PostgresPool } from './pool/pool.ts';
-import { exportSnapshot, type StepRows } from './server/export.ts';
+import { exportSnapshot } from './server/export.ts';
 import { findOldestPrepared, limitLocks } from './server/locks.ts';
 import { messages } from './server/messages.ts';
 import { readPage } from './server/page.ts';
@@ -20,22 +19,13 @@ import { index } from './server/search.ts';
 import * as postgres from './server/statements.ts';
 import { VersionChecks } from './server/version-checks.ts';
 
-type ReadPage = (
-  position: PagePosition,
-  shape: PageShape,
-  cached: CachedVersion | undefined,
-) => Promise<FoundPage | undefined>;
-
 /**
  * Everything in which tables on one server differ from tables on the nodes of a Citus cluster. One server does best with few
  * statements that do much. Citus does best with small statements, each on one shard.
  */
-export type Layout = {
-  dialect: Dialect;
-  readPage: ReadPage;
+export type Layout = Pick<Engine, 'dialect' | 'findPage' | 'readAll'> & {
   /** Up to this number, one statement for each row is faster than one for all. */
   singleRowsMax: number;
-  readAll(steps: readonly ExportStep[], isWanted: IsWanted): AsyncIterable<StepRows>;
   messages: MessageTables;
   index: IndexTables;
   nodes(): Promise<NodeState[]>;
@@ -52,14 +42,10 @@ export async function layoutOf(pool: PostgresPool): Promise<Layout> {
 
 /** Checks of cached pages are batched: many need one round trip. */
 function oneServer(pool: PostgresPool): Layout {
-  const checks = new VersionChecks({
-    readPage: ({ position, shape, version }) => readPage(pool, position, shape, version),
-    findVersions: (ids) => pool.query(postgres.findVersions, ids),
-    millisMax: pool.statementMillis,
-  });
+  const checks = new VersionChecks(pool);
   return {
     dialect: postgres.dialect,
-    readPage: (position, shape, cached) =>
+    findPage: (position, shape, cached) =>
       cached?.page_exists
         ? checks.check({ position, shape, version: cached.version })
         : readPage(pool, position, shape, cached?.version),
@@ -85,7 +71,7 @@ function distributed(pool: PostgresPool): Layout {
       unfinished: citus.unfinished,
       readsCursorFirst: true,
     },
-    readPage: (position, shape, cached) => citusPage.readPage(pool, position, shape, cached),
+    findPage: (position, shape, cached) => citusPage.readPage(pool, position, shape, cached),
     singleRowsMax,
     readAll: (steps, isWanted) => exportPages(pool, steps, isWanted),
     messages: citusMessages,

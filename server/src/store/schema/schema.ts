@@ -65,7 +65,12 @@ export const migrations: Readonly<Record<Engine, Migration[]>> = {
 };
 
 /** Placement of the tables on a distributed PostgreSQL: small ones on every node, large ones by one column. */
-export const distribution = {
+export const distribution: {
+  control: readonly string[];
+  reference: readonly string[];
+  distributed: Readonly<Record<string, string>>;
+  single: readonly string[];
+} = {
   /** Needed to migrate. They are on every node, so that a service can use any node. */
   control: ['leases', 'schema_migrations'],
   reference: [
@@ -109,7 +114,7 @@ export const distribution = {
     'audit_reads',
     'jobs',
   ],
-} as const;
+};
 
 export type SchemaStatus = {
   current: number;

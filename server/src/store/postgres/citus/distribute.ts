@@ -14,11 +14,8 @@ const statementMillis = 3_600_000;
 /** For one transaction. A connection to each shard is opened, and the limit that suits requests is too short for that. */
 export const patience = `SET LOCAL citus.node_connection_timeout = '60s'`;
 
-const controlTables: readonly string[] = distribution.control;
-const referenceTables: readonly string[] = distribution.reference;
-const distributedTables: Readonly<Record<string, string>> = distribution.distributed;
-const singleTables: readonly string[] = distribution.single;
-const allTables = [...controlTables, ...referenceTables, ...Object.keys(distributedTables), ...singleTables];
+const { control, reference, distributed, single } = distribution;
+const allTables = [...control, ...reference, ...Object.keys(distributed), ...single];
 
 /** `copied`: it is distributed, and the rows from before are still on the coordinator's disk. */
 type TableState = 'local' | 'copied' | 'distributed';
@@ -85,14 +82,14 @@ export function distributionSteps(tables: Cluster['tables']): string[][] {
     if (state === 'local') steps.push([call, truncate]);
     else if (state === 'copied') steps.push([truncate]);
   };
-  for (const table of [...controlTables, ...referenceTables]) add(table, `SELECT create_reference_table('${table}')`);
-  for (const [table, column] of Object.entries(distributedTables)) {
+  for (const table of [...control, ...reference]) add(table, `SELECT create_reference_table('${table}')`);
+  for (const [table, column] of Object.entries(distributed)) {
     const colocated = firstTables.get(column) ?? [...firstTables.values()][0] ?? 'none';
     add(table, `SELECT create_distributed_table('${table}', '${column}', colocate_with => '${colocated}')`);
     if (!firstTables.has(column)) firstTables.set(column, table);
   }
-  for (const table of singleTables) {
-    const colocated = table === singleTables[0] ? 'none' : singleTables[0];
+  for (const table of single) {
+    const colocated = table === single[0] ? 'none' : single[0];
     add(table, `SELECT create_distributed_table('${table}', NULL, colocate_with => '${colocated}')`);
   }
   return steps;

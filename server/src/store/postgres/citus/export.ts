@@ -17,8 +17,6 @@ const pageMillis = 60_000;
 const outageMillis = 60_000;
 const retryMillis = 500;
 
-const referenceTables: readonly string[] = distribution.reference;
-
 /**
  * The rows of a distributed database. Its nodes have no common snapshot, and a cursor would collect the whole table first.
  * So every table is read in pages, by key, after the tables that it refers to, and a row is left out if the export does not
@@ -38,7 +36,7 @@ export async function* exportPages(
     const needed = neededKinds(steps.filter(isWanted));
     const all = [...steps.entries()].filter(([, { kind }]) => needed.has(kind));
     const rowsOf = (at: number, step: ExportStep, pages: AsyncIterable<Row[]>) => stepRows(at, pages, isWanted(step));
-    const isSmall = ({ table }: ExportStep) => referenceTables.includes(table);
+    const isSmall = ({ table }: ExportStep) => distribution.reference.includes(table);
     const small = all.filter(([, step]) => isSmall(step));
     // These are on every node. In one snapshot of one node they fit together.
     yield* pool.open('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async function* (transaction) {

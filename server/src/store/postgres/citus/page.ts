@@ -1,7 +1,6 @@
-import { limits } from '../../../contract/limits.ts';
 import type { CachedVersion, FoundPage, PagePosition, PageShape } from '../../../domain/store/store.ts';
 import type { PostgresPool } from '../pool/pool.ts';
-import { bytesOf, isIncomplete, joinMessages, type PageRow, readPage as readPageAtOnce } from '../server/page.ts';
+import { joinMessages, type PageRow, readPage as readPageAtOnce, readTexts } from '../server/page.ts';
 import * as citus from './statements.ts';
 
 type Position = { created_at: number; sequence: number };
@@ -32,8 +31,7 @@ export async function readPage(
   if (isCached) return { version, first_message_exists, messages: undefined };
   const rows = first_message_exists ? await readRows(pool, conversation_id, first?.[0], shape) : [];
   if ((await findVersion(pool, position)) !== version) return readPageAtOnce(pool, position, shape, cached?.version);
-  const messages = bytesOf(rows, shape) > limits.pageBytesMax ? 'too_large' : joinMessages(rows, shape);
-  return { version, first_message_exists, messages };
+  return { version, first_message_exists, messages: joinMessages(rows, shape) };
 }
 
 async function findVersion(
@@ -56,8 +54,5 @@ async function readRows(
 ): Promise<PageRow[]> {
   const range = first === undefined ? [] : [first.created_at, first.sequence];
   const statements = first === undefined ? findMessages.newest : findMessages.older;
-  const read = (columns: keyof typeof statements): Promise<PageRow[]> =>
-    pool.query(statements[columns], conversation_id, ...range, shape.limit + 1);
-  const rows = await read('smallTexts');
-  return isIncomplete(rows) && bytesOf(rows, shape) <= limits.pageBytesMax ? read('allTexts') : rows;
+  return readTexts((columns) => pool.query(statements[columns], conversation_id, ...range, shape.limit + 1), shape);
 }

@@ -31,9 +31,9 @@ export function newProbe(hosts: Hosts, millis: number): Probe {
       const client = new Client({ application_name: applicationName });
       client.on('error', () => undefined);
       try {
-        const { promise, resolve, reject } = Promise.withResolvers<void>();
-        client.connect((error?: Error | null) => (error ? reject(error) : resolve()));
-        await promise;
+        await new Promise<void>((resolve, reject) =>
+          client.connect((error?: Error | null) => (error ? reject(error) : resolve())),
+        );
         return await work(readerOn(client, millis));
       } catch (error) {
         if (server === hosts.count || !isSilence(error)) throw error;

@@ -34,9 +34,7 @@ export async function findOtherNodes(read: Reader): Promise<Node[]> {
 /** `local`: the node that runs the statement has its tables. */
 type Route = { kind: 'local' | 'all' | 'single' } | { kind: 'shards'; parameter: number };
 
-const reference: readonly string[] = [...distribution.control, ...distribution.reference];
-const single: readonly string[] = distribution.single;
-const distributed: Readonly<Record<string, string>> = distribution.distributed;
+const { control, reference, distributed, single } = distribution;
 const columns = [...new Set(Object.values(distributed))].join('|');
 
 export function routeOf(text: string): Route {
@@ -47,7 +45,8 @@ export function routeOf(text: string): Route {
   }
   if (tables.some((table) => single.includes(table))) return { kind: 'single' };
   const isWrite = /^\s*(?:INSERT|UPDATE|DELETE|TRUNCATE)\b/i.test(text);
-  return { kind: isWrite && tables.some((table) => reference.includes(table)) ? 'all' : 'local' };
+  const isOnEveryNode = tables.some((table) => control.includes(table) || reference.includes(table));
+  return { kind: isWrite && isOnEveryNode ? 'all' : 'local' };
 }
 
 function comparedParameter(text: string): number | undefined {

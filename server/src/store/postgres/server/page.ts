@@ -61,25 +61,35 @@ export async function readPage(
   shape: PageShape,
   cachedVersion: string | undefined,
 ): Promise<FoundPage | undefined> {
-  const read = (columns: 'smallTexts' | 'allTexts') =>
+  const read = (columns: TextColumns) =>
     readRows((...statement) => pool.query(...statement), statements[columns], position, shape, cachedVersion);
-  let rows = await read('smallTexts');
-  if (isIncomplete(rows) && bytesOf(rows, shape) <= limits.pageBytesMax) rows = await read('allTexts');
+  const rows = await readTexts(read, shape);
   const [first] = rows;
   if (first === undefined) return undefined;
   const { version } = first;
   const first_message_exists = first.first_message !== null;
   if (version === cachedVersion) return { version, first_message_exists, messages: undefined };
-  const messages = bytesOf(rows, shape) > limits.pageBytesMax ? 'too_large' : joinMessages(rows, shape);
-  return { version, first_message_exists, messages };
+  return { version, first_message_exists, messages: joinMessages(rows, shape) };
 }
 
-export const isIncomplete = (rows: readonly PageRow[]): boolean => rows.some((row) => row.large_bytes !== null);
+type TextColumns = 'smallTexts' | 'allTexts';
 
-export const bytesOf = (rows: readonly PageRow[], { limit }: PageShape): number =>
+/** With their large texts only if the page fits into memory. */
+export async function readTexts(
+  read: (columns: TextColumns) => Promise<PageRow[]>,
+  shape: PageShape,
+): Promise<PageRow[]> {
+  const rows = await read('smallTexts');
+  const isIncomplete = rows.some((row) => row.large_bytes !== null);
+  return isIncomplete && bytesOf(rows, shape) <= limits.pageBytesMax ? read('allTexts') : rows;
+}
+
+const bytesOf = (rows: readonly PageRow[], { limit }: PageShape): number =>
   rows.slice(0, limit).reduce((sum, row) => sum + (row[bytesColumn]?.length ?? Number(row.large_bytes)) + 1, 0);
 
-export function joinMessages(rows: readonly PageRow[], { limit, page_order }: PageShape): Messages {
+export function joinMessages(rows: readonly PageRow[], shape: PageShape): Messages | 'too_large' {
+  if (bytesOf(rows, shape) > limits.pageBytesMax) return 'too_large';
+  const { limit, page_order } = shape;
   const page = rows.slice(0, limit);
   const next = rows.length > limit ? (page.at(-1)?.id ?? undefined) : undefined;
   const texts = (page_order === 'newest_first' ? page : page.reverse()).flatMap((row) => row[bytesColumn] ?? []);

@@ -2,7 +2,6 @@ import { limits } from '../../../contract/limits.ts';
 import type { Dialect, SearchDialect } from '../../base/engine.ts';
 import type { Statement } from '../../base/statement.ts';
 import { bytesColumn } from '../pool/row-bytes.ts';
-import type { ConversationVersion } from './version-checks.ts';
 
 /** SQL for PostgreSQL only. Every statement names the distribution column of its tables. */
 
@@ -53,6 +52,7 @@ export const findDocs: Statement<{ [bytesColumn]: Buffer }> = `
   JOIN messages m ON m.conversation_id = $1 AND m.created_at = given.created_at AND m.sequence = given.sequence
   WHERE m.conversation_id = $1 ORDER BY given.place`;
 
+export type ConversationVersion = { conversation_id: string; app_id: string; user: string | null; version: string };
 /** Checks many cached pages in one query. Parameters: conversation ids. */
 export const findVersions: Statement<ConversationVersion> = `
   SELECT conversation_id, app_id, "user", version FROM conversations WHERE conversation_id = ANY($1) AND deleted = 0`;

@@ -1,10 +1,12 @@
 import { asError, unavailable } from '../../../domain/errors.ts';
 import type { FoundPage, PagePosition, PageShape } from '../../../domain/store/store.ts';
 import { connectionsBusy } from '../pool/errors.ts';
+import type { PostgresPool } from '../pool/pool.ts';
+import { readPage } from './page.ts';
+import { type ConversationVersion, findVersions } from './statements.ts';
 
 /** A cached page, to check whether it is current. */
-export type VersionCheck = { position: PagePosition; shape: PageShape; version: string };
-export type ConversationVersion = { conversation_id: string; app_id: string; user: string | null; version: string };
+type VersionCheck = { position: PagePosition; shape: PageShape; version: string };
 
 type Result = FoundPage | undefined;
 type WaitingCheck = {
@@ -12,12 +14,6 @@ type WaitingCheck = {
   since: number;
   resolve: (result: Result) => void;
   reject: (error: Error) => void;
-};
-type Reads = {
-  readPage: (check: VersionCheck) => Promise<Result>;
-  findVersions: (conversation_ids: readonly string[]) => Promise<ConversationVersion[]>;
-  /** The time limit for a check, including the time that it waits for others. */
-  millisMax: number;
 };
 
 const inFlightMax = 2;
@@ -28,20 +24,24 @@ const waitingMax = 1_000;
  * need a few round trips to the server, and that of a single client needs one. A result is never older than its check.
  */
 export class VersionChecks {
-  readonly #reads: Reads;
+  readonly #pool: PostgresPool;
   #inFlight = 0;
   #waiting: WaitingCheck[] = [];
 
-  constructor(reads: Reads) {
-    this.#reads = reads;
+  constructor(pool: PostgresPool) {
+    this.#pool = pool;
   }
 
   async check(check: VersionCheck): Promise<Result> {
-    if (this.#inFlight < inFlightMax) return this.#run(() => this.#reads.readPage(check));
+    if (this.#inFlight < inFlightMax) return this.#run(() => this.#readPage(check));
     if (this.#waiting.length >= waitingMax) throw connectionsBusy();
     return new Promise((resolve, reject) => {
       this.#waiting.push({ check, since: performance.now(), resolve, reject });
     });
+  }
+
+  #readPage({ position, shape, version }: VersionCheck): Promise<Result> {
+    return readPage(this.#pool, position, shape, version);
   }
 
   async #run<T>(work: () => Promise<T>): Promise<T> {
@@ -58,7 +58,7 @@ export class VersionChecks {
     const timer = this.#failInTime(waiting);
     try {
       const ids = new Set(waiting.map(({ check }) => check.position.conversation_id));
-      const rows = await this.#run(() => this.#reads.findVersions([...ids]));
+      const rows = await this.#run(() => this.#pool.query(findVersions, [...ids]));
       const versions = new Map(rows.map((row) => [row.conversation_id, row]));
       await Promise.all(waiting.map((one) => this.#settle(one, versions)));
     } catch (error) {
@@ -71,17 +71,17 @@ export class VersionChecks {
   /** A page that is not current, or not the caller's, is read by itself. */
   async #settle({ check, resolve, reject }: WaitingCheck, versions: Map<string, ConversationVersion>): Promise<void> {
     if (isCurrent(check, versions)) resolve(unchanged(check));
-    else await this.#reads.readPage(check).then(resolve, reject);
+    else await this.#readPage(check).then(resolve, reject);
   }
 
-  /** One timer for all: the first check has waited longest, and not much longer than the others. */
+  /** The time limit includes the wait for others. One timer for all: the first check has waited longest, and not much longer than the others. */
   #failInTime(waiting: readonly WaitingCheck[]): NodeJS.Timeout {
     const waited = performance.now() - (waiting[0]?.since ?? 0);
     return setTimeout(
       () => {
         for (const { reject } of waiting) reject(unavailable('the database is not available'));
       },
-      Math.max(0, this.#reads.millisMax - waited),
+      Math.max(0, this.#pool.statementMillis - waited),
     );
   }
 }
