@@ -3,7 +3,12 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { makeTwoTenants, message, ndjson } from '../../server/test/support/harness.ts';
 
-export type LargeFixture = Omit<ReturnType<typeof makeTwoTenants>, 'records'> & { conversation: string; text: string };
+export type LargeFixture = Omit<ReturnType<typeof makeTwoTenants>, 'records'> & {
+  conversation: string;
+  /** A message with a large item. */
+  message: string;
+  text: string;
+};
 
 /** In every text, so that an engine for JavaScript stores two bytes for each character. */
 const wideCharacter = '\u{1F600}';
@@ -24,7 +29,7 @@ export async function writeLargeRecords(file: string, count: number, bytes: numb
   const { ids } = tenants.one;
   const { app: app_id, workspace: workspace_id, dataset: dataset_id, document: document_id, segment: segment_id } = ids;
   const text = `${wideCharacter} ${'. '.repeat(bytes / 2)}`;
-  const rated = randomUUID();
+  const [rated, withItem] = [randomUUID(), randomUUID()];
   const label = { en_US: 'label' };
   const model = {
     ...{ model: 'model', label, model_type: 'llm', features: null, fetch_from: 'predefined-model', status: 'active' },
@@ -49,8 +54,13 @@ export async function writeLargeRecords(file: string, count: number, bytes: numb
   await write('conversation', shortListCount, (at) => ({ ...bob, id: randomUUID(), app_id: 'app-0', user: text + at }));
   await write('conversation', count, () => ({ ...bob, id: randomUUID(), inputs: { text } }));
   await write('message', count, (at) => message(ids.conversation, at, { answer: text }));
-  const feedback = { feedback: { rating: 'like' }, feedback_content: text };
-  await write('message', count, (at) => message(rated, at, feedback));
+  const items = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }];
+  await write('message', count, (at) => message(ids.conversation, at, { items, ...(at === 0 && { id: withItem }) }));
+  const now = Math.floor(Date.now() / 1000);
+  const feedback = { feedback: { rating: 'dislike' }, feedback_content: text };
+  await write('message', count, (at) => message(rated, now - at, feedback));
+  const done = { state: 'done', expected_answer: 'a' };
+  await write('review', 1, () => ({ ...done, app_id, conversation_id: ids.conversation, message_id: withItem }));
   await write('model_provider', count, (at) => ({ ...provider, provider: `provider-${at}` }));
   const settings = { external_retrieval_model: { text } };
   await write('dataset', count, (at) => ({ id: randomUUID(), workspace_id, name: 'large', settings, created_at: at }));
@@ -63,5 +73,5 @@ export async function writeLargeRecords(file: string, count: number, bytes: numb
   }));
   output.end();
   await once(output, 'close');
-  return { ...tenants, conversation: ids.conversation, text };
+  return { ...tenants, conversation: ids.conversation, message: withItem, text };
 }

@@ -83,7 +83,8 @@ async function operationsOf(base: string, fixture: LargeFixture): Promise<Operat
   const values: Record<string, string> = {
     ...{ app_id: ids.app, workspace_id: ids.workspace, dataset_id: ids.dataset, document_id: ids.document },
     ...{ segment_id: ids.segment, child_chunk_id: ids.chunk, conversation_id: fixture.conversation },
-    ...{ message_id: ids.chunk, item_id: ids.chunk, model_type: 'llm', include: 'record' },
+    ...{ message_id: fixture.message, model_type: 'llm', include: 'record' },
+    item_id: `msg_${fixture.message.replaceAll('-', '')}_0`,
   };
   const keyOf: Record<string, string> = { appKey: keys.app, knowledgeKey: keys.knowledge, writerKey: keys.writer };
   return Object.entries(paths).flatMap(([template, { get }]): Operation[] => {
