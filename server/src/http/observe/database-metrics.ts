@@ -3,7 +3,7 @@ import type { ChangeCounts } from '../../domain/store/change-reads.ts';
 import type { CopiesState } from '../../domain/store/erasure.ts';
 import type { FollowLag } from '../../domain/store/import-sources.ts';
 import type { DatabaseSize, JobState, KeyErrorSum, NodeState } from '../../domain/store/monitoring.ts';
-import type { Labels, Sample } from './samples.ts';
+import type { Labels, Sample } from './series-table.ts';
 
 /** What is read of the database for metrics. What is not used, or did not respond in time, is undefined. */
 export type DatabaseState = {
