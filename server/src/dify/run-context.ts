@@ -37,7 +37,7 @@ export type RecordWriter = {
   readonly counts: ReadonlyMap<RecordKind, KindCount>;
   readonly written: number;
   add(record: RecordInput): Promise<void>;
-  /** As one import. */
+  /** As one import, of any number. */
   writeTogether(records: readonly RecordInput[]): Promise<void>;
   /** Everything that was added is stored when this resolves. */
   flush(): Promise<void>;

@@ -69,14 +69,12 @@ export class Writer {
     return this.counts.values().reduce((sum, { written }) => sum + written, 0);
   }
 
-  /** Flushes when the batch is full. Parents come before their children. */
   async add(record: RecordInput): Promise<void> {
     this.#batch.push(record);
     this.#units += unitsOf(record);
     if (this.#batch.length >= batchRecords || this.#units >= batchUnits) await this.flush();
   }
 
-  /** Writes records of any number as one import. */
   async writeTogether(records: readonly RecordInput[]): Promise<void> {
     await this.flush();
     // They are read again by every sync.
@@ -85,7 +83,7 @@ export class Writer {
     await this.flush();
   }
 
-  /** Everything that was added is stored when this resolves. One import, all or nothing, apart from bad records. */
+  /** One import, all or nothing, apart from bad records. */
   async flush(): Promise<void> {
     const batch = this.#batch;
     this.#batch = [];
