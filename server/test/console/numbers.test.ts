@@ -269,7 +269,7 @@ describe('an overview', () => {
     ]);
     assert.deepEqual(parts.slice(0, 2), [
       ['a', 4, { model_provider: 'p', model: 'a' }],
-      ['Model not known', 9, {}],
+      ['Model not known', 11, {}],
     ]);
     assert.deepEqual(parts.at(-1), ['All others', 9, {}]);
     assert.deepEqual(

@@ -37,7 +37,7 @@ describe('users in the console', () => {
     await visit('users');
     const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: user }) });
     await row.waitFor();
-    const cells = async () => (await row.getByRole('cell').allInnerTexts()).slice(1, 6);
+    const cells = async () => (await row.getByRole('cell').allInnerTexts()).slice(1, 6).map((text) => text.trim());
     assert.deepEqual(await cells(), ['3', '6', '0', '0', 'US$3.00']);
     await page.getByRole('button', { name: 'Messages' }).click();
     await page.waitForURL(/sort=-messages/);

@@ -34,7 +34,7 @@ export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
       title: 'Time',
       cell: ({ at, since }) => (
         <>
-          {since !== at && (
+          {Math.floor(since / 60) !== Math.floor(at / 60) && (
             <>
               <Time at={since} form="clock" />–
             </>

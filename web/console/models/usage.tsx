@@ -21,7 +21,7 @@ export function ModelUsage() {
   const path = pathOf(['admin', 'overview'], { from: period.from, to: period.to });
   const { body: overview, error, reload } = useResponse<Overview>(path);
   const rows = overview === undefined ? [] : rowsOfModels(overview);
-  const latency = { title: latencyTitle, isNumber: true, cell: (row: Row) => <Latency of={row} period={period} /> };
+  const latency = { title: 'Latency, p50', isNumber: true, cell: (row: Row) => <Latency of={row} period={period} /> };
   const days = [timeText(period.from, 'shortDay'), timeText(period.to - 1, 'shortDay')].join(' – ');
   return (
     <>
@@ -44,7 +44,6 @@ export function ModelUsage() {
 /** Each is a request. */
 const latenciesMax = 12;
 const answersMax = 100;
-const latencyTitle = `p50 of the newest ${answersMax}`;
 
 /** The median time of the newest complete answers of a model in a period. Without the search it is not known. */
 function Latency({ of: { filters }, period: { from, to } }: { of: Row; period: Period }) {
@@ -114,7 +113,10 @@ function Comparison({ rows, period }: { rows: readonly Row[]; period: Period }) 
       return only ? <a href={hrefWith(['conversations'], { ...row.filters, ...only, from, to })}>{text}</a> : text;
     },
   });
-  const latency: Fact = { title: `Latency, ${latencyTitle}`, text: (row) => <Latency of={row} period={period} /> };
+  const latency: Fact = {
+    title: `Latency, p50 of the newest ${answersMax}`,
+    text: (row) => <Latency of={row} period={period} />,
+  };
   // A model may have the name of another provider's.
   const names = one.name === other.name ? [one.id, other.id] : [one.name, other.name];
   const columns: Column<Fact>[] = [

@@ -9,9 +9,10 @@ export const seriesBy = (by: string | undefined): SeriesBy => (by === 'app' ? 'a
 
 type Part = { name: string; points: readonly OverviewPoint[]; look: number; filters: FilterChange };
 
-/** Looks of parts follow those of other plots; the last one is for all others, and for messages without a known model. */
+/** Looks of parts follow those of other plots. All others, and messages without a known model, are grey. */
 const firstPartLook = 4;
 const othersLook = 9;
+const unknownLook = 11;
 
 /** The apps or models that have points, and all others as the last one. */
 export function partsOf({ apps, models, series }: Overview, by: SeriesBy): Part[] {
@@ -20,7 +21,7 @@ export function partsOf({ apps, models, series }: Overview, by: SeriesBy): Part[
       ? apps.map(({ app_id, app_name }) => ({ name: app_name, filters: { app_id } }))
       : models.map(({ model_provider, model }) =>
           model === null
-            ? { name: 'Model not known', filters: {}, look: othersLook }
+            ? { name: 'Model not known', filters: {}, look: unknownLook }
             : { name: model, filters: { model_provider: model_provider ?? '', model } },
         );
   const shown = othersLook - firstPartLook;

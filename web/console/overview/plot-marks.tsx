@@ -6,7 +6,7 @@ import { type Series, stack } from './series.ts';
 export type Room = { left: number; top: number; width: number; height: number };
 
 /** Lines drawn over a colour, so that series differ also for readers who cannot distinguish the colours. */
-const hatches = ['', 'M0 6L6 0', 'M3 3h.01', 'M3 0v6'];
+const hatches: Readonly<Record<number, string>> = { 1: 'M0 6L6 0', 2: 'M3 3h.01', 3: 'M3 0v6', 11: 'M3 0v6' };
 const narrowPixels = 6;
 /** Few values among many points stay visible. */
 const leastPixels = 3;

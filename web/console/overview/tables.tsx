@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../../shared/controls.tsx';
-import { brief, money, share } from '../components/format-number.ts';
+import { brief, capital, money, share } from '../components/format-number.ts';
 import { type Column, DataTable } from '../components/table.tsx';
 import { Section } from '../components/ui.tsx';
 import { type FilterChange, hrefWith } from '../state/route.ts';
@@ -71,24 +71,16 @@ export function SumTable({
 }: TableProps) {
   const label = `By ${title.toLowerCase()}`;
   const hrefIn = (filters: FilterChange) => hrefWith(['conversations'], { app_id, ...filters, from, to });
-  const number = (title: string, value: (row: Row) => number, only?: FilterChange): Column<Row> => {
-    const shareOf = (row: Row) => value(row) / Math.max(1, row.messages);
-    const shares = rows.map(shareOf);
-    return {
-      title,
-      count: value,
-      value,
-      problem: only && (only === failed ? 'failed' : 'disliked'),
-      isOutlier: (row) => isOutlier(shareOf(row), shares),
-      share: only && ((row) => share(value(row), row.messages)),
-      href: (row) => hrefIn({ ...row.filters, ...only }),
-    };
-  };
+  const bad = (part: 'disliked' | 'failed', only: FilterChange): Column<Row> => ({
+    ...badColumn(rows, part),
+    value: (row) => row[part],
+    href: (row) => hrefIn({ ...row.filters, ...only }),
+  });
   const columns: Column<Row>[] = [
     { title, cell: ({ filters, name }) => <a href={hrefIn(filters)}>{name}</a>, value: ({ name }) => name },
-    number('Messages', ({ messages }) => messages),
-    number('Disliked', (row) => row.disliked, disliked),
-    number('Failed', (row) => row.failed, failed),
+    { title: 'Messages', count: messagesOf, value: messagesOf, href: ({ filters }) => hrefIn(filters) },
+    bad('disliked', disliked),
+    bad('failed', failed),
     {
       title: 'Tokens',
       cell: ({ tokens }) => brief(tokens),
@@ -111,6 +103,22 @@ export function SumTable({
       />
     </Section>
   );
+}
+
+const messagesOf = ({ messages }: { messages: number }): number => messages;
+
+type Rated = Record<'messages' | 'disliked' | 'failed', number>;
+/** Bad answers with their share of all; only a share above twice the median has a colour. */
+export function badColumn<R extends Rated>(rows: readonly R[], part: 'disliked' | 'failed'): Column<R> {
+  const shareOf = (row: R) => row[part] / Math.max(1, row.messages);
+  const shares = rows.map(shareOf);
+  return {
+    title: capital(part),
+    count: (row) => row[part],
+    problem: part,
+    isOutlier: (row) => isOutlier(shareOf(row), shares),
+    share: (row) => share(row[part], row.messages),
+  };
 }
 
 /** All in the decimals of the largest price, or each in its own. */

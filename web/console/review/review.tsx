@@ -1,6 +1,7 @@
 import { limits } from '../../../server/src/contract/limits.ts';
 import { Icon } from '../../shared/controls.tsx';
 import { Chip, FilterChips } from '../components/filters.tsx';
+import { plain } from '../components/marked-text.tsx';
 import { capital, count, ErrorNote, ListEnd, Nothing, Page, Time } from '../components/ui.tsx';
 import { useFilters, type ViewProps } from '../state/route.ts';
 import { useShortcut } from '../state/shortcuts.tsx';
@@ -96,7 +97,7 @@ function Entry({ row: { message, review, reason } }: { row: ReviewListed }) {
   return (
     <>
       <span class="one-line">{feedback_content ? `“${feedback_content}”` : query || 'no query'}</span>
-      <span class="soft one-line">{feedback_content ? query : answer || 'no answer'}</span>
+      <span class="soft one-line">{feedback_content ? query : plain(answer) || 'no answer'}</span>
       <span class="soft small row tight">
         <span class={look} title={capital(reason)}>
           <Icon name={look} />

@@ -4,15 +4,16 @@ import { Button, Icon } from '../../shared/controls.tsx';
 import { RecentReads } from '../activity/reads.tsx';
 import { download } from '../components/download.tsx';
 import { FilterSearch } from '../components/filters.tsx';
-import { capital, cost, counted, listed, whole } from '../components/format-number.ts';
+import { cost, counted, listed, whole } from '../components/format-number.ts';
 import { Menu } from '../components/menu.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
 import { ErrorNote, Facts, FirstSteps, ListEnd, Page, Section, Time } from '../components/ui.tsx';
 import { type CursorPage, useAttempt, useList, useReading, useResponse } from '../hooks/requests.ts';
 import { useSettled } from '../hooks/use-settled.ts';
-import { disliked, measuresOf, timesOf, valuesOf } from '../overview/measures.ts';
+import { disliked, failed, measuresOf, timesOf, valuesOf } from '../overview/measures.ts';
 import { Spark } from '../overview/numbers.tsx';
 import { Newest } from '../overview/recent-problems.tsx';
+import { badColumn } from '../overview/tables.tsx';
 import { pathOf, request } from '../state/api.ts';
 import { lastDays } from '../state/period.ts';
 import { hrefOf, hrefWith, useFilters, useMayRead, useMayWrite, type ViewProps } from '../state/route.ts';
@@ -53,13 +54,10 @@ function Users() {
 
 const columnsOf = (rows: readonly User[], app_id: string | undefined): Column<User>[] => {
   const costs = rows.map(({ total_price }) => total_price);
-  const number = (order: 'conversations' | 'messages' | 'disliked' | 'failed', filters = {}): Column<User> => ({
-    title: capital(order),
-    order,
-    problem: order === 'disliked' || order === 'failed' ? order : undefined,
-    count: (row) => row[order],
-    href: ({ user }) => hrefWith(['conversations'], { app_id, user, ...filters }),
-  });
+  const href =
+    (filters = {}) =>
+    ({ user }: User) =>
+      hrefWith(['conversations'], { app_id, user, ...filters });
   const time = (title: string, order: 'first_at' | 'last_at'): Column<User> => ({
     title,
     order,
@@ -77,10 +75,10 @@ const columnsOf = (rows: readonly User[], app_id: string | undefined): Column<Us
         </a>
       ),
     },
-    number('conversations'),
-    number('messages'),
-    number('disliked', { rating: 'dislike' }),
-    number('failed', { status: 'error' }),
+    { title: 'Conversations', order: 'conversations', count: ({ conversations }) => conversations, href: href() },
+    { title: 'Messages', order: 'messages', count: ({ messages }) => messages, href: href() },
+    { ...badColumn(rows, 'disliked'), order: 'disliked', href: href(disliked) },
+    { ...badColumn(rows, 'failed'), order: 'failed', href: href(failed) },
     {
       title: 'Cost',
       order: 'total_price',
