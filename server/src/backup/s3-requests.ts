@@ -50,8 +50,6 @@ export class S3Error extends Error {
   }
 }
 
-type Opened = { response: Response; chunks: AsyncIterable<Uint8Array> };
-
 export class S3Requests {
   readonly #account: S3Account;
   readonly #patience: S3Patience;
@@ -113,7 +111,7 @@ export class S3Requests {
     }
   }
 
-  async #open(request: S3Request): Promise<Opened> {
+  async #open(request: S3Request) {
     const { method, body } = request;
     const abort = new AbortController();
     const { url, headers } = await this.#sign(request);
@@ -123,16 +121,12 @@ export class S3Requests {
       redirect: 'manual',
       ...(body && { body }),
     });
-    const chunks = (response: Response) => this.#chunks(request, response, abort);
-    const response = await this.#inTime(
-      request,
-      sending,
-      abort,
-      (body?.byteLength ?? 0) / this.#patience.bytesPerMilli,
-    );
+    const extraMillis = (body?.byteLength ?? 0) / this.#patience.bytesPerMilli;
+    const response = await this.#inTime(request, sending, abort, extraMillis);
     this.#hasResponded = true;
-    if (response.ok) return { response, chunks: chunks(response) };
-    throw this.#failure(request, response, await textOf(chunks(response), textBytesMax));
+    const chunks = this.#chunks(request, response, abort);
+    if (response.ok) return { response, chunks };
+    throw this.#failure(request, response, await textOf(chunks, textBytesMax));
   }
 
   async #sign({ method, name, query = {}, body, from }: S3Request): Promise<{ url: URL; headers: Headers }> {

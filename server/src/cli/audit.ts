@@ -1,4 +1,3 @@
-import type { Config } from '../config.ts';
 import type { ActivityListed, ReadListed } from '../contract/audit.ts';
 import { limits } from '../contract/limits.ts';
 import { canonicalId } from '../contract/primitives.ts';
@@ -34,18 +33,27 @@ texts or secrets. Entries are deleted after AUDIT_DAYS days.`,
 
   run: async (argv, config) => {
     const known = { limit: text, since: text, key: text, person: text, id: text, json: flag, reads: flag, user: text };
-    const { values: options } = parse(argv, known, { max: 0 });
-    const { since, id, key, person, user } = options;
-    if (options.reads) return printReadsOf(options, config);
+    const { values } = parse(argv, known, { max: 0 });
+    const { since, id, key, person, user, json = false } = values;
+    const limit = limitOf(values.limit ?? '100');
+    if (values.reads) {
+      if (since !== undefined || id !== undefined) throw new Usage('--since and --id are not allowed with --reads');
+      const query = { ...(key && { key_id: key }), ...(person && { person_id: person }), ...(user && { user }) };
+      const reads = await withStore(config, 'existing', (store) =>
+        readAll((page) => listReads(store, { ...query, ...page }), limit),
+      );
+      printRows(reads, json, ['time', 'by', 'operation', 'what'], readRow);
+      return 0;
+    }
     if (user !== undefined) throw new Usage('--user requires --reads');
     const query = {
-      limit: limitOf(options.limit ?? '100'),
+      limit,
       from: since === undefined ? undefined : Math.max(0, epochSeconds() - secondsOf('--since', since)),
       key_id: requestedAuthor(key, person),
       record_id: id && canonicalId(id),
     };
     await withStore(config, 'existing', async (store) => {
-      if (options.json) {
+      if (json) {
         for await (const batch of entries(store, query))
           for (const entry of batch) print(JSON.stringify(jsonOf(entry)));
       } else {
@@ -57,25 +65,6 @@ texts or secrets. Entries are deleted after AUDIT_DAYS days.`,
     return 0;
   },
 };
-
-type ReadOptions = { [N in 'limit' | 'since' | 'key' | 'person' | 'id' | 'user']?: string | undefined } & {
-  json?: boolean | undefined;
-};
-
-/** Who read what, newest first. */
-async function printReadsOf(
-  { limit, since, id, key, person, user, json }: ReadOptions,
-  config: Config,
-): Promise<number> {
-  if (since !== undefined || id !== undefined) throw new Usage('--since and --id are not allowed with --reads');
-  const query = { ...(key && { key_id: key }), ...(person && { person_id: person }), ...(user && { user }) };
-  const count = limitOf(limit ?? '100');
-  const reads = await withStore(config, 'existing', (store) =>
-    readAll((page) => listReads(store, { ...query, ...page }), count),
-  );
-  printRows(reads, json === true, ['time', 'by', 'operation', 'what'], readRow);
-  return 0;
-}
 
 function limitOf(given: string): number {
   if (!/^[1-9]\d{0,8}$/.test(given)) throw new Usage(`--limit ${given}: must be a whole number from 1`);

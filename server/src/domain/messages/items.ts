@@ -66,13 +66,8 @@ export async function listItems({ items: reads }: Store, scope: ItemScope, query
   for (;;) {
     const turns = await reads.listTurns(conversation_id, order, start, limit + 1);
     for (const slice of slicesOf(turns)) {
-      for await (const turn of inOrder(
-        slice,
-        await reads.readTurns(
-          conversation_id,
-          slice.map(({ id }) => id),
-        ),
-      )) {
+      const ids = slice.map(({ id }) => id);
+      for (const turn of inOrder(slice, await reads.readTurns(conversation_id, ids))) {
         for (const { item, place } of placesIn(turn, order, from?.place)) {
           const text = JSON.stringify(shownItem(item, place));
           if (isFull(text)) return { ...page, has_more: true };

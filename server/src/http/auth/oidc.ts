@@ -41,18 +41,16 @@ export class Oidc {
   /** Undefined if the provider cannot be used now; the log says why. */
   async start(): Promise<{ url: string; pending: Pending } | undefined> {
     try {
-      const { randomState, randomNonce, randomPKCECodeVerifier, calculatePKCECodeChallenge, buildAuthorizationUrl } =
-        await import('openid-client');
-      const pending = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
-      const url = buildAuthorizationUrl(await this.#configuration(), {
+      const client = await import('openid-client');
+      const [state, nonce, verifier] = [client.randomState(), client.randomNonce(), client.randomPKCECodeVerifier()];
+      const url = client.buildAuthorizationUrl(await this.#configuration(), {
         redirect_uri: `${this.options.public_url}${oidcPath}/callback`,
         scope: this.options.scopes,
-        state: pending.state,
-        nonce: pending.nonce,
-        code_challenge: await calculatePKCECodeChallenge(pending.verifier),
+        ...{ state, nonce },
+        code_challenge: await client.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
       });
-      return { url: url.href, pending };
+      return { url: url.href, pending: { state, nonce, verifier } };
     } catch (error) {
       this.#warn(error);
       return undefined;
