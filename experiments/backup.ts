@@ -2,26 +2,25 @@ import { copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { call, newFolder, newScope, sendRequest, serve, serveWithWorkers } from '../server/test/support/cli-helpers.ts';
+import { inScope, newFolder, sendRequest, serve, serveWithWorkers } from '../server/test/support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson } from '../server/test/support/harness.ts';
-import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
+import { count, type Experiment, type Finding, importRecords, type Log, runCommand } from './support/experiment.ts';
 
 /**
  * Takes backups of a service under constant writes. Every write is one import that adds the same number to two
  * conversations, so a backup with a number in only one of them is torn.
  */
-export async function backUpUnderLoad(
+export const backUpUnderLoad = (
   { messages, writers, backups }: { messages: number; writers: number; backups: number },
   log: Log = () => undefined,
-): Promise<Finding[]> {
-  const scope = newScope();
-  try {
+): Promise<Finding[]> =>
+  inScope(async (scope) => {
     const cwd = await newFolder(scope);
     const { one, other, admin, records } = makeTwoTenants();
     const filler = Array.from({ length: messages }, (_, n) =>
       message(one.ids.conversation, n, { query: 'filler', answer: `${n} `.repeat(150) }),
     );
-    await runCommand(['import', '-'], cwd, ndjson([...records, ...filler]));
+    await importRecords([...records, ...filler], { cwd });
     const serving = await serveWithWorkers(scope, { cwd });
 
     const acknowledged = new Set<number>();
@@ -52,7 +51,7 @@ export async function backUpUnderLoad(
       const file = join(cwd, `backup-${at}.db`);
       const before = [...acknowledged];
       const startedAt = performance.now();
-      log((await runCommand(['backup', file], cwd)).trim());
+      log((await runCommand(['backup', file], { cwd })).trim());
       backupsTaken.push({
         file,
         before,
@@ -62,7 +61,7 @@ export async function backUpUnderLoad(
     }
     isWriting = false;
     await writing;
-    await runCommand(['backup', 'last.db'], cwd);
+    await runCommand(['backup', 'last.db'], { cwd });
     await serving.end('SIGTERM');
 
     let lost = 0;
@@ -77,7 +76,7 @@ export async function backUpUnderLoad(
     const restored = await newFolder(scope);
     await mkdir(join(restored, 'data'));
     await copyFile(join(cwd, 'last.db'), join(restored, 'data', 'backscroll.db'));
-    const isEqual = (await runCommand(['export'], cwd)) === (await runCommand(['export'], restored));
+    const isEqual = (await runCommand(['export'], { cwd })) === (await runCommand(['export'], { cwd: restored }));
     const restoredService = await serve(scope, { cwd: restored });
     const path = `/v1/messages?conversation_id=${one.ids.conversation}`;
     const page = await sendRequest(restoredService.base, path, one.keys.app);
@@ -112,16 +111,7 @@ export async function backUpUnderLoad(
         holds: isEqual && page.status === 200 && page.body.data.length === 20,
       },
     ];
-  } finally {
-    await scope.end();
-  }
-}
-
-async function runCommand(args: string[], cwd: string, stdin = ''): Promise<string> {
-  const ran = await call(args, { cwd, stdin });
-  if (ran.code !== 0) throw new Error(`${args[0]}: exit code ${ran.code}: ${ran.stderr}`);
-  return ran.stdout;
-}
+  });
 
 /** The numbers that a backup contains in each of two conversations. */
 function numbersIn(file: string, conversations: [string, string]): [Set<number>, Set<number>] {

@@ -11,11 +11,11 @@ import {
   urlOf,
 } from '../server/test/citus/cluster.ts';
 import { newFolder, newScope, run, type Scope, serveWithWorkers } from '../server/test/support/cli-helpers.ts';
-import { makeTenant, message, ndjson } from '../server/test/support/harness.ts';
+import { makeTenant, message } from '../server/test/support/harness.ts';
 import { until } from '../server/test/support/until.ts';
 import { Client } from './support/client.ts';
 import { ClusterLoad, newName } from './support/cluster-load.ts';
-import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
+import { count, type Experiment, type Finding, importRecords, type Log, some } from './support/experiment.ts';
 
 /**
  * Kills nodes of a Citus cluster on this machine under load, and moves shards. CITUS_URL is its coordinator; the command in
@@ -43,8 +43,7 @@ async function killNodes({ kills, log }: Options): Promise<Finding[]> {
     const admin = { record: 'api_key', kind: 'admin', name: 'admin', secret };
     const records = tenants.flatMap((tenant) => [...tenant.records, message(tenant.ids.conversation, 1)]);
     const env = { DATABASE_URL: url, DATABASE_TIMEOUT: '3000' };
-    const imported = await run(['import', '-'], { cwd, env, stdin: ndjson([...records, admin]) });
-    if (imported.code !== 0) throw new Error(imported.stderr);
+    await importRecords([...records, admin], { cwd, env });
     const serving = await serveWithWorkers(scope, { cwd, env });
     const load = new ClusterLoad(serving.base, tenants, secret);
     try {

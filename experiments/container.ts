@@ -7,15 +7,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   command,
+  inScope,
   newFolder,
-  newScope,
-  run,
   type Scope,
   type Settings,
   serveWithWorkers,
 } from '../server/test/support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson } from '../server/test/support/harness.ts';
-import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
+import { count, type Experiment, type Finding, type Log, runCommand, some } from './support/experiment.ts';
 import { Random } from './support/random.ts';
 
 const mebibyte = 2 ** 20;
@@ -161,16 +160,14 @@ export type ContainerOptions = { conversations: number; seconds: number; mebibyt
 /** Serves a database that is much larger than the memory of the container, under requests of every kind. */
 export async function serveInContainer(options: ContainerOptions, log: Log): Promise<Finding[]> {
   const { seconds, mebibytes } = options;
-  const scope = newScope();
-  try {
+  return inScope(async (scope) => {
     const cwd = await newFolder(scope);
     const conversations = Array.from({ length: options.conversations }, () => randomUUID());
     const world = { ...makeTwoTenants(), conversations };
     const records = join(cwd, 'records.ndjson');
     await writeWorld(records, world);
     const env: Settings = { DATABASE_URL: `sqlite:${join(cwd, 'test.db')}` };
-    const { code, stderr } = await run(['import', records], { cwd, env, millisMax: 1_800_000 });
-    if (code !== 0) throw new Error(stderr);
+    await runCommand(['import', records], { cwd, env, millisMax: 1_800_000 });
     await rm(records);
     log(`a file of ${count(fileMebibytes(cwd))} MiB`);
     // In a new container none of the file is in memory.
@@ -194,9 +191,7 @@ export async function serveInContainer(options: ContainerOptions, log: Log): Pro
     for (; !isOver(); await sleep(sampleMillis)) samples.push(memoryOf(pid));
     const responses = await load;
     return judge({ options, container, end, samples, responses, file: fileMebibytes(cwd) });
-  } finally {
-    await scope.end();
-  }
+  });
 }
 
 const fileMebibytes = (cwd: string): number => Math.round(statSync(join(cwd, 'test.db')).size / mebibyte);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newScope, type Scope, type ServerProcess } from '../server/test/support/cli-helpers.ts';
+import { inScope, type Scope, type ServerProcess } from '../server/test/support/cli-helpers.ts';
 import { FaultyPostgres, onDatabase } from '../server/test/support/faulty-postgres.ts';
 import { message, ndjson } from '../server/test/support/harness.ts';
 import { until } from '../server/test/support/until.ts';
@@ -42,15 +42,12 @@ export async function killPostgres(options: PostgresCrashOptions): Promise<Findi
     torn: [],
     unexpected: [],
   };
-  const scope = newScope();
-  try {
+  return inScope(async (scope) => {
     const server = await FaultyPostgres.make({ fsync: 'on' });
     scope.after(() => server.remove());
     await server.start();
     return findingsOf(await killRepeatedly(scope, server, options, results), results);
-  } finally {
-    await scope.end();
-  }
+  });
 }
 
 async function killRepeatedly(

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newScope, run, type Scope, type ServerProcess } from '../server/test/support/cli-helpers.ts';
+import { inScope, run, type Scope, type ServerProcess } from '../server/test/support/cli-helpers.ts';
 import { until } from '../server/test/support/until.ts';
 import { Client } from './support/client.ts';
 import { Commands, checkServed, indexFaults, indexFinding } from './support/commands.ts';
@@ -48,15 +48,12 @@ export async function killService({
     indexFaults: [],
     leftovers: [],
   };
-  const scope = newScope();
-  try {
+  await inScope(async (scope) => {
     const share = Math.ceil(kills / databases);
     await Promise.all(
       Array.from({ length: databases }, () => crashInstallation(scope, share, checkEvery, results, log)),
     );
-  } finally {
-    await scope.end();
-  }
+  });
   return findingsOf(results);
 }
 

@@ -16,8 +16,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import {
   type CommandResult,
+  inScope,
   newFolder,
-  newScope,
   run,
   type Scope,
   sendRequest,
@@ -26,7 +26,7 @@ import {
 } from '../server/test/support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson } from '../server/test/support/harness.ts';
 import { Client } from './support/disk-client.ts';
-import { count, type Experiment, type Finding } from './support/experiment.ts';
+import { count, type Experiment, type Finding, importRecords } from './support/experiment.ts';
 
 type RunOptions = Parameters<typeof run>[1];
 
@@ -109,7 +109,7 @@ export async function fillDisk(disk: Disk, scope: Scope, { cycles, requests }: {
   const { options } = disk;
   const world = makeTwoTenants();
   const { one, admin } = world;
-  await importRecords(options, ndjson([...world.records, message(one.ids.conversation, 1)]));
+  await importRecords([...world.records, message(one.ids.conversation, 1)], options);
   const serving = await serveWithWorkers(scope, options);
   const client = new Client(serving, world);
   const startedAt = performance.now();
@@ -159,11 +159,6 @@ const describe = ({ code, signal, stdout, stderr }: CommandResult) =>
   `exit code ${code ?? signal}: ${stdout}${stderr}`.trim();
 const show = (counts: Map<number, number>) => [...counts].map(([status, n]) => `${count(n)} × ${status}`).join(', ');
 
-async function importRecords(options: RunOptions, stdin: string): Promise<void> {
-  const ran = await run(['import', '-'], { ...options, stdin });
-  if (ran.code !== 0) throw new Error(describe(ran));
-}
-
 export function findingsOf(cause: string, results: Awaited<ReturnType<typeof fillDisk>>): Finding[] {
   const { statuses, recoveryMillis, lines } = results;
   const hasOnly = (counts: Map<number, number>, ...allowed: number[]) =>
@@ -201,9 +196,8 @@ const causeOf = (line = '{}'): string => String(JSON.parse(line).cause ?? '');
 const otherUser = process.getuid?.() === 0 ? 65_534 : undefined;
 
 /** Serves a read-only file that becomes writable without a restart; `starts` times, each after a kill. */
-export async function serveReadOnly({ starts, requests }: { starts: number; requests: number }): Promise<Finding[]> {
-  const scope = newScope();
-  try {
+export const serveReadOnly = ({ starts, requests }: { starts: number; requests: number }): Promise<Finding[]> =>
+  inScope(async (scope) => {
     const cwd = await newFolder(scope);
     await mkdir(join(cwd, 'data'));
     if (otherUser !== undefined)
@@ -211,7 +205,7 @@ export async function serveReadOnly({ starts, requests }: { starts: number; requ
     const options = { cwd, ...(otherUser !== undefined && { uid: otherUser }) };
     const file = join(cwd, 'data', 'backscroll.db');
     const world = makeTwoTenants();
-    await importRecords(options, ndjson([...world.records, message(world.one.ids.conversation, 1)]));
+    await importRecords([...world.records, message(world.one.ids.conversation, 1)], options);
     const statuses = { writes: new Map<number, number>(), reads: new Map<number, number>() };
     const recoveryMillis: number[] = [];
     const lines: string[] = [];
@@ -250,16 +244,12 @@ export async function serveReadOnly({ starts, requests }: { starts: number; requ
         holds: recoveryMillis.every(Number.isFinite) && lost === 0,
       },
     ];
-  } finally {
-    await scope.end();
-  }
-}
+  });
 
 export const disk: Experiment = {
   name: 'disk',
   long: async (log) => {
-    const scope = newScope();
-    try {
+    return inScope(async (scope) => {
       const small = await smallDisk(scope, 64);
       const cause = small ? 'a full disk' : 'a file size limit (no disk can be mounted here)';
       log(cause);
@@ -267,8 +257,6 @@ export const disk: Experiment = {
       const findings = findingsOf(cause, await fillDisk(disk, scope, { cycles: 5, requests: 500 }));
       log('a read-only database');
       return [...findings, ...(await serveReadOnly({ starts: 3, requests: 300 }))];
-    } finally {
-      await scope.end();
-    }
+    });
   },
 };

@@ -4,16 +4,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  inScope,
   newFolder,
-  newScope,
-  run,
   type ServerProcess,
   sendRequest,
   serveWithWorkers,
 } from '../server/test/support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson } from '../server/test/support/harness.ts';
 import { indexFaults, indexFinding } from './support/commands.ts';
-import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
+import { count, type Experiment, type Finding, importRecords, type Log, runCommand } from './support/experiment.ts';
 
 type User = ReturnType<typeof makeUser>;
 
@@ -111,19 +110,18 @@ function markedMessage(conversation_id: string, id: string, created_at: number, 
  * Purges users one after another, whose messages were written, moved and replaced many times, while the service
  * handles reads and writes. Then searches every byte of every file in the folder, including a backup.
  */
-export async function purgeUnderLoad(
+export const purgeUnderLoad = (
   { users, messages, rounds, readers }: { users: number; messages: number; rounds: number; readers: number },
   log: Log = () => undefined,
-): Promise<Finding[]> {
-  const scope = newScope();
-  try {
+): Promise<Finding[]> =>
+  inScope(async (scope) => {
     const cwd = await newFolder(scope);
     const { one, admin, records } = makeTwoTenants();
     const all = Array.from({ length: users + 1 }, (_, at) =>
       makeUser(`user-${String(at).padStart(2, '0')}`, one.ids.app),
     );
     const [otherUser, ...purgedUsers] = all as [User, ...User[]];
-    await runCommand(['import', '-'], cwd, ndjson([...records, ...all.flatMap((user) => user.conversationRecords)]));
+    await importRecords([...records, ...all.flatMap((user) => user.conversationRecords)], { cwd });
     const serving = await serveWithWorkers(scope, { cwd });
     for (let round = 0; round < rounds; round += 1) {
       const lines = Array.from({ length: messages }, (_, at) =>
@@ -146,7 +144,7 @@ export async function purgeUnderLoad(
     let slowest = 0;
     for (const { marker, conversations } of purgedUsers) {
       const startedAt = performance.now();
-      outputs.push(await runCommand(['purge', '--app', one.ids.app, '--user', marker, '--yes'], cwd));
+      outputs.push(await runCommand(['purge', '--app', one.ids.app, '--user', marker, '--yes'], { cwd }));
       slowest = Math.max(slowest, performance.now() - startedAt);
       remains.push(...filesWith(cwd, marker));
       for (const id of conversations) {
@@ -156,8 +154,8 @@ export async function purgeUnderLoad(
     }
     const { responses, faults } = await traffic.end();
     const wrong = await indexFaults({ cwd, admin }, serving.base);
-    await runCommand(['backup', 'backup.db'], cwd);
-    await runCommand(['export', 'export.ndjson'], cwd);
+    await runCommand(['backup', 'backup.db'], { cwd });
+    await runCommand(['export', 'export.ndjson'], { cwd });
     const copies = purgedUsers.flatMap(({ marker }) => filesWith(cwd, marker));
     const otherMessages = readFileSync(join(cwd, 'export.ndjson'), 'utf8')
       .split('\n')
@@ -186,10 +184,7 @@ export async function purgeUnderLoad(
         holds: copies.length === 0 && otherMessages === messages && inBackup && isIntact(join(cwd, 'backup.db')),
       },
     ];
-  } finally {
-    await scope.end();
-  }
-}
+  });
 
 /** Each edit adds to its history. The file, which a purge makes smaller, must not grow by as much meanwhile. */
 const editMillis = 20;
@@ -234,12 +229,6 @@ function startTraffic(
       return { responses, faults };
     },
   };
-}
-
-async function runCommand(args: string[], cwd: string, stdin = ''): Promise<string> {
-  const ran = await run(args, { cwd, stdin, millisMax: 120_000 });
-  if (ran.code !== 0) throw new Error(`${args[0]}: exit code ${ran.code}: ${ran.stderr}`);
-  return ran.stdout;
 }
 
 /** Names of the files in the folder that contain these bytes. */

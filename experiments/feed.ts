@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newScope, type Scope } from '../server/test/support/cli-helpers.ts';
+import { inScope, type Scope } from '../server/test/support/cli-helpers.ts';
 import { FaultyPostgres } from '../server/test/support/faulty-postgres.ts';
 import type { Engine } from '../server/test/support/harness.ts';
 import { until } from '../server/test/support/until.ts';
 import { Client } from './support/client.ts';
 import { indexFaults, indexFinding } from './support/commands.ts';
-import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
+import { count, type Experiment, type Finding, type Log, onEachEngine, some } from './support/experiment.ts';
 import { Follower } from './support/follower.ts';
 import { install } from './support/installation.ts';
 import { Ledger } from './support/ledger.ts';
@@ -14,17 +14,13 @@ import { startLoad } from './support/load.ts';
 export type FeedOptions = { engine: Engine; kills: number; log?: Log };
 
 /** Kills the service, and on PostgreSQL the database, while clients write and others follow the change feed. */
-export async function killFeed({ engine, kills, log = () => undefined }: FeedOptions): Promise<Finding[]> {
-  const scope = newScope();
-  try {
+export const killFeed = ({ engine, kills, log = () => undefined }: FeedOptions): Promise<Finding[]> =>
+  inScope(async (scope) => {
     const server = engine === 'postgres' ? await FaultyPostgres.make({ fsync: 'on' }) : undefined;
     if (server !== undefined) scope.after(() => server.remove());
     await server?.start();
     return await killRepeatedly(scope, server, engine, kills, log);
-  } finally {
-    await scope.end();
-  }
-}
+  });
 
 async function killRepeatedly(
   scope: Scope,
@@ -98,8 +94,5 @@ async function killRepeatedly(
 
 export const feed: Experiment = {
   name: 'feed',
-  long: async (log) => [
-    ...(await killFeed({ engine: 'sqlite', kills: 60, log })),
-    ...(await killFeed({ engine: 'postgres', kills: 24, log })),
-  ],
+  long: onEachEngine((engine, log) => killFeed({ engine, kills: engine === 'sqlite' ? 60 : 24, log })),
 };

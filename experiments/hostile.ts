@@ -1,19 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  inScope,
   newFolder,
-  newScope,
-  run,
   type ServerProcess,
   sendRequest,
   serveWithWorkers,
 } from '../server/test/support/cli-helpers.ts';
-import { type Engine, engines, ndjson, newDatabaseUrl } from '../server/test/support/harness.ts';
+import { type Engine, engines, newDatabaseUrl } from '../server/test/support/harness.ts';
 import { checkExchange } from './hostile/check-exchange.ts';
 import type { Exchange } from './hostile/exchange.ts';
 import { type HostileFixture, makeHostileFixture } from './hostile/fixture.ts';
 import { generateExchange, generateStalledExchange, type KnownResponse, type Source } from './hostile/generator.ts';
 import { runExchange } from './hostile/run-exchange.ts';
-import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
+import { count, type Experiment, type Finding, importRecords, type Log } from './support/experiment.ts';
 import { type Memory, measureMemory, memoryFinding, memoryProbe, showMemory } from './support/memory.ts';
 
 type HostileOptions = {
@@ -57,14 +56,12 @@ export const hostile: Experiment = {
 /** Starts a service, sends generated requests to it and reports the findings. */
 export async function sendHostileRequests(options: HostileOptions): Promise<Finding[]> {
   const { engine, seed, log } = options;
-  const scope = newScope();
-  try {
+  return inScope(async (scope) => {
     const fixture = makeHostileFixture(Math.ceil(options.requests * deletionShare));
     const { url, remove } = await newDatabaseUrl(engine);
     scope.after(remove);
     const runOptions = { cwd: await newFolder(scope), env: { DATABASE_URL: url } };
-    const imported = await run(['import', '-'], { ...runOptions, stdin: ndjson(fixture.records) });
-    if (imported.code !== 0) throw new Error(imported.stderr);
+    await importRecords(fixture.records, runOptions);
     const serving = await serveWithWorkers(scope, {
       ...runOptions,
       env: { ...runOptions.env, ...(options.warmUp > 0 && memoryProbe) },
@@ -73,9 +70,7 @@ export async function sendHostileRequests(options: HostileOptions): Promise<Find
     log(`${engine}: seed ${seed}`);
     const findings = await attack(options, serving, source);
     return findings.map((finding) => ({ ...finding, promise: `${finding.promise} [${engine}]` }));
-  } finally {
-    await scope.end();
-  }
+  });
 }
 
 async function attack(options: HostileOptions, serving: ServerProcess, source: Source): Promise<Finding[]> {

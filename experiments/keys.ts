@@ -3,28 +3,24 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { keyKinds } from '../server/src/contract/key-kinds.ts';
 import { makeSecret } from '../server/src/domain/secret.ts';
-import { newFolder, newScope, run, type ServerProcess, serveWithWorkers } from '../server/test/support/cli-helpers.ts';
+import { inScope, newFolder, type ServerProcess, serveWithWorkers } from '../server/test/support/cli-helpers.ts';
+import { type Engine, makeTwoTenants, message, newDatabaseUrl } from '../server/test/support/harness.ts';
 import {
-  type Engine,
-  engines,
-  makeTwoTenants,
-  message,
-  ndjson,
-  newDatabaseUrl,
-} from '../server/test/support/harness.ts';
-import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
+  count,
+  type Experiment,
+  type Finding,
+  importRecords,
+  type Log,
+  onEachEngine,
+  runCommand,
+} from './support/experiment.ts';
 
 /** The size of the attack: guesses per address, and seconds of constant requests with a rate-limited key. */
 export type KeyAttack = { engine: Engine; addresses: number; guesses: number; floodSeconds: number };
 
 export const keys: Experiment = {
   name: 'keys',
-  long: async (log) => {
-    const findings: Finding[] = [];
-    for (const engine of engines)
-      findings.push(...(await attackKeys({ engine, addresses: 20, guesses: 1_000, floodSeconds: 10 }, log)));
-    return findings;
-  },
+  long: onEachEngine((engine, log) => attackKeys({ engine, addresses: 20, guesses: 1_000, floodSeconds: 10 }, log)),
 };
 
 const failedKeysMax = 100;
@@ -35,36 +31,27 @@ const writesMax = 10;
 const revokedMillisMax = { sqlite: 0, postgres: 5_000 } as const;
 
 /** Guesses keys, exceeds rate limits, and keeps using a key after its revocation. */
-export async function attackKeys(attack: KeyAttack, log: Log): Promise<Finding[]> {
-  const scope = newScope();
-  try {
+export const attackKeys = (attack: KeyAttack, log: Log): Promise<Finding[]> =>
+  inScope(async (scope) => {
     const database = await newDatabaseUrl(attack.engine);
     scope.after(database.remove);
     const cwd = await newFolder(scope);
     const env = { DATABASE_URL: database.url };
     const world = makeTwoTenants();
-    const stdin = ndjson([...world.records, message(world.one.ids.conversation, 1)]);
-    const imported = await run(['import', '-'], { cwd, env, stdin });
-    if (imported.code !== 0) throw new Error(imported.stderr);
+    await importRecords([...world.records, message(world.one.ids.conversation, 1)], { cwd, env });
     const unlimited = await serveWithWorkers(scope, { cwd, env });
     const limited = await serveWithWorkers(scope, {
       cwd,
       env: { ...env, RATE_LIMIT: `${requestsMax}`, WRITE_LIMIT: `${writesMax}` },
     });
-    const revoke = async (id: string) => {
-      const { code, stderr } = await run(['keys', 'revoke', id], { cwd, env });
-      if (code !== 0) throw new Error(stderr);
-    };
+    const revoke = (id: string) => runCommand(['keys', 'revoke', id], { cwd, env });
     const findings = [
       ...(await guessKeys(unlimited, world, attack, log)),
       ...(await exceedLimits(limited, world, attack, log)),
       await useRevokedKey(unlimited, world, attack, revoke),
     ];
     return findings.map((finding) => ({ ...finding, promise: `${finding.promise} [${attack.engine}]` }));
-  } finally {
-    await scope.end();
-  }
-}
+  });
 
 type World = ReturnType<typeof makeTwoTenants>;
 const pageOf = ({ one }: World) => `/v1/messages?conversation_id=${one.ids.conversation}`;
@@ -190,7 +177,7 @@ async function useRevokedKey(
   serving: ServerProcess,
   world: World,
   { engine }: KeyAttack,
-  revoke: (id: string) => Promise<void>,
+  revoke: (id: string) => Promise<unknown>,
 ): Promise<Finding> {
   let revokedAt: number | undefined;
   let lastPassedAt = Number.NEGATIVE_INFINITY;

@@ -2,16 +2,9 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { loadCount } from '../bench/support/load.ts';
-import { newFolder, newScope, run, sendRequest, serveWithWorkers } from '../server/test/support/cli-helpers.ts';
-import {
-  chunkPath,
-  type Engine,
-  makeTwoTenants,
-  message,
-  ndjson,
-  newDatabaseUrl,
-} from '../server/test/support/harness.ts';
-import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
+import { inScope, newFolder, sendRequest, serveWithWorkers } from '../server/test/support/cli-helpers.ts';
+import { chunkPath, type Engine, makeTwoTenants, message, newDatabaseUrl } from '../server/test/support/harness.ts';
+import { count, type Experiment, type Finding, importRecords, type Log, onEachEngine } from './support/experiment.ts';
 import type { FloodOptions, FloodResult } from './support/overload-client.ts';
 
 const connections = 4_000;
@@ -31,9 +24,8 @@ const memoryMebibytesMax = 576;
 export type OverloadOptions = { engine: Engine; seconds: number; times: number };
 
 /** Sends many more requests of one kind than the service can handle, for a number of seconds. */
-export async function floodService({ engine, seconds, times }: OverloadOptions, log: Log): Promise<Finding[]> {
-  const scope = newScope();
-  try {
+export const floodService = ({ engine, seconds, times }: OverloadOptions, log: Log): Promise<Finding[]> =>
+  inScope(async (scope) => {
     const cwd = await newFolder(scope);
     const { url, remove } = await newDatabaseUrl(engine);
     scope.after(remove);
@@ -51,8 +43,7 @@ export async function floodService({ engine, seconds, times }: OverloadOptions, 
         ...{ content: 'text', position },
       })),
     ];
-    const { code, stderr } = await run(['import', '-'], { cwd, env, stdin: ndjson([...records, ...lines]) });
-    if (code !== 0) throw new Error(stderr);
+    await importRecords([...records, ...lines], { cwd, env });
     const serving = await serveWithWorkers(scope, { cwd, env });
     const port = Number(new URL(serving.base).port);
     const kinds: Record<string, string[]> = {
@@ -76,10 +67,7 @@ export async function floodService({ engine, seconds, times }: OverloadOptions, 
       await sleep(1_000);
     }
     return findings;
-  } finally {
-    await scope.end();
-  }
-}
+  });
 
 type Measured = {
   result: FloodResult;
@@ -181,8 +169,5 @@ async function recoveryMillis(base: string, one: ReturnType<typeof makeTwoTenant
 
 export const overload: Experiment = {
   name: 'overload',
-  long: async (log) => [
-    ...(await floodService({ engine: 'sqlite', seconds: 10, times: 4 }, log)),
-    ...(await floodService({ engine: 'postgres', seconds: 10, times: 4 }, log)),
-  ],
+  long: onEachEngine((engine, log) => floodService({ engine, seconds: 10, times: 4 }, log)),
 };

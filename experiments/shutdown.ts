@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../server/src/contract/limits.ts';
-import { call, newScope, type ServerProcess } from '../server/test/support/cli-helpers.ts';
-import { type Engine, engines, message, ndjson, newDatabaseUrl } from '../server/test/support/harness.ts';
-import { count, type Experiment, type Finding, type Log, some } from './support/experiment.ts';
+import { call, inScope, type ServerProcess } from '../server/test/support/cli-helpers.ts';
+import { type Engine, message, ndjson, newDatabaseUrl } from '../server/test/support/harness.ts';
+import { count, type Experiment, type Finding, type Log, onEachEngine, some } from './support/experiment.ts';
 import { type Installation, install, text } from './support/installation.ts';
 import { type Append, compareExport, type Edits, Ledger, replacementRecords } from './support/ledger.ts';
 import { encodeRequest, RawConnection, type RawResult } from './support/raw-connection.ts';
@@ -53,8 +53,7 @@ export async function stopUnderLoad(
     exits: [],
     faults: [],
   };
-  const scope = newScope();
-  try {
+  await inScope(async (scope) => {
     const { url, remove } = await newDatabaseUrl(engine);
     scope.after(remove);
     const installation = await install(scope, { chunks: 6, url });
@@ -68,9 +67,7 @@ export async function stopUnderLoad(
       );
     }
     await checkAll(installation, ledger, results);
-  } finally {
-    await scope.end();
-  }
+  });
   return findingsOf(engine, results);
 }
 
@@ -305,9 +302,5 @@ function findingsOf(engine: Engine, results: Results): Finding[] {
 
 export const shutdown: Experiment = {
   name: 'shutdown',
-  long: async (log) => {
-    const findings: Finding[] = [];
-    for (const engine of engines) findings.push(...(await stopUnderLoad(engine, { rounds: 30, log })));
-    return findings;
-  },
+  long: onEachEngine((engine, log) => stopUnderLoad(engine, { rounds: 30, log })),
 };

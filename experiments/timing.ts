@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import net from 'node:net';
-import { newFolder, newScope, run, serveWithWorkers } from '../server/test/support/cli-helpers.ts';
-import { type Engine, engines, ndjson, newDatabaseUrl } from '../server/test/support/harness.ts';
-import { count, type Experiment, type Finding, type Log } from './support/experiment.ts';
+import { inScope, newFolder, serveWithWorkers } from '../server/test/support/cli-helpers.ts';
+import { type Engine, newDatabaseUrl } from '../server/test/support/harness.ts';
+import { count, type Experiment, type Finding, importRecords, type Log, onEachEngine } from './support/experiment.ts';
 import { Random } from './support/random.ts';
 import { parseResponses } from './support/raw-responses.ts';
 import { type Arm, arms, makeTimingFixture, type Probe, type Request } from './support/timing-fixture.ts';
@@ -15,11 +15,7 @@ import { type Arm, arms, makeTimingFixture, type Probe, type Request } from './s
  */
 export const timing: Experiment = {
   name: 'timing',
-  long: async (log) => {
-    const findings: Finding[] = [];
-    for (const engine of engines) findings.push(...(await compareTimes({ engine, each: 2000, seed: 1, log })));
-    return findings;
-  },
+  long: onEachEngine((engine, log) => compareTimes({ engine, each: 2000, seed: 1, log })),
 };
 
 const blocks = 20;
@@ -37,14 +33,12 @@ export async function compareTimes(options: {
   log: Log;
 }): Promise<Finding[]> {
   const { engine, each, seed, log } = options;
-  const scope = newScope();
-  try {
+  return inScope(async (scope) => {
     const { records, probes } = makeTimingFixture();
     const { url, remove } = await newDatabaseUrl(engine);
     scope.after(remove);
     const runOptions = { cwd: await newFolder(scope), env: { DATABASE_URL: url } };
-    const imported = await run(['import', '-'], { ...runOptions, stdin: ndjson(records) });
-    if (imported.code !== 0) throw new Error(imported.stderr);
+    await importRecords(records, runOptions);
     const { base } = await serveWithWorkers(scope, runOptions);
     const random = new Random(seed);
     const client = new TimedClient(Number(new URL(base).port));
@@ -54,9 +48,7 @@ export async function compareTimes(options: {
     client.close();
     log(`${engine}: ${count(each)} requests in each of ${probes.length * arms.length} arms`);
     return probes.map((probe) => findingOf(engine, probe, times.get(probe)));
-  } finally {
-    await scope.end();
-  }
+  });
 }
 
 type Times = Record<Arm, number[]>;

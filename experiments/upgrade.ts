@@ -1,7 +1,7 @@
-import { type CommandResult, newFolder, newScope, run, type Scope } from '../server/test/support/cli-helpers.ts';
-import { type Engine, engines } from '../server/test/support/harness.ts';
+import { type CommandResult, inScope, newFolder, run, type Scope } from '../server/test/support/cli-helpers.ts';
+import type { Engine } from '../server/test/support/harness.ts';
 import { addedVersion, currentVersion, statementsOf, withAddedStep } from './support/added-step.ts';
-import { type Experiment, type Finding, type Log, some } from './support/experiment.ts';
+import { type Experiment, type Finding, type Log, onEachEngine, some } from './support/experiment.ts';
 import {
   createMigrated,
   type Database,
@@ -57,8 +57,7 @@ type Case = {
 
 export async function killMigrations(engine: Engine, options: UpgradeOptions): Promise<Finding[]> {
   const results: Results = { kills: 0, states: new Map(), torn: [], failed: [], changed: [], waitMillis: [] };
-  const scope = newScope();
-  try {
+  await inScope(async (scope) => {
     const cwd = await newFolder(scope);
     const schemas = new Map([[0, '[]']]);
     for (const from of [currentVersion, 0]) {
@@ -71,9 +70,7 @@ export async function killMigrations(engine: Engine, options: UpgradeOptions): P
       for (let round = 0; from > 0 && round < options.rounds; round += 1) await killSeveral(test, statements);
       options.log?.(`${engine}: from ${from}: ${statements} statements, ${results.kills} kills so far`);
     }
-  } finally {
-    await scope.end();
-  }
+  });
   return findingsOf(engine, options, results);
 }
 
@@ -199,10 +196,14 @@ function findingsOf(engine: Engine, { install }: UpgradeOptions, results: Result
 
 export const upgrade: Experiment = {
   name: 'upgrade',
-  long: async (log) => {
-    const findings: Finding[] = [];
-    const options = { points: Number.POSITIVE_INFINITY, rounds: 15, migrators: 3, waits: 3, messages: 2_000, log };
-    for (const engine of engines) findings.push(...(await killMigrations(engine, options)));
-    return findings;
-  },
+  long: onEachEngine((engine, log) =>
+    killMigrations(engine, {
+      points: Number.POSITIVE_INFINITY,
+      rounds: 15,
+      migrators: 3,
+      waits: 3,
+      messages: 2_000,
+      log,
+    }),
+  ),
 };

@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Asked, FakeS3, type Fault } from '../../server/test/backup/fake-s3.ts';
-import { call, newFolder, newScope, oneLine, start } from '../../server/test/support/cli-helpers.ts';
+import { call, inScope, newFolder, oneLine, type Scope, start } from '../../server/test/support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson } from '../../server/test/support/harness.ts';
 import { count, type Experiment, type Finding, type Log, some } from '../support/experiment.ts';
 
@@ -27,20 +27,16 @@ const isTemporary = (event: Event) => event === 'cut';
  * Interrupts a backup at each of its requests in each way. The store keeps one backup, so that each run also removes the one
  * before. `every`: each such request. `bytes`: of the data, which cannot be compressed.
  */
-export async function interruptBackups(
+export const interruptBackups = (
   { every, bytes, kinds = events }: { every: number; bytes: number; kinds?: readonly Event[] },
   log: Log = () => undefined,
-): Promise<Finding[]> {
-  const scope = newScope();
-  try {
+): Promise<Finding[]> =>
+  inScope(async (scope) => {
     const found = await interruptAll(await newStore(scope, bytes), { every, kinds }, log);
     return findingsOf(found);
-  } finally {
-    await scope.end();
-  }
-}
+  });
 
-async function newStore(scope: ReturnType<typeof newScope>, bytes: number) {
+async function newStore(scope: Scope, bytes: number) {
   const cwd = await newFolder(scope);
   const s3 = await FakeS3.start(scope);
   const env = { ...s3.env(), BACKUP_KEEP: '1' };

@@ -7,15 +7,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   call,
   filesContaining,
+  inScope,
   newFolder,
-  newScope,
   type Scope,
   sendRequest,
   serve,
 } from '../../server/test/support/cli-helpers.ts';
 import { makeTwoTenants, message, ndjson } from '../../server/test/support/harness.ts';
 import { until } from '../../server/test/support/until.ts';
-import { count, type Experiment, type Finding, type Log } from '../support/experiment.ts';
+import { count, type Experiment, type Finding, importRecords, type Log } from '../support/experiment.ts';
 
 /** Litestream beside the service, with its defaults. LITESTREAM is the path of its program, which is not part of the project. */
 
@@ -28,21 +28,17 @@ const replicationSeconds = 3;
 type Purge = { status: number; millis: number; cleanSeconds: number; isBusy: boolean; isKnown: boolean };
 type Measured = { purges: Purge[]; left: number; busySeconds: number };
 
-async function runBesideLitestream(
+const runBesideLitestream = (
   program: string,
   { purges, messages }: { purges: number; messages: number },
   log: Log,
-): Promise<Finding[]> {
-  const scope = newScope();
-  try {
+): Promise<Finding[]> =>
+  inScope(async (scope) => {
     const replicated = await newReplica(scope, program, messages);
     const { measured, acknowledged } = await eraseBeside(replicated, purges, log);
     const restored = await killAndRestore(replicated, program);
     return findingsOf(messages, measured, acknowledged, restored);
-  } finally {
-    await scope.end();
-  }
-}
+  });
 
 /** A service and its replicator. */
 async function newReplica(scope: Scope, program: string, messages: number) {
@@ -51,8 +47,7 @@ async function newReplica(scope: Scope, program: string, messages: number) {
   const filler = Array.from({ length: messages }, (_, at) =>
     message(tenants.one.ids.conversation, at, { answer: `${at} `.repeat(150) }),
   );
-  const imported = await call(['import', '-'], { cwd, stdin: ndjson([...tenants.records, ...filler]) });
-  if (imported.code !== 0) throw new Error(imported.stderr);
+  await importRecords([...tenants.records, ...filler], { cwd });
   const service = await serve(scope, { cwd });
   const file = join(cwd, 'data', 'backscroll.db');
   const configuration = { dbs: [{ path: file, replica: { type: 'file', path: join(cwd, 'replica') } }] };

@@ -2,9 +2,17 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newFolder, newScope, run, type ServerProcess, serve } from '../../server/test/support/cli-helpers.ts';
+import { newFolder, newScope, type ServerProcess, serve } from '../../server/test/support/cli-helpers.ts';
 import { type Engine, newDatabaseUrl } from '../../server/test/support/harness.ts';
-import { count, type Experiment, type Finding, type Log, some } from '../support/experiment.ts';
+import {
+  count,
+  type Experiment,
+  type Finding,
+  type Log,
+  onEachEngine,
+  runCommand,
+  some,
+} from '../support/experiment.ts';
 import { measureMemory, memoryProbe } from '../support/memory.ts';
 import { watchService } from '../support/watch.ts';
 import { type LargeFixture, largeMessages, writeLargeRecords } from './fixture.ts';
@@ -47,8 +55,7 @@ export async function callLargeOperations(options: LargeOperationsOptions, log: 
     const env = { DATABASE_URL: url, SEARCH: 'off', ...memoryProbe };
     const file = join(cwd, 'records.ndjson');
     const fixture = await writeLargeRecords(file, records, recordBytes);
-    const { code, stderr } = await run(['import', file], { cwd, env, millisMax: importMillisMax });
-    if (code !== 0) throw new Error(stderr);
+    await runCommand(['import', file], { cwd, env, millisMax: importMillisMax });
     const service = await serve(scope, { cwd, env });
     const body = Buffer.from(largeMessages(fixture));
     const append = { id: 'importRecords', path: '/admin/records', key: fixture.one.keys.writer, body };
@@ -169,8 +176,7 @@ function judge(engine: Engine, { name, mebibytesMax }: Mode, measured: readonly 
 
 export const largeOperations: Experiment = {
   name: 'large-operations',
-  long: async (log) => [
-    ...(await callLargeOperations({ engine: 'sqlite', records: 100, recordBytes: 4_190_000 }, log)),
-    ...(await callLargeOperations({ engine: 'postgres', records: 40, recordBytes: 4_190_000 }, log)),
-  ],
+  long: onEachEngine((engine, log) =>
+    callLargeOperations({ engine, records: engine === 'sqlite' ? 100 : 40, recordBytes: 4_190_000 }, log),
+  ),
 };

@@ -4,9 +4,17 @@ import http from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../server/src/contract/limits.ts';
-import { newFolder, newScope, run, serveWithWorkers } from '../../server/test/support/cli-helpers.ts';
+import { inScope, newFolder, serveWithWorkers } from '../../server/test/support/cli-helpers.ts';
 import { type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl } from '../../server/test/support/harness.ts';
-import { count, type Experiment, type Finding, type Log, some } from '../support/experiment.ts';
+import {
+  count,
+  type Experiment,
+  type Finding,
+  type Log,
+  onEachEngine,
+  runCommand,
+  some,
+} from '../support/experiment.ts';
 import { judgeService, type Watched, watchService } from '../support/watch.ts';
 
 const mebibyte = 2 ** 20;
@@ -21,8 +29,7 @@ type Read = { status: number; bytes: number; expected: number; retryAfter: strin
 /** Many clients request a page of large messages; some leave, one stops reading. */
 export async function readLargePages(options: LargePagesOptions, log: Log): Promise<Finding[]> {
   const { engine, messages, messageBytes, readers } = options;
-  const scope = newScope();
-  try {
+  return inScope(async (scope) => {
     const cwd = await newFolder(scope);
     const { url, remove } = await newDatabaseUrl(engine);
     scope.after(remove);
@@ -30,8 +37,7 @@ export async function readLargePages(options: LargePagesOptions, log: Log): Prom
     const { records, one } = makeTwoTenants();
     const file = join(cwd, 'records.ndjson');
     await writeRecords(file, records, one.ids.conversation, messages, messageBytes);
-    const { code, stderr } = await run(['import', file], { cwd, env });
-    if (code !== 0) throw new Error(stderr);
+    await runCommand(['import', file], { cwd, env });
     const { base, pid, output } = await serveWithWorkers(scope, { cwd, env });
     const target = `${base}/v1/messages?conversation_id=${one.ids.conversation}&limit=100`;
     const headers = { authorization: `Bearer ${one.keys.app}` };
@@ -51,9 +57,7 @@ export async function readLargePages(options: LargePagesOptions, log: Log): Prom
     const stalledSeconds = await disconnection(output);
     stalled.destroy();
     return judge(engine, { ...watched, reads, stalledSeconds });
-  } finally {
-    await scope.end();
-  }
+  });
 }
 
 export async function writeRecords(
@@ -133,11 +137,7 @@ function judge(engine: Engine, results: Results): Finding[] {
 
 export const largePages: Experiment = {
   name: 'large-pages',
-  long: async (log) => {
-    const options = { messages: 100, messageBytes: 4_190_000, readers: 20 };
-    return [
-      ...(await readLargePages({ ...options, engine: 'sqlite' }, log)),
-      ...(await readLargePages({ ...options, engine: 'postgres' }, log)),
-    ];
-  },
+  long: onEachEngine((engine, log) =>
+    readLargePages({ engine, messages: 100, messageBytes: 4_190_000, readers: 20 }, log),
+  ),
 };

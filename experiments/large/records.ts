@@ -1,8 +1,16 @@
 import { join } from 'node:path';
-import { newFolder, newScope, run, serveWithWorkers } from '../../server/test/support/cli-helpers.ts';
+import { inScope, newFolder, serveWithWorkers } from '../../server/test/support/cli-helpers.ts';
 import { type Engine, makeTwoTenants, newDatabaseUrl } from '../../server/test/support/harness.ts';
 import { until } from '../../server/test/support/until.ts';
-import { count, type Experiment, type Finding, type Log, some } from '../support/experiment.ts';
+import {
+  count,
+  type Experiment,
+  type Finding,
+  type Log,
+  onEachEngine,
+  runCommand,
+  some,
+} from '../support/experiment.ts';
 import { judgeService, watchService } from '../support/watch.ts';
 import { writeRecords } from './pages.ts';
 
@@ -22,8 +30,7 @@ export type LargeRecordsOptions = {
 /** Many clients read the change feed and search for phrases in large messages; most of them leave at once. */
 export async function readLargeRecords(options: LargeRecordsOptions, log: Log): Promise<Finding[]> {
   const { engine, messages, messageBytes, readers, leaving } = options;
-  const scope = newScope();
-  try {
+  return inScope(async (scope) => {
     const cwd = await newFolder(scope);
     const { url, remove } = await newDatabaseUrl(engine);
     scope.after(remove);
@@ -31,8 +38,7 @@ export async function readLargeRecords(options: LargeRecordsOptions, log: Log): 
     const { records, one, admin } = makeTwoTenants();
     const file = join(cwd, 'records.ndjson');
     await writeRecords(file, records, one.ids.conversation, messages, messageBytes);
-    const { code, stderr } = await run(['import', file], { cwd, env });
-    if (code !== 0) throw new Error(stderr);
+    await runCommand(['import', file], { cwd, env });
     const { base, pid } = await serveWithWorkers(scope, { cwd, env });
     const headers = { authorization: `Bearer ${admin}` };
     const fetchJson = async (path: string) => (await fetch(`${base}${path}`, { headers })).json();
@@ -72,9 +78,7 @@ export async function readLargeRecords(options: LargeRecordsOptions, log: Log): 
       },
       ...judgeService(engine, watched, memoryMebibytesMax),
     ];
-  } finally {
-    await scope.end();
-  }
+  });
 }
 
 async function read(target: string, headers: Record<string, string>): Promise<{ status: number; millis: number }> {
@@ -86,11 +90,7 @@ async function read(target: string, headers: Record<string, string>): Promise<{ 
 
 export const largeRecords: Experiment = {
   name: 'large-records',
-  long: async (log) => {
-    const options = { messages: 100, messageBytes: 4_190_000, readers: 20, leaving: 520 };
-    return [
-      ...(await readLargeRecords({ ...options, engine: 'sqlite' }, log)),
-      ...(await readLargeRecords({ ...options, engine: 'postgres' }, log)),
-    ];
-  },
+  long: onEachEngine((engine, log) =>
+    readLargeRecords({ engine, messages: 100, messageBytes: 4_190_000, readers: 20, leaving: 520 }, log),
+  ),
 };

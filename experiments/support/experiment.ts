@@ -1,3 +1,6 @@
+import { run } from '../../server/test/support/cli-helpers.ts';
+import { type Engine, engines, ndjson } from '../../server/test/support/harness.ts';
+
 /** One promise of the service, and what an experiment measured. */
 export type Finding = { promise: string; measured: string; holds: boolean };
 
@@ -10,8 +13,29 @@ export type Log = (line: string) => void;
  */
 export type Experiment = { name: string; long: (log: Log) => Promise<Finding[]> };
 
+/** The findings on each engine. */
+export const onEachEngine =
+  (find: (engine: Engine, log: Log) => Promise<Finding[]>): Experiment['long'] =>
+  async (log) => {
+    const findings: Finding[] = [];
+    for (const engine of engines) findings.push(...(await find(engine, log)));
+    return findings;
+  };
+
 export const count = (n: number): string => n.toLocaleString('en');
 
 /** The first few faults, to append to their number. */
 export const some = (faults: readonly string[]): string =>
   faults.length > 0 ? `: ${faults.slice(0, 3).join('; ')}` : '';
+
+type Options = Parameters<typeof run>[1];
+
+/** Runs a command that must succeed, and returns its output. */
+export async function runCommand(args: readonly string[], options: Options): Promise<string> {
+  const { code, stdout, stderr } = await run(args, options);
+  if (code !== 0) throw new Error(`${args[0]}: exit code ${code}: ${stderr}`);
+  return stdout;
+}
+
+export const importRecords = (records: readonly object[], options: Options): Promise<string> =>
+  runCommand(['import', '-'], { ...options, stdin: ndjson(records) });

@@ -1,13 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import {
-  call,
-  newFolder,
-  type Scope,
-  type ServerProcess,
-  serveWithWorkers,
-} from '../../server/test/support/cli-helpers.ts';
-import { chunkPath, makeTwoTenants, message, ndjson, type Tenant } from '../../server/test/support/harness.ts';
+import { newFolder, type Scope, type ServerProcess, serveWithWorkers } from '../../server/test/support/cli-helpers.ts';
+import { chunkPath, makeTwoTenants, message, type Tenant } from '../../server/test/support/harness.ts';
+import { importRecords } from './experiment.ts';
 
 export type Chunk = { id: string; path: string };
 export type Installation = {
@@ -44,9 +39,10 @@ export async function install(
     position: at + 2,
     content: text(0),
   }));
-  const stdin = ndjson([...records, ...more, message(one.ids.conversation, 1), ...(options.records ?? [])]);
-  const { code, stderr } = await call(['import', '-'], { cwd, env, stdin });
-  if (code !== 0) throw new Error(`the installation cannot be created: ${stderr}`);
+  await importRecords([...records, ...more, message(one.ids.conversation, 1), ...(options.records ?? [])], {
+    cwd,
+    env,
+  });
   return { cwd, env, one, admin, chunks, start: () => serveWithWorkers(scope, { cwd, env }) };
 }
 

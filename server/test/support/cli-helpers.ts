@@ -52,6 +52,16 @@ export function newScope(): Scope & { end: () => Promise<void> } {
   };
 }
 
+/** Runs with a scope, and ends it. */
+export async function inScope<T>(use: (scope: Scope) => Promise<T>): Promise<T> {
+  const scope = newScope();
+  try {
+    return await use(scope);
+  } finally {
+    await scope.end();
+  }
+}
+
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 /** Starts the command, and does not wait for it. */
