@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { retain } from '../../src/domain/erasure/retention.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, useService } from '../support/harness.ts';
 
 onEveryEngine('creating an app', (engine) => {
   const admin = makeSecret('admin');
-  let service: Service;
-  before(async () => {
-    service = await startService(engine);
-    await service.load([{ record: 'api_key', kind: 'admin', name: 'a', secret: admin }]);
-  });
-  after(() => service.close());
+  const service = useService(engine, [{ record: 'api_key', kind: 'admin', name: 'a', secret: admin }]);
   const create = (body: unknown) => service.request('POST', '/admin/apps', { key: admin, body });
 
   it('201: creates a workspace if there is none, and uses it for the next app', async () => {
@@ -44,19 +39,14 @@ onEveryEngine('changing an app', (engine) => {
   const { one, other, admin, records } = makeTwoTenants();
   const viewer = makeSecret('admin');
   const now = Math.floor(Date.now() / 1000);
-  let service: Service;
-  before(async () => {
-    service = await startService(engine);
-    await service.load([
-      ...records,
-      { record: 'api_key', kind: 'admin', role: 'viewer', name: 'v', secret: viewer },
-      { record: 'app', id: one.ids.app, workspace_id: one.ids.workspace, name: 'a', mode: 'chat', description: 'kept' },
-    ]);
-  });
-  after(() => service.close());
+  const service = useService(engine, [
+    ...records,
+    { record: 'api_key', kind: 'admin', role: 'viewer', name: 'v', secret: viewer },
+    { record: 'app', id: one.ids.app, workspace_id: one.ids.workspace, name: 'a', mode: 'chat', description: 'kept' },
+  ]);
   const change = (body: unknown, id: string = one.ids.app, key = admin) =>
     service.request('PATCH', `/admin/apps/${id}`, { key, body });
-  const read = async (path: string) => service.request('GET', path, { key: admin });
+  const { get: read } = service.as(admin);
   const due = async (period?: number) => {
     const query = period === undefined ? '' : `&period=${period}`;
     const { body } = await read(`/admin/retention?app_id=${one.ids.app.toUpperCase()}${query}`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
-import { makeTwoTenants, message, ndjson, onEveryEngine, startService, type Tenant } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, pluck, startService, type Tenant } from '../support/harness.ts';
 
 onEveryEngine('appends at the same time', (engine) => {
   it('that create one conversation in two apps: one of them fails, alone, and the other is stored once', async (t) => {
@@ -14,11 +14,9 @@ onEveryEngine('appends at the same time', (engine) => {
     const { cursor } = await changesAfter('now');
     const append = async ({ ids, keys }: Tenant, id: string) => {
       const text = message(id, 2_000);
-      const { status } = await service.request('POST', '/admin/records', {
-        key: keys.writer,
-        headers: { 'content-type': 'application/x-ndjson' },
-        body: ndjson([{ record: 'conversation', id, app_id: ids.app, user: 'ann', created_at: 1_000 }, text]),
-      });
+      const { status } = await service
+        .as(keys.writer)
+        .append({ record: 'conversation', id, app_id: ids.app, user: 'ann', created_at: 1_000 }, text);
       return { status, app_id: ids.app, key: keys.app, conversation_id: id, message_id: text.id };
     };
     const conversations = Array.from({ length: 12 }, () => randomUUID());
@@ -30,10 +28,7 @@ onEveryEngine('appends at the same time', (engine) => {
     for (const { key, conversation_id, message_id } of stored) {
       const path = `/v1/messages?conversation_id=${conversation_id}&user=ann`;
       const { body } = await service.request('GET', path, { key });
-      assert.deepEqual(
-        body.data.map(({ id }: { id: string }) => id),
-        [message_id],
-      );
+      assert.deepEqual(pluck(body.data, 'id'), [message_id]);
     }
     const changes: { kind: string; id: string }[] = (await changesAfter(cursor)).data;
     assert.deepEqual(

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { it } from 'node:test';
+import { makeTwoTenants, message, onEveryEngine, useService } from '../support/harness.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of a list
 type Row = any;
 
 onEveryEngine('conversations of all apps', (engine) => {
-  let service: Service;
   const { one, other, admin, records } = makeTwoTenants();
   const path = '/admin/conversations';
   /** Ids in a known order. */
@@ -16,32 +15,28 @@ onEveryEngine('conversations of all apps', (engine) => {
     ...{ record: 'conversation', id: idAt(at), app_id, user: 'ann', created_at: 5_000, ...more },
   });
   const rated = message(idAt(1), 6_000, { answer: 'First 😀', total_price: '0.25', currency: 'USD' });
-  before(async () => {
-    service = await startService(engine);
-    await service.load([
-      ...records,
-      conversation(1, one.ids.app, { name: 'Named', user: null }),
-      conversation(2, other.ids.app),
-      conversation(3, one.ids.app),
-      conversation(4, one.ids.app, { deleted: true }),
-      conversation(5, other.ids.app),
-      rated,
-      message(idAt(1), 6_000, {
-        query: 'Why? '.repeat(100),
-        answer: '',
-        status: 'error',
-        error: 'no',
-        total_price: '1',
-        currency: 'USD',
-      }),
-      message(idAt(1), 5_500, { feedback: { rating: 'dislike' } }),
-      message(idAt(2), 6_000, { total_price: '1', currency: 'USD' }),
-      message(idAt(2), 6_000, { total_price: '1', currency: 'EUR', answer: 'newest' }),
-      message(idAt(3), 9_000, { answer: 'large'.repeat(20_000) }),
-      message(idAt(4), 9_999),
-    ]);
-  });
-  after(() => service.close());
+  const service = useService(engine, [
+    ...records,
+    conversation(1, one.ids.app, { name: 'Named', user: null }),
+    conversation(2, other.ids.app),
+    conversation(3, one.ids.app),
+    conversation(4, one.ids.app, { deleted: true }),
+    conversation(5, other.ids.app),
+    rated,
+    message(idAt(1), 6_000, {
+      query: 'Why? '.repeat(100),
+      answer: '',
+      status: 'error',
+      error: 'no',
+      total_price: '1',
+      currency: 'USD',
+    }),
+    message(idAt(1), 5_500, { feedback: { rating: 'dislike' } }),
+    message(idAt(2), 6_000, { total_price: '1', currency: 'USD' }),
+    message(idAt(2), 6_000, { total_price: '1', currency: 'EUR', answer: 'newest' }),
+    message(idAt(3), 9_000, { answer: 'large'.repeat(20_000) }),
+    message(idAt(4), 9_999),
+  ]);
 
   const get = (query = '') => service.request('GET', `${path}${query}`, { key: admin });
   const numbers = (rows: Row[]) => rows.map(({ id }) => Number(id.slice(-12))).filter((at) => at < 10);

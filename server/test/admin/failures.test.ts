@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { type Failure, Failures } from '../../src/http/observe/failures.ts';
-import { makeTwoTenants, newDatabaseWith, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import {
+  makeTwoTenants,
+  newDatabaseWith,
+  onEveryEngine,
+  pluck,
+  type Service,
+  startService,
+  useService,
+} from '../support/harness.ts';
 import { newWorkers } from '../support/workers/state.ts';
 import { exchange, ScriptedUpstream } from '../upstream/scripted-upstream.ts';
 
@@ -11,13 +19,10 @@ type Row = any;
 
 describe('failed requests of the last hour', () => {
   const { one, admin, records } = makeTwoTenants();
-  let service: Service;
+  const service = useService('sqlite', records);
   before(async () => {
-    service = await startService('sqlite');
-    await service.load(records);
     service.freezeClock();
   });
-  after(() => service?.close());
   const read = async (): Promise<Row[]> => {
     const { status, body } = await service.request('GET', '/admin/failures', { key: admin });
     assert.equal(status, 200);
@@ -60,10 +65,7 @@ describe('failed requests of the last hour', () => {
 
   it('200: a failure is no longer listed after an hour', async () => {
     service.advanceClock(3_540);
-    assert.deepEqual(
-      (await read()).map(({ status }) => status),
-      [404, 404],
-    );
+    assert.deepEqual(pluck(await read(), 'status'), [404, 404]);
     service.advanceClock(60);
     assert.deepEqual(await read(), []);
   });

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { purge } from '../../src/domain/erasure/purge.ts';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, pluck, useService } from '../support/harness.ts';
 
 const day = 86_400;
 const hour = 3_600;
 const first = 20_000;
 
 onEveryEngine('overview', (engine) => {
-  let service: Service;
   const { one, other, admin, records } = makeTwoTenants();
   const conversation = (user: string | null, app_id = one.ids.app) => ({
     ...{ record: 'conversation', id: randomUUID(), app_id, user, created_at: 1 },
@@ -17,26 +16,22 @@ onEveryEngine('overview', (engine) => {
   const [bob, withoutUser, otherBob] = [conversation('bob'), conversation(null), conversation('bob', other.ids.app)];
   const many = Array.from({ length: 25 }, (_, at) => conversation(`user ${at}`, other.ids.app));
   const priced = (total_price: string, currency = 'USD') => ({ total_price, currency, message_tokens: 5 });
-  before(async () => {
-    service = await startService(engine);
-    await service.load([
-      ...records,
-      ...[bob, withoutUser, otherBob, ...many],
-      message(one.ids.conversation, first * day, { ...priced('0.5'), feedback: { rating: 'dislike' } }),
-      message(one.ids.conversation, first * day + 1, { ...priced('0.25', 'EUR'), status: 'error' }),
-      message(bob.id, (first + 1) * day - 1, { feedback: { rating: 'like' } }),
-      message(bob.id, (first + 2) * day - 1, priced('1')),
-      message(bob.id, (first + 2) * day, priced('100')),
-      message(otherBob.id, (first + 1) * day, { status: 'error', feedback: { rating: 'dislike' } }),
-      message(withoutUser.id, (first + 1) * day),
-      message(one.ids.conversation, first * day - 1, priced('8')),
-      message(withoutUser.id, (first - 2) * day),
-      message(withoutUser.id, (first - 2) * day - 1),
-      ...many.map(({ id }) => message(id, (first + 100) * day)),
-      message(many[24]?.id ?? '', (first + 100) * day),
-    ]);
-  });
-  after(() => service.close());
+  const service = useService(engine, [
+    ...records,
+    ...[bob, withoutUser, otherBob, ...many],
+    message(one.ids.conversation, first * day, { ...priced('0.5'), feedback: { rating: 'dislike' } }),
+    message(one.ids.conversation, first * day + 1, { ...priced('0.25', 'EUR'), status: 'error' }),
+    message(bob.id, (first + 1) * day - 1, { feedback: { rating: 'like' } }),
+    message(bob.id, (first + 2) * day - 1, priced('1')),
+    message(bob.id, (first + 2) * day, priced('100')),
+    message(otherBob.id, (first + 1) * day, { status: 'error', feedback: { rating: 'dislike' } }),
+    message(withoutUser.id, (first + 1) * day),
+    message(one.ids.conversation, first * day - 1, priced('8')),
+    message(withoutUser.id, (first - 2) * day),
+    message(withoutUser.id, (first - 2) * day - 1),
+    ...many.map(({ id }) => message(id, (first + 100) * day)),
+    message(many[24]?.id ?? '', (first + 100) * day),
+  ]);
   const get = (query: string) => service.request('GET', `/admin/overview?${query}`, { key: admin });
   const none = { messages: 0, liked: 0, disliked: 0, failed: 0, tokens: 0 };
 
@@ -185,10 +180,7 @@ onEveryEngine('overview', (engine) => {
     assert.equal(body.users.length, 20);
     const names = many.map(({ user }) => user ?? '');
     const expected = ['user 24', ...names.slice(0, 24).sort()];
-    assert.deepEqual(
-      body.users.map(({ user }: { user: string }) => user),
-      expected.slice(0, 20),
-    );
+    assert.deepEqual(pluck(body.users, 'user'), expected.slice(0, 20));
   });
 
   it('200: the last 30 days without parameters; a period without messages is empty', async () => {
@@ -222,23 +214,5 @@ onEveryEngine('overview', (engine) => {
     assert.deepEqual(await read(), { messages: 2, tokens: 16, prices: usd(0.75), users: 1 });
     await purge(service.store, { conversation_id: own.id }, { key_id: null, now: 1 });
     assert.deepEqual(await read(), { messages: 0, tokens: 0, prices: [], users: 0 });
-  });
-
-  it('400 and 404: invalid periods, an unknown app', async () => {
-    const cases: [string, RegExp][] = [
-      ['from=5&to=5', /^from must be before to$/],
-      ['from=0&to=31622401', /^from and to must be at most 366 days apart$/],
-      ['from=253402300799', /^from must not be in the future$/],
-      ['from=-1', /^from /],
-      ['to=x', /^to /],
-    ];
-    for (const [query, message] of cases) {
-      const { status, body } = await get(query);
-      assert.equal(status, 400, query);
-      assert.match(body.message, message);
-    }
-    assert.equal((await get('from=0&to=31622400')).status, 200);
-    assert.equal((await get(`app_id=${randomUUID()}`)).status, 404);
-    assert.equal((await service.request('GET', '/admin/overview', { key: one.keys.app })).status, 401);
   });
 });

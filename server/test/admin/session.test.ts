@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { EventEmitter, on } from 'node:events';
 import net from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import pg from 'pg';
 import { digestOf, makeSecret } from '../../src/domain/secret.ts';
 import { trimRegularly } from '../../src/service/maintenance.ts';
@@ -12,9 +12,9 @@ import {
   itOnOneEngine,
   makeTwoTenants,
   onEveryEngine,
-  type Service,
   startService,
   type TestResponse,
+  useService,
 } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
@@ -58,15 +58,12 @@ async function lockSessions(engine: Engine, url: string): Promise<() => Promise<
 
 onEveryEngine('sessions of the console', (engine) => {
   const { one, admin, records } = makeTwoTenants();
-  let service: Service;
   let adminId: string;
   let address = 0;
+  const service = useService(engine, records);
   before(async () => {
-    service = await startService(engine);
-    await service.load(records);
     adminId = (await service.store.listKeys()).find(({ kind }) => kind === 'admin')?.id ?? '';
   });
-  after(() => service?.close());
 
   const signIn = (key: unknown, headers: Record<string, string> = {}, on = service) =>
     on.request('POST', path, { body: { key }, headers });
@@ -308,79 +305,63 @@ onEveryEngine('sessions of the console', (engine) => {
     }
   });
 
-  it('401: a session ends immediately with its key, whichever instance revokes it', async () => {
+  it('401: a session ends immediately with its key, whichever instance revokes it', async (t) => {
     const second = await startService(engine, {}, service.config.database_url);
-    try {
-      const endKey: Record<string, (id: string) => Promise<unknown>> = {
-        'revoked by this instance': (id) => service.request('DELETE', `/admin/keys/${id}`, { key: admin }),
-        'revoked by the other instance': (id) => second.request('DELETE', `/admin/keys/${id}`, { key: admin }),
-        'given another secret': (id) =>
-          second.load([{ record: 'api_key', id, kind: 'admin', name: 'separate', secret: makeSecret('admin') }]),
-        expired: (id) =>
-          second.load([{ record: 'api_key', id, kind: 'admin', name: 'n', digest: digests.get(id), expires_at: 1 }]),
-      };
-      const digests = new Map<string, string>();
-      for (const [name, end] of Object.entries(endKey)) {
-        const { id, secret } = await newKey();
-        digests.set(id, digestOf(secret));
-        const cookies = [await newSession(secret), await newSession(secret, second)];
-        for (const on of [service, second]) for (const cookie of cookies) assert.equal(await statusOf(cookie, on), 200);
-        await end(id);
-        for (const on of [service, second])
-          for (const cookie of cookies) assert.equal(await statusOf(cookie, on), 401, name);
-      }
-    } finally {
-      await second.close();
+    t.after(() => second.close());
+    const endKey: Record<string, (id: string) => Promise<unknown>> = {
+      'revoked by this instance': (id) => service.request('DELETE', `/admin/keys/${id}`, { key: admin }),
+      'revoked by the other instance': (id) => second.request('DELETE', `/admin/keys/${id}`, { key: admin }),
+      'given another secret': (id) =>
+        second.load([{ record: 'api_key', id, kind: 'admin', name: 'separate', secret: makeSecret('admin') }]),
+      expired: (id) =>
+        second.load([{ record: 'api_key', id, kind: 'admin', name: 'n', digest: digests.get(id), expires_at: 1 }]),
+    };
+    const digests = new Map<string, string>();
+    for (const [name, end] of Object.entries(endKey)) {
+      const { id, secret } = await newKey();
+      digests.set(id, digestOf(secret));
+      const cookies = [await newSession(secret), await newSession(secret, second)];
+      for (const on of [service, second]) for (const cookie of cookies) assert.equal(await statusOf(cookie, on), 200);
+      await end(id);
+      for (const on of [service, second])
+        for (const cookie of cookies) assert.equal(await statusOf(cookie, on), 401, name);
     }
   });
 
-  it('200 and 401: a session survives a restart and ends after twelve hours', async () => {
+  it('200 and 401: a session survives a restart and ends after twelve hours', async (t) => {
     const cookie = await newSession(admin);
     const restarted = await startService(engine, {}, service.config.database_url);
-    try {
-      restarted.freezeClock();
-      restarted.advanceClock(hours12 - 60);
-      assert.equal(await statusOf(cookie, restarted), 200);
-      restarted.advanceClock(61);
-      assert.equal(await statusOf(cookie, restarted), 401);
-      assert.equal((await restarted.request('GET', path, withSession(cookie))).status, 401);
-    } finally {
-      await restarted.close();
-    }
+    t.after(() => restarted.close());
+    restarted.freezeClock();
+    restarted.advanceClock(hours12 - 60);
+    assert.equal(await statusOf(cookie, restarted), 200);
+    restarted.advanceClock(61);
+    assert.equal(await statusOf(cookie, restarted), 401);
+    assert.equal((await restarted.request('GET', path, withSession(cookie))).status, 401);
   });
 
-  it('401: a session ends with a key that expires sooner, and has that time as expires_at', async () => {
+  it('401: a session ends with a key that expires sooner, and has that time as expires_at', async (t) => {
     const ownService = await startService(engine, {}, service.config.database_url);
-    try {
-      ownService.freezeClock();
-      const expires_at = Math.floor(Date.now() / 1000) + 3_600;
-      const { secret } = await newKey({ expires_at });
-      const response = await signIn(secret, {}, ownService);
-      assert.equal(response.body.expires_at, expires_at);
-      ownService.advanceClock(3_500);
-      assert.equal(await statusOf(cookieOf(response), ownService), 200);
-      ownService.advanceClock(101);
-      assert.equal(await statusOf(cookieOf(response), ownService), 401);
-    } finally {
-      await ownService.close();
-    }
+    t.after(() => ownService.close());
+    ownService.freezeClock();
+    const expires_at = Math.floor(Date.now() / 1000) + 3_600;
+    const { secret } = await newKey({ expires_at });
+    const response = await signIn(secret, {}, ownService);
+    assert.equal(response.body.expires_at, expires_at);
+    ownService.advanceClock(3_500);
+    assert.equal(await statusOf(cookieOf(response), ownService), 200);
+    ownService.advanceClock(101);
+    assert.equal(await statusOf(cookieOf(response), ownService), 401);
   });
 
-  itOnOneEngine(engine, '429: requests of a session count for its key', async () => {
+  itOnOneEngine(engine, '429: requests of a session count for its key', async (t) => {
     const limited = await startService(engine, { RATE_LIMIT: '2' }, service.config.database_url);
-    try {
-      limited.freezeClock();
-      const cookie = await newSession(admin, limited);
-      const other = await newSession(admin, limited);
-      const statuses = [
-        await statusOf(cookie, limited),
-        await statusOf(other, limited),
-        await statusOf(cookie, limited),
-      ];
-      assert.deepEqual(statuses, [200, 200, 429]);
-    } finally {
-      await limited.close();
-    }
+    t.after(() => limited.close());
+    limited.freezeClock();
+    const cookie = await newSession(admin, limited);
+    const other = await newSession(admin, limited);
+    const statuses = [await statusOf(cookie, limited), await statusOf(other, limited), await statusOf(cookie, limited)];
+    assert.deepEqual(statuses, [200, 200, 429]);
   });
 
   it('no secret appears in the log, the export or the database; the log has the key id', async () => {

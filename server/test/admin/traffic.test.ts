@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { Traffic } from '../../src/http/observe/traffic.ts';
-import { makeTwoTenants, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, useService } from '../support/harness.ts';
 import { onlyWorker } from '../support/workers/state.ts';
 
 type Interval = {
@@ -19,13 +19,10 @@ const counts = ({ requests, client_errors, server_errors }: Interval) => [reques
 describe('traffic of the last hour', () => {
   const { one, admin, records } = makeTwoTenants();
   const models = '/v1/workspaces/current/models/model-types/llm';
-  let service: Service;
+  const service = useService('sqlite', records);
   before(async () => {
-    service = await startService('sqlite');
-    await service.load(records);
     service.freezeClock();
   });
-  after(() => service?.close());
   /** Waits until so many requests are logged: the server counts and logs a request after its client got the response. */
   const waitForRequests = async (requests: number) => {
     const lines = () => service.logs.filter((line) => /"route":"\/(?:v1\/|admin\/records)/.test(line)).length;

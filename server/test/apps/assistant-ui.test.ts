@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import type { ExportedMessageRepository, ThreadMessage } from '@assistant-ui/core';
 import { MessageRepository } from '@assistant-ui/core/internal';
 import { Backscroll } from '../../../client/src/index.ts';
 import { backscrollHistory } from '../../../examples/assistant-ui/history.ts';
-import { makeTenant, onOneEngine, type Service, startService } from '../support/harness.ts';
+import { makeTenant, onOneEngine, useService } from '../support/harness.ts';
 
 onOneEngine('the example of a history for assistant-ui', (engine) => {
   const { ids, keys, records } = makeTenant();
-  let service: Service;
-  before(async () => {
-    service = await startService(engine);
-    await service.load(records);
-  });
-  after(() => service.close());
+  const service = useService(engine, records);
 
   const open = (conversation_id: string) => {
     const client = (key: string) => new Backscroll({ baseUrl: `${service.base}/v1`, key });

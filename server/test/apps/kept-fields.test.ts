@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import {
   engines,
@@ -9,10 +9,8 @@ import {
   makeTenant,
   makeTwoTenants,
   message,
-  ndjson,
   onEveryEngine,
-  type Service,
-  startService,
+  useService,
 } from '../support/harness.ts';
 
 /** A chat back end sends its conversation again with every message: nothing that the record omits may be lost. */
@@ -20,20 +18,11 @@ import {
 onEveryEngine('records written again', (engine) => {
   const { one, admin, records } = makeTwoTenants();
   const app_id = one.ids.app;
-  let service: Service;
-  before(async () => {
-    service = await startService(engine);
-    await service.load(records);
-  });
-  after(() => service.close());
+  const service = useService(engine, records);
 
   type Line = Record<string, unknown>;
   const post = async (lines: readonly object[], key = admin) => {
-    const response = await service.request('POST', '/admin/records', {
-      key,
-      headers: { 'content-type': 'application/x-ndjson' },
-      body: ndjson(lines),
-    });
+    const response = await service.as(key).append(...lines);
     assert.equal(response.status, 200, response.text);
   };
   const exported = async (): Promise<Line[]> => {

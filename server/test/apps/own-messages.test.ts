@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { before, it } from 'node:test';
+import { makeTwoTenants, message, onEveryEngine, useService } from '../support/harness.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of a list
 type Row = any;
 
 onEveryEngine('feedback, search and times for app keys', (engine) => {
-  let service: Service;
   const { one, other, admin, records } = makeTwoTenants();
   const conversation = (app_id: string, user: string, created_at: number, more = {}) => ({
     ...{ record: 'conversation', id: randomUUID(), app_id, user, created_at, ...more },
@@ -28,16 +27,14 @@ onEveryEngine('feedback, search and times for app keys', (engine) => {
   });
   /** In one second, more than fit on a page. */
   const many = Array.from({ length: 7 }, (_, at) => message(second.id, 3_000, { answer: `Heron number ${at}` }));
+  const service = useService(engine, [
+    ...records,
+    ...[first, second, ...others, rated, ratedLater, ...many],
+    ...others.map(({ id }) => message(id, 5_000, { answer: 'Another heron', feedback: liked })),
+  ]);
   before(async () => {
-    service = await startService(engine);
-    await service.load([
-      ...records,
-      ...[first, second, ...others, rated, ratedLater, ...many],
-      ...others.map(({ id }) => message(id, 5_000, { answer: 'Another heron', feedback: liked })),
-    ]);
     await service.index();
   });
-  after(() => service.close());
   const get = (path: string, key = one.keys.app) => service.request('GET', path, { key });
 
   it('200: messages with the same id, of two conversations, are on one page each', async () => {

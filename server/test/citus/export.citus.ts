@@ -30,36 +30,33 @@ async function importAgain(text: string): Promise<string> {
 }
 
 describe('an export of a distributed database', () => {
-  it('has the same bytes after an import, with conversations and datasets of every size', async () => {
+  it('has the same bytes after an import, with conversations and datasets of every size', async (t) => {
     const service = await startService('postgres');
-    try {
-      const tenants = Array.from({ length: 5 }, () => makeTenant());
-      const lengths = [0, 1, 2, 49, 50, 51, 999, 1000, 1001, 2300, 3, 0, 700, 700];
-      const conversations = lengths.flatMap((length) => {
-        const id = randomUUID();
-        const messages = Array.from({ length }, (_, at) => message(id, 1_000 + (at % 7), { answer: `${at}` }));
-        return [{ record: 'conversation', id, app_id: tenants[0]?.ids.app, created_at: 1 }, ...messages];
-      });
-      const segment_id = tenants[1]?.ids.segment;
-      const chunks = Array.from({ length: 1_300 }, (_, position) => {
-        return { record: 'child_chunk', id: randomUUID(), segment_id, position, content: `text ${position}` };
-      });
-      await service.load([...tenants.flatMap(({ records }) => records), ...conversations, ...chunks]);
-      await service.load(chunks.slice(0, 120).map((chunk) => ({ ...chunk, content: 'replaced' })));
-      const exported = await collect(service);
-      const count = (kind: string) => parse(exported).filter(({ record }) => record === kind).length;
-      assert.equal(
-        count('message'),
-        lengths.reduce((sum, length) => sum + length, 0),
-      );
-      assert.deepEqual(
-        [count('child_chunk'), count('child_chunk_revision'), count('conversation'), count('dataset')],
-        [1_305, 120, lengths.length + 5, 5],
-      );
-      assert.equal(await importAgain(exported), exported);
-    } finally {
-      await service.close();
-    }
+    t.after(() => service.close());
+    const tenants = Array.from({ length: 5 }, () => makeTenant());
+    const lengths = [0, 1, 2, 49, 50, 51, 999, 1000, 1001, 2300, 3, 0, 700, 700];
+    const conversations = lengths.flatMap((length) => {
+      const id = randomUUID();
+      const messages = Array.from({ length }, (_, at) => message(id, 1_000 + (at % 7), { answer: `${at}` }));
+      return [{ record: 'conversation', id, app_id: tenants[0]?.ids.app, created_at: 1 }, ...messages];
+    });
+    const segment_id = tenants[1]?.ids.segment;
+    const chunks = Array.from({ length: 1_300 }, (_, position) => {
+      return { record: 'child_chunk', id: randomUUID(), segment_id, position, content: `text ${position}` };
+    });
+    await service.load([...tenants.flatMap(({ records }) => records), ...conversations, ...chunks]);
+    await service.load(chunks.slice(0, 120).map((chunk) => ({ ...chunk, content: 'replaced' })));
+    const exported = await collect(service);
+    const count = (kind: string) => parse(exported).filter(({ record }) => record === kind).length;
+    assert.equal(
+      count('message'),
+      lengths.reduce((sum, length) => sum + length, 0),
+    );
+    assert.deepEqual(
+      [count('child_chunk'), count('child_chunk_revision'), count('conversation'), count('dataset')],
+      [1_305, 120, lengths.length + 5, 5],
+    );
+    assert.equal(await importAgain(exported), exported);
   });
 
   it('can be imported, and has all that was stored before, while every kind of record is added and conversations are erased', async () => {
@@ -103,24 +100,21 @@ describe('an export of a distributed database', () => {
     }
   });
 
-  it('of a table that takes longer than DATABASE_TIMEOUT succeeds, with flat memory', async () => {
+  it('of a table that takes longer than DATABASE_TIMEOUT succeeds, with flat memory', async (t) => {
     const service = await startService('postgres', { DATABASE_TIMEOUT: '300' });
-    try {
-      const tenant = makeTenant();
-      await service.load(tenant.records);
-      const id = tenant.ids.conversation;
-      const answer = 'x'.repeat(20_000);
-      for (let batch = 0; batch < 10; batch += 1)
-        await service.load(Array.from({ length: 500 }, (_, at) => message(id, batch * 500 + at, { answer })));
-      let [bytes, largest] = [0, 0];
-      for await (const chunk of exportedChunks(service.store)) {
-        bytes += chunk.length;
-        largest = Math.max(largest, chunk.length);
-      }
-      assert.ok(bytes > 100_000_000, `${bytes} bytes`);
-      assert.ok(largest < 6_000_000, `${largest} bytes at once`);
-    } finally {
-      await service.close();
+    t.after(() => service.close());
+    const tenant = makeTenant();
+    await service.load(tenant.records);
+    const id = tenant.ids.conversation;
+    const answer = 'x'.repeat(20_000);
+    for (let batch = 0; batch < 10; batch += 1)
+      await service.load(Array.from({ length: 500 }, (_, at) => message(id, batch * 500 + at, { answer })));
+    let [bytes, largest] = [0, 0];
+    for await (const chunk of exportedChunks(service.store)) {
+      bytes += chunk.length;
+      largest = Math.max(largest, chunk.length);
     }
+    assert.ok(bytes > 100_000_000, `${bytes} bytes`);
+    assert.ok(largest < 6_000_000, `${largest} bytes at once`);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { makeTwoTenants, message, ndjson, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
 import { nodesOf, onNode, urlOf } from './cluster.ts';
 
 /** No node has this number, so no node completes the transaction. */
@@ -36,14 +36,12 @@ describe('while a transaction is in doubt on a worker', () => {
     });
 
   const importLines = () =>
-    service.request('POST', '/admin/records', {
-      key: admin,
-      headers: { 'content-type': 'application/x-ndjson' },
-      body: ndjson([
+    service
+      .as(admin)
+      .append(
         { record: 'conversation', id: one.ids.conversation, app_id: one.ids.app, created_at: 1 },
         { record: 'segment', id: one.ids.segment, document_id: one.ids.document, position: 1, content: 'other text' },
-      ]),
-    });
+      );
   const purge = () =>
     service.request('POST', '/admin/purge', { key: admin, body: { conversation_id: one.ids.conversation } });
 

@@ -6,8 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { killMigrations } from '../../../experiments/upgrade.ts';
 import { distribution } from '../../src/store/schema/schema.ts';
 import { command, newFolder, oneLine, run } from '../support/cli-helpers.ts';
-import { databaseAt } from '../support/database.ts';
-import { chunkPath, makeTwoTenants, message, newDatabaseUrl, startService } from '../support/harness.ts';
+import { chunkPath, databaseAt, makeTwoTenants, message, newDatabaseUrl, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { createPlainDatabase, dropDatabase, installCitus, onEveryNode, onNode, urlOf, workerUrls } from './cluster.ts';
 

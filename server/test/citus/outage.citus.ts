@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import {
-  chunkPath,
-  makeTenant,
-  message,
-  ndjson,
-  newDatabaseUrl,
-  type Service,
-  startService,
-} from '../support/harness.ts';
+import { chunkPath, makeTenant, message, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
 import { onNode } from './cluster.ts';
 
 /** One worker cannot be reached: in this database its address is wrong, so that new connections to it fail. */
@@ -84,11 +76,7 @@ describe('while a worker is down', () => {
 
   it('200 and 503: appends on the other nodes succeed', async () => {
     const append = ({ ids, keys }: (typeof tenants)[number]) =>
-      service.request('POST', '/admin/records', {
-        key: keys.writer,
-        headers: { 'content-type': 'application/x-ndjson' },
-        body: ndjson([message(ids.conversation, 2)]),
-      });
+      service.as(keys.writer).append(message(ids.conversation, 2));
     await assertSplit(append, ({ ids }) => ids.conversation);
   });
 

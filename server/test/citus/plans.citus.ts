@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { exportedChunks, makeTwoTenants, message, ndjson, type Service, startService } from '../support/harness.ts';
+import { exportedChunks, makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { shardCount } from './cluster.ts';
 import { assertOneShard, startTracedService, type TracedService, tables } from './trace.ts';
 
@@ -84,12 +84,7 @@ describe('on a cluster', () => {
     assert.equal(result.commands.length, 1);
   });
 
-  const append = (...lines: object[]) =>
-    service.request('POST', '/admin/records', {
-      key: one.keys.writer,
-      headers: { 'content-type': 'application/x-ndjson' },
-      body: ndjson(lines),
-    });
+  const append = (...lines: object[]) => service.as(one.keys.writer).append(...lines);
   const conversationRecord = { record: 'conversation', id: conversation, app_id: one.ids.app };
 
   it('an append uses one shard and no two-phase commit', async () => {
@@ -154,23 +149,20 @@ describe('on a cluster', () => {
     assert.equal((await service.request('GET', '/admin/keys', { key: admin })).status, 200);
   });
 
-  it('24 editors of one chunk do not fail, and every text is stored', async () => {
+  it('24 editors of one chunk do not fail, and every text is stored', async (t) => {
     const busy = await startService('postgres', {}, service.config.database_url.split('?')[0]);
-    try {
-      const texts = Array.from({ length: 24 }, () => randomUUID());
-      const replies = await Promise.all(
-        texts.map((content) => busy.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } })),
-      );
-      assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]));
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of exportedChunks(busy.store)) chunks.push(chunk);
-      const exported = Buffer.concat(chunks).toString();
-      for (const text of texts) assert.ok(exported.includes(text));
-      const revisions = [...exported.matchAll(/"revision":(\d+)/g)].map(([, number]) => Number(number));
-      assert.equal(new Set(revisions).size, revisions.length);
-      assert.equal(Math.max(...revisions), revisions.length);
-    } finally {
-      await busy.close();
-    }
+    t.after(() => busy.close());
+    const texts = Array.from({ length: 24 }, () => randomUUID());
+    const replies = await Promise.all(
+      texts.map((content) => busy.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } })),
+    );
+    assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]));
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of exportedChunks(busy.store)) chunks.push(chunk);
+    const exported = Buffer.concat(chunks).toString();
+    for (const text of texts) assert.ok(exported.includes(text));
+    const revisions = [...exported.matchAll(/"revision":(\d+)/g)].map(([, number]) => Number(number));
+    assert.equal(new Set(revisions).size, revisions.length);
+    assert.equal(Math.max(...revisions), revisions.length);
   });
 });

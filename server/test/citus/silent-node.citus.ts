@@ -6,7 +6,6 @@ import {
   makeTenant,
   makeTwoTenants,
   message,
-  ndjson,
   newDatabaseUrl,
   type Service,
   startService,
@@ -71,11 +70,7 @@ describe('while a worker hangs', () => {
   const append =
     (count: number) =>
     ({ ids, keys }: Tenant) =>
-      service.request('POST', '/admin/records', {
-        key: keys.writer,
-        headers: { 'content-type': 'application/x-ndjson' },
-        body: ndjson(Array.from({ length: count }, (_, at) => message(ids.conversation, at))),
-      });
+      service.as(keys.writer).append(...Array.from({ length: count }, (_, at) => message(ids.conversation, at)));
   const edit = ({ ids, keys }: Tenant) =>
     service.request('PATCH', chunkPath(ids), { key: keys.knowledge, body: { content: randomUUID() } });
   const ofConversation = ({ ids }: Tenant) => ids.conversation;

@@ -14,6 +14,7 @@ import {
   ndjson,
   newMigratedUrl,
   onOneEngine,
+  pluck,
   startService,
 } from '../support/harness.ts';
 import { until } from '../support/until.ts';
@@ -232,7 +233,7 @@ onOneEngine('the audit log', (engine) => {
     const all = await installation.audit('--limit', '100000');
     assert.ok(all.length > 60);
     assert.deepEqual(
-      all.map(({ at }) => at),
+      pluck(all, 'at'),
       all.map(({ at }) => at).toSorted((one, other) => other - one),
     );
   });

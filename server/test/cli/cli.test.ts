@@ -32,8 +32,7 @@ import {
   serve,
   starterRecords,
 } from '../support/cli-helpers.ts';
-import { databaseAt } from '../support/database.ts';
-import { exportedChunks, makeTenant, makeTwoTenants, message, ndjson } from '../support/harness.ts';
+import { databaseAt, exportedChunks, makeTenant, makeTwoTenants, message, ndjson, pluck } from '../support/harness.ts';
 import { itLong, shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
@@ -320,7 +319,7 @@ describe('settings', parallel, () => {
     const replies = await Promise.all(Array.from({ length: 6 }, () => sendRequest(serving.base, path, one.keys.app)));
     const page = replies.find(({ status }) => status === 200);
     assert.deepEqual(
-      page?.body.data.map(({ id }: { id: string }) => id),
+      pluck(page?.body.data, 'id'),
       messages.map(({ id }) => id),
     );
     const rejected = replies.find(({ status }) => status === 429);

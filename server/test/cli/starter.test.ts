@@ -18,7 +18,7 @@ import {
   sendRequest,
   serve,
 } from '../support/cli-helpers.ts';
-import { ndjson } from '../support/harness.ts';
+import { ndjson, pluck } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
@@ -74,10 +74,7 @@ describe('serve --starter on a new database', () => {
     for (const line of lines) assert.match(line, /^\s*curl\b.*\S$/);
     const before = await sendRequest(serving.base, '/admin/records', secretOf(output, 'admin'));
     const responses = await Promise.all(lines.map((line) => runCurl(line, cwd)));
-    assert.deepEqual(
-      responses.map(({ status }) => status),
-      [200, 200, 200],
-    );
+    assert.deepEqual(pluck(responses, 'status'), [200, 200, 200]);
     const bodyOf = (word: RegExp) =>
       responses[lines.findIndex((line) => word.test(line))]?.body as Record<string, unknown>;
     const page = bodyOf(/\/v1\/messages\?/);

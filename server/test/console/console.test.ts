@@ -17,7 +17,7 @@ import {
   signInByForm,
   signOut,
 } from '../support/browser.ts';
-import { makeTwoTenants, onOneEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, onOneEngine, type Service, startService, useService } from '../support/harness.ts';
 import { describeLong, isLong, itLong } from '../support/long.ts';
 import { until, untilEqual } from '../support/until.ts';
 
@@ -341,11 +341,7 @@ describe('a page whose files could not be read', () => {
 });
 
 describe('the files of the pages', () => {
-  let service: Service;
-  before(async () => {
-    service = await startService('sqlite');
-  });
-  after(() => service.close());
+  const service = useService('sqlite');
 
   /** The script of a page: its path, its text, and the headers it is sent with. */
   async function mainFile(page: string) {

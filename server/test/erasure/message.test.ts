@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { it } from 'node:test';
+import { makeTwoTenants, message, onEveryEngine, pluck, useService } from '../support/harness.ts';
 
 onEveryEngine('DELETE of a message', (engine) => {
-  let service: Service;
   const { one, other, admin, records } = makeTwoTenants();
   const key = one.keys.app;
   const newConversation = (more: object = {}) => {
@@ -26,11 +25,7 @@ onEveryEngine('DELETE of a message', (engine) => {
       JSON.parse(JSON.stringify(rest).replaceAll(id, ''));
     return [without(listed), without(summaries.data[0])];
   };
-  before(async () => {
-    service = await startService(engine);
-    await service.load(records);
-  });
-  after(() => service.close());
+  const service = useService(engine, records);
 
   it('204: leaves a conversation as if the message had never been there', async () => {
     for (const removed of [[0], [2], [1, 2], [0, 1, 2]]) {
@@ -69,10 +64,7 @@ onEveryEngine('DELETE of a message', (engine) => {
     });
     assert.equal(current.status, 200);
     const older = (await pageOf(chat.id, `&first_id=${next}&limit=2`)).body.data;
-    assert.deepEqual(
-      older.map(({ id }: { id: string }) => id),
-      [all[2]?.id, all[1]?.id],
-    );
+    assert.deepEqual(pluck(older, 'id'), [all[2]?.id, all[1]?.id]);
     const gone = await pageOf(chat.id, `&first_id=${removed}`);
     assert.deepEqual([gone.status, gone.body.message], [404, 'first message not exists']);
     assert.equal((await remove(chat.id, removed)).status, 404);

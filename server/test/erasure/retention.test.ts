@@ -11,7 +11,6 @@ import {
   itOnOneEngine,
   makeTwoTenants,
   message,
-  ndjson,
   newMigratedUrl,
   onEveryEngine,
   startService,
@@ -164,11 +163,7 @@ onEveryEngine('retention', (engine) => {
       while (isRunning) {
         const chat = all[randomInt(all.length)] as (typeof all)[0];
         const added = message(chat.id, daysAgo(randomInt(29)));
-        const { status } = await service.request('POST', '/admin/records', {
-          key: one.keys.writer,
-          headers: { 'content-type': 'application/x-ndjson' },
-          body: ndjson([chat, added]),
-        });
+        const { status } = await service.as(one.keys.writer).append(chat, added);
         if (status === 200) acknowledged.push(added.id);
         else assert.equal(status, 503);
       }
@@ -209,11 +204,7 @@ onEveryEngine('retention', (engine) => {
     const { service, one, admin, cwd } = await start(t, engine);
     const app = { record: 'app', id: one.ids.app, workspace_id: one.ids.workspace, name: 'app', mode: 'chat' };
     for (const retention_days of [0, -1, 36_501, 1.5, '30']) {
-      const { status, body } = await service.request('POST', '/admin/records', {
-        key: admin,
-        headers: { 'content-type': 'application/x-ndjson' },
-        body: ndjson([{ ...app, retention_days }]),
-      });
+      const { status, body } = await service.as(admin).append({ ...app, retention_days });
       assert.equal(status, 400);
       assert.match(body.message, /retention_days/);
     }

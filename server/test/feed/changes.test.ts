@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { type ChangeKind, changeKinds } from '../../src/contract/change.ts';
 import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, pluck, useService } from '../support/harness.ts';
 
 type Entry = {
   cursor: string;
@@ -16,26 +16,21 @@ type Entry = {
 };
 
 onEveryEngine('the change feed', (engine) => {
-  let service: Service;
   const { one, other, admin, records } = makeTwoTenants();
   const first = message(one.ids.conversation, 2000);
   const keys = { app: makeSecret('feed'), dataset: makeSecret('feed') };
   const workspace_id = one.ids.workspace;
 
-  before(async () => {
-    service = await startService(engine);
-    await service.load([
-      ...records,
-      first,
-      message(other.ids.conversation, 2000),
-      { record: 'api_key', kind: 'feed', name: 'of an app', workspace_id, app_id: one.ids.app, secret: keys.app },
-      {
-        ...{ record: 'api_key', kind: 'feed', name: 'of a dataset', workspace_id },
-        ...{ dataset_ids: [one.ids.dataset], secret: keys.dataset },
-      },
-    ]);
-  });
-  after(() => service.close());
+  const service = useService(engine, [
+    ...records,
+    first,
+    message(other.ids.conversation, 2000),
+    { record: 'api_key', kind: 'feed', name: 'of an app', workspace_id, app_id: one.ids.app, secret: keys.app },
+    {
+      ...{ record: 'api_key', kind: 'feed', name: 'of a dataset', workspace_id },
+      ...{ dataset_ids: [one.ids.dataset], secret: keys.dataset },
+    },
+  ]);
 
   const get = (query: Record<string, string | number>, key = admin) => {
     const text = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, `${value}`]));
@@ -65,10 +60,7 @@ onEveryEngine('the change feed', (engine) => {
       .split('\n')
       .map((line) => JSON.parse(line))
       .filter(({ record }) => changeKinds.includes(record));
-    assert.deepEqual(
-      entries.map(({ record }) => record),
-      exported,
-    );
+    assert.deepEqual(pluck(entries, 'record'), exported);
     const chunk = entries.find(({ id }) => id === one.ids.chunk);
     const { dataset: dataset_id, document: document_id, segment: segment_id } = one.ids;
     assert.deepEqual(chunk?.path, { workspace_id, dataset_id, document_id, segment_id });

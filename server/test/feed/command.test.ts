@@ -6,7 +6,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { it } from 'node:test';
 import { call, command, newFolder, oneLine, sendRequest, serve } from '../support/cli-helpers.ts';
-import { makeTwoTenants, message, ndjson, newDatabaseWith, onOneEngine, startService } from '../support/harness.ts';
+import {
+  makeTwoTenants,
+  message,
+  ndjson,
+  newDatabaseWith,
+  onOneEngine,
+  pluck,
+  startService,
+} from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 onOneEngine('backscroll changes', (engine) => {
@@ -34,10 +42,7 @@ onOneEngine('backscroll changes', (engine) => {
     const all = await entries();
     const exported = (await succeed(['export'])).trimEnd().split('\n');
     const listed = exported.map((line) => JSON.parse(line)).filter(({ record }) => record !== 'api_key');
-    assert.deepEqual(
-      all.map(({ record }) => record),
-      listed,
-    );
+    assert.deepEqual(pluck(all, 'record'), listed);
     const [last] = all.slice(-1);
     const added = message(one.ids.conversation, 5);
     await succeed(['import', '-'], ndjson([added, { record: 'workspace', id: one.ids.workspace, name: 'new' }]));

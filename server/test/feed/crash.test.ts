@@ -45,45 +45,42 @@ const scripts: Record<Engine, (url: string, nth: number) => string> = {
 const step = shortOrLong(6, 1);
 
 onEveryEngine('kill -9 while changes are sequenced', (engine) => {
-  it('loses and repeats nothing, before whichever statement it comes', async () => {
+  it('loses and repeats nothing, before whichever statement it comes', async (t) => {
     const { one, admin, records } = makeTwoTenants();
     const service = await startService(engine);
-    try {
-      await service.load(records);
-      const read = async (after: string) => {
-        const { status, body } = await service.request('GET', `/admin/changes?after=${after}`, { key: admin });
-        assert.equal(status, 200);
-        assert.equal(body.has_more, false);
-        return body as { data: { kind: string; id: string; cursor: string }[]; cursor: string };
-      };
-      let { cursor } = await read('now');
-      let kills = 0;
-      for (let nth = 1; ; nth += step) {
-        const written = message(one.ids.conversation, nth);
-        await service.load([{ record: 'workspace', id: one.ids.workspace, name: `${nth}` }, written]);
-        const content = `text ${nth}`;
-        await service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } });
-        const script = scripts[engine](service.config.database_url, nth);
-        const cwd = new URL('.', import.meta.url);
-        const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd, encoding: 'utf8' });
-        const isKilled = child.signal === 'SIGKILL';
-        assert.ok(isKilled || child.stdout === 'done\n', child.stderr);
-        const page = await read(cursor);
-        const expected = [`workspace ${one.ids.workspace}`, `message ${written.id}`, `child_chunk ${one.ids.chunk}`];
-        assert.deepEqual(page.data.map(({ kind, id }) => `${kind} ${id}`).sort(), expected.sort());
-        // Positions have no gap, so none was used twice or lost.
-        const positions = [cursor, ...page.data.map((entry) => entry.cursor)].map((text) => Number(text.split('.')[1]));
-        assert.deepEqual(
-          positions.map((position) => position - (positions[0] ?? 0)),
-          [0, 1, 2, 3],
-        );
-        cursor = page.cursor;
-        if (!isKilled) break;
-        kills += 1;
-      }
-      assert.ok(kills >= 5 / step, `${kills}`);
-    } finally {
-      await service.close();
+    t.after(() => service.close());
+    await service.load(records);
+    const read = async (after: string) => {
+      const { status, body } = await service.request('GET', `/admin/changes?after=${after}`, { key: admin });
+      assert.equal(status, 200);
+      assert.equal(body.has_more, false);
+      return body as { data: { kind: string; id: string; cursor: string }[]; cursor: string };
+    };
+    let { cursor } = await read('now');
+    let kills = 0;
+    for (let nth = 1; ; nth += step) {
+      const written = message(one.ids.conversation, nth);
+      await service.load([{ record: 'workspace', id: one.ids.workspace, name: `${nth}` }, written]);
+      const content = `text ${nth}`;
+      await service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } });
+      const script = scripts[engine](service.config.database_url, nth);
+      const cwd = new URL('.', import.meta.url);
+      const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd, encoding: 'utf8' });
+      const isKilled = child.signal === 'SIGKILL';
+      assert.ok(isKilled || child.stdout === 'done\n', child.stderr);
+      const page = await read(cursor);
+      const expected = [`workspace ${one.ids.workspace}`, `message ${written.id}`, `child_chunk ${one.ids.chunk}`];
+      assert.deepEqual(page.data.map(({ kind, id }) => `${kind} ${id}`).sort(), expected.sort());
+      // Positions have no gap, so none was used twice or lost.
+      const positions = [cursor, ...page.data.map((entry) => entry.cursor)].map((text) => Number(text.split('.')[1]));
+      assert.deepEqual(
+        positions.map((position) => position - (positions[0] ?? 0)),
+        [0, 1, 2, 3],
+      );
+      cursor = page.cursor;
+      if (!isKilled) break;
+      kills += 1;
     }
+    assert.ok(kills >= 5 / step, `${kills}`);
   });
 });

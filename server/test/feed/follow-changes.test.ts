@@ -4,8 +4,7 @@ import { ChangeWatch } from '../../src/domain/changes/change-watch.ts';
 import { followChanges } from '../../src/domain/changes/follow-changes.ts';
 import type { ChangeSelection } from '../../src/domain/store/change-reads.ts';
 import type { Store } from '../../src/domain/store/store.ts';
-import { databaseAt } from '../support/database.ts';
-import { newMigratedUrl, onEveryEngine } from '../support/harness.ts';
+import { databaseAt, newMigratedUrl, onEveryEngine } from '../support/harness.ts';
 
 /** A feed in which a change that the reader may not see comes every 3 seconds, by a clock that moves only while it waits. */
 function feedOfOthers() {

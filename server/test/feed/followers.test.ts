@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { before, it } from 'node:test';
 import fc from 'fast-check';
 import { type ExportedRecord, Follower } from '../../../experiments/support/follower.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService, type Tenant } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, type Service, type Tenant, useService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 
 type Target = { conversation: number; slot: number; tenant: number };
@@ -82,16 +82,14 @@ function actionsOn(service: Service, tenants: readonly Tenant[], admin: string) 
 }
 
 onEveryEngine('a follower of the change feed that applies what is gone has what an export has', (engine) => {
-  let service: Service;
   const { one, other, admin, records } = makeTwoTenants();
   const appKey = makeSecret('feed');
+  const service = useService(engine);
   before(async () => {
-    service = await startService(engine);
     const { app: app_id, workspace: workspace_id } = one.ids;
     const key = { record: 'api_key', kind: 'feed', name: 'of an app', workspace_id, app_id, secret: appKey };
     await service.load([...records, key]);
   });
-  after(() => service.close());
 
   async function check(steps: readonly (Action | Read)[]): Promise<void> {
     const { conversations, actions } = actionsOn(service, [one, other], admin);

@@ -221,7 +221,7 @@ onOneEngine('the example of a worker that keeps an index current', (engine) => {
     assert.deepEqual([status, stderr], [2, missing.map((name) => `${name} is not set\n`).join('')]);
   });
 
-  itLong('starts again if the cursor is gone: embeds what differs, removes what no longer exists', async () => {
+  itLong('starts again if the cursor is gone: embeds what differs, removes what no longer exists', async (t) => {
     const worker = startWorker();
     await until(() => isCurrent(service));
     await kill(worker);
@@ -233,15 +233,12 @@ onOneEngine('the example of a worker that keeps an index current', (engine) => {
       content: at === 0 ? 'older text' : content,
     }));
     const restored = await startService(engine);
-    try {
-      await restored.load([...records.filter((record) => !('position' in record && 'segment_id' in record)), ...older]);
-      embeddings.texts.length = 0;
-      const again = startWorker(restored.base);
-      await until(() => isCurrent(restored));
-      await kill(again);
-      assert.deepEqual(new Set(embeddings.texts), new Set(['older text']));
-    } finally {
-      await restored.close();
-    }
+    t.after(() => restored.close());
+    await restored.load([...records.filter((record) => !('position' in record && 'segment_id' in record)), ...older]);
+    embeddings.texts.length = 0;
+    const again = startWorker(restored.base);
+    await until(() => isCurrent(restored));
+    await kill(again);
+    assert.deepEqual(new Set(embeddings.texts), new Set(['older text']));
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import pg from 'pg';
 import { limits } from '../../src/contract/limits.ts';
 import {
@@ -10,8 +10,10 @@ import {
   makeTwoTenants,
   message,
   onEveryEngine,
+  pluck,
   type Service,
   startService,
+  useService,
 } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
@@ -48,15 +50,10 @@ class OpenResponse {
 }
 
 onEveryEngine('readers that wait for changes', (engine) => {
-  let service: Service;
   const { one, admin, records } = makeTwoTenants();
   const feed = one.keys.feed;
 
-  before(async () => {
-    service = await startService(engine, { IN_FLIGHT_MAX: `${inFlightMax}` });
-    await service.load(records);
-  });
-  after(() => service.close());
+  const service = useService(engine, records, { IN_FLIGHT_MAX: `${inFlightMax}` });
 
   const get = (query: Record<string, string>, options: object = { key: admin }) =>
     service.request('GET', `/admin/changes?${new URLSearchParams(query)}`, options);
@@ -88,10 +85,7 @@ onEveryEngine('readers that wait for changes', (engine) => {
     await edit();
     for (const response of await Promise.all(waiting)) {
       const { data } = await response.json();
-      assert.deepEqual(
-        data.map(({ id }: { id: string }) => id),
-        [one.ids.chunk],
-      );
+      assert.deepEqual(pluck(data, 'id'), [one.ids.chunk]);
     }
     await untilWaiting(0);
   });
@@ -203,14 +197,9 @@ onEveryEngine('readers that wait for changes', (engine) => {
 });
 
 onEveryEngine('pages of the change feed', (engine) => {
-  let service: Service;
   const { one, other, admin, records } = makeTwoTenants();
 
-  before(async () => {
-    service = await startService(engine);
-    await service.load(records);
-  });
-  after(() => service.close());
+  const service = useService(engine, records);
 
   const get = (query: Record<string, string | number>, key = admin) =>
     service.request(

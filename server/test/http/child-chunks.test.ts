@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   type ChunkIds,
@@ -10,10 +10,11 @@ import {
   makeTenant,
   ndjson,
   onEveryEngine,
-  type Service,
+  pluck,
   startService,
   type Tenant,
   type TestResponse,
+  useService,
 } from '../support/harness.ts';
 import { describeRefusals } from '../support/scenarios.ts';
 
@@ -55,13 +56,13 @@ function bodyOfBytes(bytes: number): Buffer {
 }
 
 onEveryEngine('child chunks', (engine) => {
-  let service: Service;
   const admin = makeSecret('admin');
-  before(async () => {
-    service = await startService(engine);
-    await service.load([...refused.records, { record: 'api_key', kind: 'admin', name: 'admin', secret: admin }]);
-  });
-  after(() => service.close());
+  /** Its chunk is what refused requests name. */
+  const refused = makeTenant();
+  const service = useService(engine, [
+    ...refused.records,
+    { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
+  ]);
 
   /** Creates a workspace for one test; `chunk` replaces fields of its child chunk. */
   async function createTenant(chunk: object = {}, more: (tenant: Tenant) => object[] = () => []): Promise<Tenant> {
@@ -258,8 +259,6 @@ onEveryEngine('child chunks', (engine) => {
     });
   });
 
-  /** Its chunk is what refused requests name. */
-  const refused = makeTenant();
   const refusedEdit = { method: 'PATCH', path: refused.chunkPath, key: refused.keys.knowledge, headers: json };
   const missingPath = chunkPath({ ...refused.ids, dataset: randomUUID() });
   const unsupported = { status: 415, code: 'unsupported_media_type' };
@@ -845,10 +844,7 @@ onEveryEngine('child chunks', (engine) => {
       const [one, other] = [await createTenant(), await createTenant()];
       await patch(one, 'x');
       await patch(other, 'y');
-      assert.deepEqual(
-        [...(await revisionsOf(one)), ...(await revisionsOf(other))].map(({ revision }) => revision),
-        [1, 1],
-      );
+      assert.deepEqual(pluck([...(await revisionsOf(one)), ...(await revisionsOf(other))], 'revision'), [1, 1]);
     });
 
     it('are written by an import that changes the text, with key_id null', async () => {
@@ -938,7 +934,7 @@ onEveryEngine('child chunks', (engine) => {
       const last = await get(tenant);
       const revisions = await revisionsOf(tenant);
       assert.deepEqual(
-        revisions.map(({ revision }) => revision),
+        pluck(revisions, 'revision'),
         texts.map((_, at) => at + 1),
       );
       assert.equal(revisions[0]?.content, 'chunk text');
@@ -959,10 +955,7 @@ onEveryEngine('child chunks', (engine) => {
       for (const response of responses)
         if (response !== succeeded[0]) assertError(response, 412, 'precondition_failed');
       assert.equal((await get(tenant)).text, succeeded[0]?.text);
-      assert.deepEqual(
-        (await revisionsOf(tenant)).map(({ content }) => content),
-        ['chunk text'],
-      );
+      assert.deepEqual(pluck(await revisionsOf(tenant), 'content'), ['chunk text']);
     });
 
     it('200: 20 requests with the same text and the same If-Match are one edit', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { before, it } from 'node:test';
 import { ChatClient, CompletionClient, DifyClient } from 'dify-client';
-import { makeTenant, makeTwoTenants, message, onOneEngine, type Service, startService } from '../support/harness.ts';
+import { makeTenant, makeTwoTenants, message, onOneEngine, pluck, useService } from '../support/harness.ts';
 
 type ShownMessage = { id: string; query: string };
 type Page = { limit: number; has_more: boolean; data: ShownMessage[] };
@@ -14,7 +14,6 @@ type ActualCalls = {
 type Named = { id: string; name: string };
 
 onOneEngine('the unmodified dify-client', (engine) => {
-  let service: Service;
   const { one, records } = makeTwoTenants();
   const completion = makeTenant('completion');
   const provider = {
@@ -32,12 +31,11 @@ onOneEngine('the unmodified dify-client', (engine) => {
       },
     ],
   };
+  const service = useService(engine, [], { PAGE_ORDER: 'oldest_first' });
   before(async () => {
-    service = await startService(engine, { PAGE_ORDER: 'oldest_first' });
     const messages = [1, 2, 3].map((time) => message(one.ids.conversation, time, { query: `question ${time}` }));
     await service.load([...records, ...completion.records, provider, ...messages]);
   });
-  after(() => service.close());
 
   const chat = () => new ChatClient(one.keys.app, `${service.base}/v1`);
 
@@ -111,7 +109,7 @@ onOneEngine('the unmodified dify-client', (engine) => {
         await service.load([message(conversation_id, 1008), message(conversation_id, 2000)]);
       }
       assert.deepEqual(
-        shown.map(({ id }) => id),
+        pluck(shown, 'id'),
         messages.map(({ id }) => id),
       );
     }
@@ -139,10 +137,7 @@ onOneEngine('the unmodified dify-client', (engine) => {
     const { user, ids } = await converse(5);
     const { status, data } = await chat().getConversations(user);
     assert.deepEqual([status, data.limit, data.has_more], [200, 20, false]);
-    assert.deepEqual(
-      data.data.map(({ id }: Named) => id),
-      ids,
-    );
+    assert.deepEqual(pluck(data.data, 'id'), ids);
     assert.equal(data.data[0].name, 'Which filter fits ma…');
     const listed: string[] = [];
     for (let more = true; more; ) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { pino } from 'pino';
 import { limits } from '../../src/contract/limits.ts';
 import { Connections } from '../../src/http/front/connections.ts';
@@ -11,7 +11,7 @@ import { rejectInvalidHttp } from '../../src/http/front/socket-responses.ts';
 import { Metrics } from '../../src/http/observe/metrics.ts';
 import { SharedSum } from '../../src/http/workers/shared-sum.ts';
 import { SlowReaders } from '../../src/http/workers/slow-readers.ts';
-import { makeTwoTenants, message, onOneEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onOneEngine, useService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { newWorkers, onlyWorker } from '../support/workers/state.ts';
 
@@ -38,15 +38,10 @@ async function startRequest(
 }
 
 onOneEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
-  let service: Service;
   const { one, admin, records } = makeTwoTenants();
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
   const body = JSON.stringify({ content: 'a text that comes late' });
-  before(async () => {
-    service = await startService(engine, { IN_FLIGHT_MAX: '2' });
-    await service.load([...records, message(one.ids.conversation, 1)]);
-  });
-  after(async () => service?.close());
+  const service = useService(engine, [...records, message(one.ids.conversation, 1)], { IN_FLIGHT_MAX: '2' });
 
   /** Waits until so many requests are in flight. */
   const inFlight = (count: number) =>

@@ -11,7 +11,6 @@ import {
   describeOnOneEngine,
   type Engine,
   makeTwoTenants,
-  ndjson,
   onEveryEngine,
   onOneEngine,
   type Service,
@@ -320,17 +319,14 @@ onOneEngine('RATE_LIMIT', (engine) => {
 });
 
 onOneEngine('no RATE_LIMIT', (engine) => {
-  it('200: the number of requests is not limited', async () => {
+  it('200: the number of requests is not limited', async (t) => {
     const fixture = makeKeyFixture();
     const service = await startWith(engine, fixture);
-    try {
-      const responses = await Promise.all(
-        Array.from({ length: 300 }, () => service.request('GET', modelPath, { key: fixture.keys.app })),
-      );
-      assert.ok(responses.every(({ status }) => status === 200));
-    } finally {
-      await service.close();
-    }
+    t.after(() => service.close());
+    const responses = await Promise.all(
+      Array.from({ length: 300 }, () => service.request('GET', modelPath, { key: fixture.keys.app })),
+    );
+    assert.ok(responses.every(({ status }) => status === 200));
   });
 });
 
@@ -361,7 +357,7 @@ onOneEngine('METRICS_TOKEN', (engine) => {
 });
 
 onEveryEngine('stored secrets', (engine) => {
-  it('a key is looked up by its digest only', async () => {
+  it('a key is looked up by its digest only', async (t) => {
     const fixture = makeKeyFixture();
     const service = await startWith(engine, fixture);
     const requestedDigests: string[] = [];
@@ -371,71 +367,57 @@ onEveryEngine('stored secrets', (engine) => {
       requestedDigests.push(digest);
       return findKey(digest, now, dataVersion);
     };
-    try {
-      const secrets = [...Object.values(fixture.keys), makeSecret('app'), 'x', `${fixture.keys.app}x`, "' OR 1=1"];
-      for (const key of secrets) {
-        for (const path of [fixture.page, modelPath, '/metrics']) await service.request('GET', path, { key });
-      }
-      const digests = secrets.slice(0, -1).map((secret) => createHash('sha256').update(secret).digest('hex'));
-      assert.deepEqual(
-        new Set(requestedDigests),
-        new Set(digests),
-        'a string that cannot be a secret is not looked up',
-      );
-    } finally {
-      await service.close();
+    t.after(() => service.close());
+    const secrets = [...Object.values(fixture.keys), makeSecret('app'), 'x', `${fixture.keys.app}x`, "' OR 1=1"];
+    for (const key of secrets) {
+      for (const path of [fixture.page, modelPath, '/metrics']) await service.request('GET', path, { key });
     }
+    const digests = secrets.slice(0, -1).map((secret) => createHash('sha256').update(secret).digest('hex'));
+    assert.deepEqual(new Set(requestedDigests), new Set(digests), 'a string that cannot be a secret is not looked up');
   });
 
-  it('only digests are on disk and in an export', async () => {
+  it('only digests are on disk and in an export', async (t) => {
     const fixture = makeKeyFixture();
     const service = await startWith(engine, fixture);
-    try {
-      const newSecret = makeSecret('knowledge');
-      const record = {
-        record: 'api_key',
-        kind: 'knowledge',
-        workspace_id: fixture.one.ids.workspace,
-        name: 'new',
-        secret: newSecret,
-      };
-      const response = await service.request('POST', '/admin/records', {
-        key: fixture.admin,
-        headers: ndjsonHeaders,
-        body: ndjson([record]),
-      });
-      assert.equal(response.status, 200, response.text);
-      assert.ok(!response.text.includes(newSecret));
-      const secrets = [...Object.values(fixture.keys), ...Object.values(fixture.other.keys), newSecret];
-      for (const key of secrets) await service.request('GET', modelPath, { key });
-      for (const secret of secrets) {
-        const [, random = ''] = /^(?:app|dataset|writer|feed|admin)-(.+)$/.exec(secret) ?? [];
-        // At least 160 bits in an alphabet of at most 64 characters.
-        assert.ok(random.length * 6 >= 160, `${random.length} characters`);
-      }
-
-      const exported = (await service.request('GET', '/admin/records', { key: fixture.admin })).text;
-      const places: [string, Buffer][] = [['the export', Buffer.from(exported)]];
-      if (engine === 'sqlite') {
-        const folder = dirname(service.config.database_url.slice('sqlite:'.length));
-        for (const name of await readdir(folder)) places.push([name, await readFile(join(folder, name))]);
-        assert.ok(places.length > 1);
-      }
-      const files = Buffer.concat(places.slice(1).map(([, bytes]) => bytes));
-      for (const secret of secrets) {
-        const digest = createHash('sha256').update(secret).digest();
-        assert.ok(exported.includes(`"digest":"${digest.toString('hex')}"`), 'the digest is exported');
-        if (engine === 'sqlite') {
-          assert.ok(files.includes(digest.toString('hex')) || files.includes(digest), 'the digest is on disk');
-        }
-        for (const [name, bytes] of places) {
-          assert.ok(!bytes.includes(secret), `a secret is in ${name}`);
-          assert.ok(!bytes.includes(secret.slice(secret.indexOf('-') + 1)), `a secret is in ${name}`);
-        }
-      }
-      assert.ok(!exported.includes('"secret"'));
-    } finally {
-      await service.close();
+    t.after(() => service.close());
+    const newSecret = makeSecret('knowledge');
+    const record = {
+      record: 'api_key',
+      kind: 'knowledge',
+      workspace_id: fixture.one.ids.workspace,
+      name: 'new',
+      secret: newSecret,
+    };
+    const response = await service.as(fixture.admin).append(record);
+    assert.equal(response.status, 200, response.text);
+    assert.ok(!response.text.includes(newSecret));
+    const secrets = [...Object.values(fixture.keys), ...Object.values(fixture.other.keys), newSecret];
+    for (const key of secrets) await service.request('GET', modelPath, { key });
+    for (const secret of secrets) {
+      const [, random = ''] = /^(?:app|dataset|writer|feed|admin)-(.+)$/.exec(secret) ?? [];
+      // At least 160 bits in an alphabet of at most 64 characters.
+      assert.ok(random.length * 6 >= 160, `${random.length} characters`);
     }
+
+    const exported = (await service.request('GET', '/admin/records', { key: fixture.admin })).text;
+    const places: [string, Buffer][] = [['the export', Buffer.from(exported)]];
+    if (engine === 'sqlite') {
+      const folder = dirname(service.config.database_url.slice('sqlite:'.length));
+      for (const name of await readdir(folder)) places.push([name, await readFile(join(folder, name))]);
+      assert.ok(places.length > 1);
+    }
+    const files = Buffer.concat(places.slice(1).map(([, bytes]) => bytes));
+    for (const secret of secrets) {
+      const digest = createHash('sha256').update(secret).digest();
+      assert.ok(exported.includes(`"digest":"${digest.toString('hex')}"`), 'the digest is exported');
+      if (engine === 'sqlite') {
+        assert.ok(files.includes(digest.toString('hex')) || files.includes(digest), 'the digest is on disk');
+      }
+      for (const [name, bytes] of places) {
+        assert.ok(!bytes.includes(secret), `a secret is in ${name}`);
+        assert.ok(!bytes.includes(secret.slice(secret.indexOf('-') + 1)), `a secret is in ${name}`);
+      }
+    }
+    assert.ok(!exported.includes('"secret"'));
   });
 });

@@ -3,17 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
-import {
-  engines,
-  itOnOneEngine,
-  makeTwoTenants,
-  message,
-  onEveryEngine,
-  type Service,
-  startService,
-} from '../support/harness.ts';
+import { engines, itOnOneEngine, makeTwoTenants, message, onEveryEngine, useService } from '../support/harness.ts';
 import { isLong } from '../support/long.ts';
 
 const mebibyte = 2 ** 20;
@@ -33,13 +25,8 @@ onEveryEngine('large pages', (engine) => {
     message(conversation_id, 1_000 + n, { answer: `${n} ${'é'.repeat(mebibyte / 2)}` }),
   );
   const newestFirst = messages.map(({ id }) => id).reverse();
-  let service: Service;
 
-  before(async () => {
-    service = await startService(engine);
-    await service.load([...records, ...messages]);
-  });
-  after(() => service.close());
+  const service = useService(engine, [...records, ...messages]);
 
   /** A request whose response is not read yet. */
   async function begin(target = path): Promise<http.IncomingMessage> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
@@ -12,10 +12,12 @@ import {
   message,
   messageDefaults,
   onEveryEngine,
+  pluck,
   type Service,
   startService,
   type Tenant,
   type TestResponse,
+  useService,
 } from '../support/harness.ts';
 import { describeRefusals, type Refusal } from '../support/scenarios.ts';
 
@@ -84,7 +86,6 @@ const notUuids = (uuid: string): Record<string, string> => ({
 });
 
 onEveryEngine('GET /messages', (engine) => {
-  let service: Service;
   const admin = makeSecret('admin');
   /** What refused requests name. */
   const refused = makeTenant();
@@ -92,16 +93,12 @@ onEveryEngine('GET /messages', (engine) => {
   const withoutUser = randomUUID();
   const modes = ['completion', 'workflow', 'Chat', 'chatflow', 'chat ', 'rag-pipeline', '', '__proto__'];
   const notChatApps = modes.map((mode) => ({ mode, ...makeTenant(mode) }));
-  before(async () => {
-    service = await startService(engine);
-    await service.load([
-      { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
-      ...[refused, ...notChatApps].flatMap(({ records }) => records),
-      { record: 'conversation', id: withoutUser, app_id: refused.ids.app },
-      refusedMessage,
-    ]);
-  });
-  after(() => service.close());
+  const service = useService(engine, [
+    { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
+    ...[refused, ...notChatApps].flatMap(({ records }) => records),
+    { record: 'conversation', id: withoutUser, app_id: refused.ids.app },
+    refusedMessage,
+  ]);
 
   /** Creates a tenant with `count` messages, oldest first, one per second from 1001 on. */
   async function createTenant(count: number, mode = 'chat') {
@@ -662,7 +659,7 @@ onEveryEngine('GET /messages', (engine) => {
       await service.load(times.map((time) => message(tenant.ids.conversation, time)));
       const { data } = (await tenant.get()).body;
       assert.deepEqual(
-        data.map(({ created_at }: { created_at: number }) => created_at),
+        pluck(data, 'created_at'),
         times.toSorted((a, b) => b - a),
       );
     });
@@ -841,10 +838,7 @@ onEveryEngine('GET /messages', (engine) => {
           response = await service.request('GET', nextOf(response), { key: tenant.keys.app });
         }
         assert.equal(response.headers.link, undefined);
-        assert.deepEqual(
-          visitedPages.map((ids) => ids.length),
-          [3, 3, 1],
-        );
+        assert.deepEqual(pluck(visitedPages, 'length'), [3, 3, 1]);
         assert.deepEqual(visitedPages.flat(), tenant.messageIds.toReversed());
       }
     });
@@ -1071,28 +1065,25 @@ onEveryEngine('GET /messages', (engine) => {
       assert.equal(new Set(contentByTag.values()).size, 4, 'four different contents were returned');
     });
 
-    it('200: is never reused for other content in a database restored from an export', async () => {
+    it('200: is never reused for other content in a database restored from an export', async (t) => {
       const tenant = await createTenant(1);
       const { messages } = tenant;
       const restored = await startService(engine);
-      try {
-        const lines = (await exportOf(service)).split('\n').filter((line) => line !== '');
-        await restored.load(lines.map((line) => JSON.parse(line)));
-        const restoredClient = clientOf(tenant, () => restored);
-        // Both databases change independently, in as many steps.
-        const [originalPages, restoredPages] = [new Map<string, string>(), new Map<string, string>()];
-        for (const step of [1, 2, 3]) {
-          const [original, copy] = [await tenant.get(), await restoredClient.get()];
-          originalPages.set(etagOf(original), original.text);
-          restoredPages.set(etagOf(copy), copy.text);
-          await service.load([{ ...messages[0], answer: `original ${step}` }]);
-          await restored.load([{ ...messages[0], answer: `restored ${step}` }]);
-        }
-        assert.equal(originalPages.size, 3);
-        for (const [tag, text] of restoredPages) assert.equal(originalPages.get(tag) ?? text, text);
-      } finally {
-        await restored.close();
+      t.after(() => restored.close());
+      const lines = (await exportOf(service)).split('\n').filter((line) => line !== '');
+      await restored.load(lines.map((line) => JSON.parse(line)));
+      const restoredClient = clientOf(tenant, () => restored);
+      // Both databases change independently, in as many steps.
+      const [originalPages, restoredPages] = [new Map<string, string>(), new Map<string, string>()];
+      for (const step of [1, 2, 3]) {
+        const [original, copy] = [await tenant.get(), await restoredClient.get()];
+        originalPages.set(etagOf(original), original.text);
+        restoredPages.set(etagOf(copy), copy.text);
+        await service.load([{ ...messages[0], answer: `original ${step}` }]);
+        await restored.load([{ ...messages[0], answer: `restored ${step}` }]);
       }
+      assert.equal(originalPages.size, 3);
+      for (const [tag, text] of restoredPages) assert.equal(originalPages.get(tag) ?? text, text);
     });
 
     it('304: the tag of an unchanged page stays the same when the clock advances', async () => {

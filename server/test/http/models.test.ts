@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import {
   describeOnOneEngine,
@@ -8,10 +8,9 @@ import {
   makeTenant,
   ndjson,
   onEveryEngine,
-  type Service,
-  startService,
   type Tenant,
   type TestResponse,
+  useService,
 } from '../support/harness.ts';
 import { describeRefusals } from '../support/scenarios.ts';
 
@@ -56,14 +55,12 @@ const namesOf = (response: TestResponse): [string, string[]][] =>
   response.body.data.map((entry: Provider) => [entry.provider, entry.models.map(({ model }) => model)]);
 
 onEveryEngine('the model listing', (engine) => {
-  let service: Service;
   const admin = makeSecret('admin');
   const refused = makeTenant();
-  before(async () => {
-    service = await startService(engine);
-    await service.load([...refused.records, { record: 'api_key', kind: 'admin', name: 'admin', secret: admin }]);
-  });
-  after(() => service.close());
+  const service = useService(engine, [
+    ...refused.records,
+    { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
+  ]);
 
   /** Creates a workspace with these providers. */
   async function createTenant(...providers: Provider[]): Promise<Tenant> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { Outages } from '../../src/http/request/errors.ts';
 import { WindowCounter } from '../../src/http/workers/window-counter.ts';
@@ -16,6 +16,7 @@ import {
   type RequestOptions,
   type Service,
   startService,
+  useService,
 } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
@@ -76,14 +77,11 @@ function readMetrics(text: string): { samples: Sample[]; types: Map<string, stri
 }
 
 onOneEngine('logs and metrics', (engine) => {
-  let service: Service;
   const { one, admin, records } = makeTwoTenants();
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
-  before(async () => {
-    service = await startService(engine, { LOG_LEVEL: 'trace' });
-    await service.load([...records, message(one.ids.conversation, 1), message(one.ids.conversation, 2)]);
+  const service = useService(engine, [...records, message(one.ids.conversation, 1), message(one.ids.conversation, 2)], {
+    LOG_LEVEL: 'trace',
   });
-  after(() => service.close());
 
   describe('log lines', () => {
     it('are one JSON object per request, with id, method, route, status, time and key', async () => {

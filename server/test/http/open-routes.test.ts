@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { makeTwoTenants, type Service, startService, type TestResponse } from '../support/harness.ts';
+import { makeTwoTenants, type TestResponse, useService } from '../support/harness.ts';
 import { openapiFile } from '../support/openapi-check.ts';
 
 /** Routes that the contract serves without a key. All others require one. */
@@ -32,18 +32,15 @@ const describedRoutes = Object.entries(document.paths).flatMap(([path, methods])
 
 describe('every registered route', () => {
   const { one, admin, records } = makeTwoTenants();
-  let service: Service;
   /** A file of each page. */
   const files = new Map<string, string>();
+  const service = useService('sqlite', records);
   before(async () => {
-    service = await startService('sqlite');
-    await service.load(records);
     for (const page of ['/console', '/docs']) {
       const { text } = await service.request('GET', page);
       files.set(`${page}/:file`, /<script type="module" src="([^"]+)"/.exec(text)?.[1] ?? '');
     }
   });
-  after(() => service.close());
   const send = (method: string, url: string, key?: string): Promise<TestResponse> => {
     // Too many failed requests from one address would get 429.
     service.advanceClock(61);

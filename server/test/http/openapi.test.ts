@@ -247,15 +247,12 @@ describe('openapi.json', () => {
     assert.equal(text, await readOpenapi());
   });
 
-  it('is the document that a running service returns, whatever its settings', async () => {
+  it('is the document that a running service returns, whatever its settings', async (t) => {
     const service = await startService('sqlite', { PAGE_ORDER: 'oldest_first', RATE_LIMIT: '100' });
-    try {
-      const response = await service.request('GET', '/openapi.json');
-      assert.equal(response.status, 200);
-      assert.equal(response.text, JSON.stringify(document));
-    } finally {
-      await service.close();
-    }
+    t.after(() => service.close());
+    const response = await service.request('GET', '/openapi.json');
+    assert.equal(response.status, 200);
+    assert.equal(response.text, JSON.stringify(document));
   });
 
   it('is OpenAPI 3.1, version 1.0.0', () => {

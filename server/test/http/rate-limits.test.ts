@@ -237,7 +237,7 @@ onOneEngine('rate limits', (engine) => {
   });
 
   describe('metrics', () => {
-    it('count failed keys by reason and throttled requests by limit, never by key or address', async () => {
+    it('count failed keys by reason and throttled requests by limit, never by key or address', async (t) => {
       const fixture = await startFixture(engine, { RATE_LIMIT: '9', WRITE_LIMIT: '1' });
       const { service, one, admin, page } = fixture;
       const expired = makeSecret('app');
@@ -256,41 +256,37 @@ onOneEngine('rate limits', (engine) => {
         'throttled limit="requests"': 0,
         'throttled limit="writes"': 0,
       };
-      try {
-        assert.deepEqual(await readCounts(), expected, 'zero from the start');
-        const key = { record: 'api_key', kind: 'app', workspace_id: one.ids.workspace, app_id: one.ids.app };
-        await service.load([{ ...key, name: 'expired', secret: expired, expires_at: 1 }]);
+      t.after(() => service.close());
+      assert.deepEqual(await readCounts(), expected, 'zero from the start');
+      const key = { record: 'api_key', kind: 'app', workspace_id: one.ids.workspace, app_id: one.ids.app };
+      await service.load([{ ...key, name: 'expired', secret: expired, expires_at: 1 }]);
 
-        await service.request('GET', page);
-        await service.request('GET', page, { headers: { authorization: 'Basic x' } });
-        await service.request('GET', page, { key: one.keys.writer });
-        await service.request('GET', page, { key: expired });
-        await service.request('GET', page, { key: makeSecret('app') });
-        expected['failed_keys reason="missing"'] = 2;
-        expected['failed_keys reason="wrong_kind"'] = 1;
-        expected['failed_keys reason="unknown"'] = 2;
-        assert.deepEqual(await readCounts(), expected);
+      await service.request('GET', page);
+      await service.request('GET', page, { headers: { authorization: 'Basic x' } });
+      await service.request('GET', page, { key: one.keys.writer });
+      await service.request('GET', page, { key: expired });
+      await service.request('GET', page, { key: makeSecret('app') });
+      expected['failed_keys reason="missing"'] = 2;
+      expected['failed_keys reason="wrong_kind"'] = 1;
+      expected['failed_keys reason="unknown"'] = 2;
+      assert.deepEqual(await readCounts(), expected);
 
-        for (let times = 0; times < 12; times += 1) await fixture.read(times % 2 ? laneHeaders : routeHeaders);
-        for (let times = 0; times < 3; times += 1) await fixture.write();
-        expected['throttled limit="requests"'] = 3;
-        expected['throttled limit="writes"'] = 2;
-        assert.deepEqual(await readCounts(), expected);
+      for (let times = 0; times < 12; times += 1) await fixture.read(times % 2 ? laneHeaders : routeHeaders);
+      for (let times = 0; times < 3; times += 1) await fixture.write();
+      expected['throttled limit="requests"'] = 3;
+      expected['throttled limit="writes"'] = 2;
+      assert.deepEqual(await readCounts(), expected);
 
-        service.advanceClock(61);
-        for (let times = 0; times < 102; times += 1)
-          await service.request('GET', page, { key: makeSecret('app'), from });
-        await service.request('GET', page, { from });
-        expected['failed_keys reason="unknown"'] = 104;
-        expected['failed_keys reason="missing"'] = 3;
-        expected['throttled limit="failed_keys"'] = 3;
-        assert.deepEqual(await readCounts(), expected);
+      service.advanceClock(61);
+      for (let times = 0; times < 102; times += 1) await service.request('GET', page, { key: makeSecret('app'), from });
+      await service.request('GET', page, { from });
+      expected['failed_keys reason="unknown"'] = 104;
+      expected['failed_keys reason="missing"'] = 3;
+      expected['throttled limit="failed_keys"'] = 3;
+      assert.deepEqual(await readCounts(), expected);
 
-        const { text } = await service.request('GET', '/metrics', { key: admin });
-        assert.ok(!text.includes(from) && !text.includes(one.keyIds.app) && !text.includes(expired.slice(4)));
-      } finally {
-        await service.close();
-      }
+      const { text } = await service.request('GET', '/metrics', { key: admin });
+      assert.ok(!text.includes(from) && !text.includes(one.keyIds.app) && !text.includes(expired.slice(4)));
     });
   });
 });

@@ -5,7 +5,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { MessagePort } from 'node:worker_threads';
 import pg from 'pg';
 import { purge } from '../../src/domain/erasure/purge.ts';
@@ -17,23 +17,21 @@ import {
   message,
   ndjson,
   onEveryEngine,
-  type Service,
   startService,
+  useService,
 } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 /** Bugs that reviews and experiments found: each stays fixed. */
 onEveryEngine('fixed bugs', (engine) => {
-  let service: Service;
   const { one, admin, records } = makeTwoTenants();
+  const service = useService(engine, [], { DATABASE_POOL: '2' });
   before(async () => {
-    service = await startService(engine, { DATABASE_POOL: '2' });
     const many = Array.from({ length: 3_000 }, (_, at) =>
       message(one.ids.conversation, at, { answer: 'x'.repeat(500) }),
     );
     await service.load([...records, ...many]);
   });
-  after(() => service.close());
 
   const patch = (content: string) =>
     service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } });

@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
-import {
-  itOnOneEngine,
-  makeTenant,
-  makeTwoTenants,
-  onEveryEngine,
-  type Service,
-  startService,
-} from '../support/harness.ts';
+import { itOnOneEngine, makeTenant, makeTwoTenants, onEveryEngine, useService } from '../support/harness.ts';
 
 // The fields of companion-api.md, in their order.
 const baseFields =
@@ -30,12 +23,7 @@ onEveryEngine('lists of knowledge bases', (engine) => {
   const datasetPath = `/v1/datasets/${ids.dataset}`;
   const documentPath = `${datasetPath}/documents/${ids.document}`;
   const segmentPath = `${documentPath}/segments/${ids.segment}`;
-  let service: Service;
-  before(async () => {
-    service = await startService(engine);
-    await service.load(records);
-  });
-  after(() => service?.close());
+  const service = useService(engine, records);
 
   const get = (path: string, key = one.keys.knowledge) => service.request('GET', path, { key });
   async function read(path: string, key?: string) {
@@ -438,31 +426,6 @@ onEveryEngine('lists of knowledge bases', (engine) => {
       assert.equal((await read(`${path}?limit=&page=&unknown=1`)).data.length, 1);
       assert.equal((await read(`${path}?page=${'0'.repeat(20)}1`)).page, 1);
     }
-  });
-
-  it('404: the first part of the path that is missing, also for another workspace', async () => {
-    const id = randomUUID();
-    const missing: [string, string][] = [
-      [`/v1/datasets/${id}`, 'dataset'],
-      [`/v1/datasets/${id}/documents`, 'dataset'],
-      [`/v1/datasets/not-a-uuid/documents`, 'dataset'],
-      [`/v1/datasets/${other.ids.dataset}/documents`, 'dataset'],
-      [`/v1/datasets/${other.ids.dataset}/documents/${other.ids.document}/segments`, 'dataset'],
-      [`${datasetPath}/documents/${id}`, 'document'],
-      [`${datasetPath}/documents/${other.ids.document}`, 'document'],
-      [`${datasetPath}/documents/${id}/segments`, 'document'],
-      [`${datasetPath}/documents/%00/segments`, 'document'],
-      [`${documentPath}/segments/${id}`, 'segment'],
-      [`${datasetPath}/documents/${id}/segments/${ids.segment}`, 'document'],
-      [`${documentPath}/segments/${other.ids.segment}/child_chunks`, 'segment'],
-      [`${datasetPath}/documents/${id}/segments/${id}/child_chunks`, 'document'],
-    ];
-    for (const [path, part] of missing) {
-      const response = await get(path);
-      assert.deepEqual([response.status, response.body.message], [404, `${part} not found`], path);
-    }
-    const upper = segmentPath.replaceAll(/[0-9a-f-]{36}/g, (one) => one.toUpperCase());
-    assert.equal((await get(`${upper}/child_chunks`)).status, 200);
   });
 
   it('a restricted key sees its datasets only, in lists and counts', async () => {

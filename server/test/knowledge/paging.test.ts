@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
-import { itOnOneEngine, makeTenant, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { it } from 'node:test';
+import { itOnOneEngine, makeTenant, onEveryEngine, pluck, useService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 
 type Item = { id: string; position: number; created_at: number; child_chunks: Item[]; content: string };
 
 onEveryEngine('pages of the lists of knowledge bases', (engine) => {
-  let service: Service;
-  before(async () => {
-    service = await startService(engine);
-  });
-  after(() => service?.close());
+  const service = useService(engine);
 
   const below = (count: number) => Math.floor(Math.random() * count);
   const byId = (one: Item, other: Item) => (one.id < other.id ? -1 : 1);
@@ -127,19 +123,13 @@ onEveryEngine('pages of the lists of knowledge bases', (engine) => {
       return body;
     };
     const list = await read(`${inDocument}/segments`);
+    assert.deepEqual(pluck(list.data, 'id'), [segment, ...segments.map(({ id }) => id)]);
     assert.deepEqual(
-      list.data.map(({ id }: Item) => id),
-      [segment, ...segments.map(({ id }) => id)],
-    );
-    assert.deepEqual(
-      list.data.slice(1).map(({ content }: Item) => content),
+      pluck(list.data.slice(1), 'content'),
       segments.map(({ content }) => content),
     );
     const expected = [tenant.ids.chunk, ...chunks.map(({ id }) => id)];
-    assert.deepEqual(
-      list.data[0].child_chunks.map(({ id }: Item) => id),
-      expected,
-    );
+    assert.deepEqual(pluck(list.data[0].child_chunks, 'id'), expected);
     const single = await read(`${inDocument}/segments/${segment}`);
     assert.deepEqual(single.data, list.data[0]);
     assert.equal(single.data.child_chunks[601].content, large);
@@ -148,9 +138,6 @@ onEveryEngine('pages of the lists of knowledge bases', (engine) => {
     const bases = await read('/v1/datasets');
     assert.equal(bases.total, 5);
     const largeBases = bases.data.filter(({ name }: { name: string }) => name === 'large');
-    assert.deepEqual(
-      largeBases.map((base: { external_retrieval_model: object }) => base.external_retrieval_model),
-      Array(4).fill({ text: large }),
-    );
+    assert.deepEqual(pluck(largeBases, 'external_retrieval_model'), Array(4).fill({ text: large }));
   });
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { onDatabase } from '../support/faulty-postgres.ts';
-import { makeTenant, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTenant, onEveryEngine, startService, useService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 /** Lists with a keyword read every row of their scope. */
@@ -14,11 +14,9 @@ const text = 'A text as long as that of a chunk. '.repeat(10);
 describe('a long scan for a keyword on SQLite', () => {
   const { ids, keys, records } = makeTenant();
   const key = keys.knowledge;
-  let service: Service;
 
+  const service = useService('sqlite', records);
   before(async () => {
-    service = await startService('sqlite');
-    await service.load(records);
     const db = new DatabaseSync(service.config.database_url.replace('sqlite:', ''));
     const numbers = `WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${rows})`;
     db.exec(`${numbers} INSERT INTO child_chunks
@@ -26,7 +24,6 @@ describe('a long scan for a keyword on SQLite', () => {
       SELECT '${ids.dataset}', 'c' || i, '${ids.segment}', '${text}', i, 1, 'automatic', 1, 1, 'v' FROM numbers`);
     db.close();
   });
-  after(() => service?.close());
 
   const document = `/v1/datasets/${ids.dataset}/documents/${ids.document}`;
   const scanPath = `${document}/segments/${ids.segment}/child_chunks?keyword=kettle`;
@@ -79,11 +76,7 @@ describe('a long scan for a keyword on SQLite', () => {
 });
 
 onEveryEngine('pages of a list with a keyword', (engine) => {
-  let service: Service;
-  before(async () => {
-    service = await startService(engine);
-  });
-  after(() => service?.close());
+  const service = useService(engine);
 
   it('have the matching items in the order of the list, and their number', async () => {
     const { ids, keys, records } = makeTenant();
@@ -146,27 +139,24 @@ onEveryEngine('pages of a list with a keyword', (engine) => {
 });
 
 describe('a long scan for a keyword on PostgreSQL', () => {
-  it('503: is ended by DATABASE_TIMEOUT, as other statements are', async () => {
+  it('503: is ended by DATABASE_TIMEOUT, as other statements are', async (t) => {
     const service = await startService('postgres', { DATABASE_TIMEOUT: '500' });
-    try {
-      const { ids, keys, records } = makeTenant();
-      await service.load(records);
-      const path = `/v1/datasets/${ids.dataset}/documents/${ids.document}/segments?keyword=text`;
-      await onDatabase(service.config.database_url, async (client) => {
-        await client.query('BEGIN');
-        await client.query('LOCK TABLE segments');
-        assert.equal((await service.request('GET', path, { key: keys.knowledge })).status, 503);
-        await client.query('COMMIT');
-      });
-      // A busy machine may need longer than the timeout now and then.
-      const read = () => service.request('GET', path, { key: keys.knowledge });
-      const { body } = await until(async () => {
-        const response = await read();
-        return response.status === 200 && response;
-      });
-      assert.equal(body.total, 1);
-    } finally {
-      await service.close();
-    }
+    t.after(() => service.close());
+    const { ids, keys, records } = makeTenant();
+    await service.load(records);
+    const path = `/v1/datasets/${ids.dataset}/documents/${ids.document}/segments?keyword=text`;
+    await onDatabase(service.config.database_url, async (client) => {
+      await client.query('BEGIN');
+      await client.query('LOCK TABLE segments');
+      assert.equal((await service.request('GET', path, { key: keys.knowledge })).status, 503);
+      await client.query('COMMIT');
+    });
+    // A busy machine may need longer than the timeout now and then.
+    const read = () => service.request('GET', path, { key: keys.knowledge });
+    const { body } = await until(async () => {
+      const response = await read();
+      return response.status === 200 && response;
+    });
+    assert.equal(body.total, 1);
   });
 });

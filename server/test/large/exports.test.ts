@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
-import { after, before, it, mock } from 'node:test';
+import { it, mock } from 'node:test';
 import pg from 'pg';
 import { limits } from '../../src/contract/limits.ts';
 import type { Opened } from '../../src/domain/large-text.ts';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, useService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 const mebibyte = 2 ** 20;
@@ -17,12 +17,7 @@ onEveryEngine('exports of large records', (engine) => {
   const messages = Array.from({ length: 120 + largeCount }, (_, n) =>
     message(one.ids.conversation, 1_000 + n, { answer: n < 120 ? 'small' : 'x'.repeat(mebibyte) }),
   );
-  let service: Service;
-  before(async () => {
-    service = await startService(engine);
-    await service.load([...records, ...messages]);
-  });
-  after(() => service.close());
+  const service = useService(engine, [...records, ...messages]);
 
   const never = new AbortController().signal;
   const selection = { app_id: one.ids.app };

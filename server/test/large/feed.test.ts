@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
-import {
-  itOnOneEngine,
-  makeTwoTenants,
-  message,
-  onEveryEngine,
-  type Service,
-  startService,
-} from '../support/harness.ts';
+import { itOnOneEngine, makeTwoTenants, message, onEveryEngine, useService } from '../support/harness.ts';
 
 /** Two of them are more than a page that needs no slot. */
 const answer = 'x'.repeat(0.6 * limits.pageBytesMax);
@@ -20,12 +13,7 @@ onEveryEngine('pages of the feed with large messages', (engine) => {
   const { one, admin, records } = makeTwoTenants();
   const messages = Array.from({ length: count }, (_, n) => message(one.ids.conversation, n, { answer }));
   const path = '/admin/changes?kinds=message';
-  let service: Service;
-  before(async () => {
-    service = await startService(engine, { SEARCH: 'off' });
-    await service.load([...records, ...messages]);
-  });
-  after(() => service.close());
+  const service = useService(engine, [...records, ...messages], { SEARCH: 'off' });
 
   it('200: a page ends early while all slots for large pages are in use, and the next ones have all that follows', async (t) => {
     const headers = { authorization: `Bearer ${admin}` };

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, it } from 'node:test';
+import { before, it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
-import { isLong, makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { isLong, makeTwoTenants, message, onEveryEngine, useService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { countTurns } from './turns.ts';
 
@@ -78,13 +78,10 @@ onEveryEngine('lists of large texts', (engine) => {
   };
   // All lists read large rows by the same functions, so `npm test` reads one of them from PostgreSQL.
   const read = Object.entries(lists).filter(([name]) => engine === 'sqlite' || isLong || name === 'conversations');
-  let service: Service;
+  const service = useService(engine, records, { SEARCH: 'off' });
   before(async () => {
-    service = await startService(engine, { SEARCH: 'off' });
-    await service.load(records);
     for (const [, list] of read) await service.load(list.records);
   });
-  after(() => service.close());
 
   for (const [name, { key, path, records: stored, id = 'id', shown = 'id' }] of read) {
     it(`200: ${name}, each text read once, about a mebibyte in one turn of the event loop`, async (t) => {

@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
+import { before, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { repository } from '../support/cli-helpers.ts';
-import { onOneEngine, type Service, startService } from '../support/harness.ts';
+import { onOneEngine, type Service, useService } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';
 
 const workspace_id = 'f2ea4643-6eeb-4dc8-8414-6734b1461808';
@@ -27,9 +27,8 @@ async function runExample(service: Service, key: string, ...args: string[]) {
 onOneEngine('the example of an agent', (engine) => {
   const reader = makeSecret('admin');
   const editor = makeSecret('knowledge');
-  let service: Service;
+  const service = useService(engine);
   before(async () => {
-    service = await startService(engine);
     const starter = readFileSync(join(repository, 'server', 'starter', 'records.ndjson'), 'utf8');
     await service.load([
       ...starter
@@ -41,7 +40,6 @@ onOneEngine('the example of an agent', (engine) => {
     ]);
     await service.index();
   });
-  after(() => service?.close());
 
   it('finds the disliked answer of the starter records and its chunks, proposes an edit and saves it', async () => {
     const found = await runExample(service, reader);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { allows } from '../../src/contract/people/roles.ts';
 import { tools } from '../../src/http/mcp/tools.ts';
-import { onOneEngine, type Service, startService } from '../support/harness.ts';
+import { onOneEngine, useService } from '../support/harness.ts';
 import { type IsolationFixture, makeCallers, makeIsolationFixture } from '../support/isolation-fixture.ts';
 import { callRaw, type Result, resultOf } from './clients.ts';
 
@@ -93,13 +93,10 @@ onOneEngine('isolation of agents', (engine) => {
   const fixture = makeIsolationFixture();
   const rows = makeRows(fixture);
   const callers = makeCallers(fixture);
-  let service: Service;
+  const service = useService(engine, fixture.records);
   before(async () => {
-    service = await startService(engine);
-    await service.load(fixture.records);
     await service.index();
   });
-  after(() => service?.close());
 
   it('every tool has a row, and there is no other row', () => {
     assert.deepEqual(Object.keys(rows).sort(), [...new Set(tools.map(({ name }) => name))].sort());

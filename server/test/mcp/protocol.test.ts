@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
-import { after, before, it } from 'node:test';
+import { before, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { makeTwoTenants, message, onOneEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onOneEngine, startService, useService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { callRaw, connect, resultOf, rpc, send, versions } from './clients.ts';
 
@@ -24,12 +24,9 @@ const initialize = (protocolVersion: string) =>
 onOneEngine('the endpoint of agents', (engine) => {
   const { one, admin, records } = makeTwoTenants();
   const { keys, ids } = one;
-  let service: Service;
-  before(async () => {
-    service = await startService(engine, { PUBLIC_URL: 'https://chats.example.com/' });
-    await service.load([...records, message(ids.conversation, 5)]);
+  const service = useService(engine, [...records, message(ids.conversation, 5)], {
+    PUBLIC_URL: 'https://chats.example.com/',
   });
-  after(() => service?.close());
 
   const codeOf = (body: { error?: { code: number } }) => body.error?.code;
 
@@ -228,13 +225,10 @@ onOneEngine('limits and observation of agents', (engine) => {
     segment_id: ids.segment,
     child_chunk_id: ids.chunk,
   };
-  let service: Service;
+  const service = useService(engine, records, { RATE_LIMIT: '20', WRITE_LIMIT: '1' });
   before(async () => {
-    service = await startService(engine, { RATE_LIMIT: '20', WRITE_LIMIT: '1' });
-    await service.load(records);
     service.freezeClock();
   });
-  after(() => service?.close());
 
   it('reads count as requests, and calls that write as writes, too', async () => {
     service.advanceClock(2);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { after, before, it } from 'node:test';
+import { before, it } from 'node:test';
 import { Agent, type Model, OpenAIConversationsSession, Runner, Usage } from '@openai/agents';
 import OpenAI from 'openai';
-import { makeTenant, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTenant, onEveryEngine, useService } from '../support/harness.ts';
 
 /** The unchanged clients of others. */
 
@@ -24,14 +24,11 @@ const countingModel = {
 
 onEveryEngine('clients of OpenAI', (engine) => {
   const { keys, records } = makeTenant();
-  let service: Service;
   let client: OpenAI;
+  const service = useService(engine, records);
   before(async () => {
-    service = await startService(engine);
-    await service.load(records);
     client = new OpenAI({ baseURL: `${service.base}/openai/v1`, apiKey: keys.writer, maxRetries: 0 });
   });
-  after(() => service.close());
 
   it('openai: creates, reads, changes and deletes a conversation', async () => {
     const { id, metadata } = await client.conversations.create({ metadata: { user: 'u1' }, items: [user('Hello!')] });

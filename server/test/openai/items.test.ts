@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import fc from 'fast-check';
 import {
   makeTenant,
   makeTwoTenants,
   onEveryEngine,
+  pluck,
   type RequestOptions,
-  type Service,
   shortOrLong,
   startService,
+  useService,
 } from '../support/harness.ts';
 
 const url = '/openai/v1/conversations';
@@ -24,12 +25,7 @@ const output = { type: 'function_call_output', call_id: 'c1', output: 'rain' };
 onEveryEngine('conversations of OpenAI clients', (engine) => {
   const { one, other, admin, records } = makeTwoTenants();
   const completion = makeTenant('completion');
-  let service: Service;
-  before(async () => {
-    service = await startService(engine);
-    await service.load([...records, ...completion.records]);
-  });
-  after(() => service.close());
+  const service = useService(engine, [...records, ...completion.records]);
 
   const key = one.keys.writer;
   const send = (method: string, path: string, options: RequestOptions = {}) =>
@@ -130,7 +126,7 @@ onEveryEngine('conversations of OpenAI clients', (engine) => {
           } else if ('again' in one && last !== undefined) {
             const { body } = await add(id, last, { 'x-stainless-retry-count': '1' });
             assert.deepEqual(
-              body.data.map(({ id }: Item) => id),
+              pluck(body.data, 'id'),
               model.slice(-last.length).map(({ id }) => id),
             );
           } else if ('remove' in one && model.length > 0) {
@@ -304,10 +300,7 @@ onEveryEngine('conversations of OpenAI clients', (engine) => {
       { ...message, id: second, created_at: 6, query: '' },
     ]);
     const shown = (await list(conversation_id, 'order=asc')).data;
-    assert.deepEqual(
-      shown.map(({ type }) => type),
-      ['message', 'function_call', 'function_call_output', 'message', 'message'],
-    );
+    assert.deepEqual(pluck(shown, 'type'), ['message', 'function_call', 'function_call_output', 'message', 'message']);
     assert.equal((await remove(conversation_id, shown[0]?.id ?? '')).status, 200);
     const [changed] = await messages(conversation_id);
     assert.deepEqual(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { before, it } from 'node:test';
 import { pino } from 'pino';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { trimRegularly } from '../../src/service/maintenance.ts';
@@ -9,8 +9,8 @@ import {
   message,
   newMigratedUrl,
   onEveryEngine,
-  type Service,
   startService,
+  useService,
 } from '../support/harness.ts';
 import { until, untilEqual } from '../support/until.ts';
 
@@ -19,15 +19,12 @@ type Read = Record<string, string | null>;
 onEveryEngine('the audit of reads', (engine) => {
   const { one, admin, records } = makeTwoTenants();
   const { app, conversation } = one.ids;
-  let service: Service;
   let adminId: string;
+  const service = useService(engine, records);
   before(async () => {
-    service = await startService(engine);
-    await service.load(records);
     await service.index();
     adminId = (await service.store.listKeys()).find(({ kind }) => kind === 'admin')?.id ?? '';
   });
-  after(() => service?.close());
 
   const get = (path: string, key = admin, on = service) => on.request('GET', path, { key });
   const list = async (query = '', on = service): Promise<Read[]> =>

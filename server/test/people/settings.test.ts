@@ -96,12 +96,9 @@ onOneEngine('what opens the console', (engine) => {
     }
   });
 
-  it('SIGN_IN=key: there is no sign-in by name', async () => {
+  it('SIGN_IN=key: there is no sign-in by name', async (t) => {
     const service = await startService(engine, { ...settings, SIGN_IN: 'key' });
-    try {
-      assert.equal((await service.request('GET', '/console/oidc/start')).status, 404);
-    } finally {
-      await service.close();
-    }
+    t.after(() => service.close());
+    assert.equal((await service.request('GET', '/console/oidc/start')).status, 404);
   });
 });

@@ -5,6 +5,7 @@ import { after, before, describe } from 'node:test';
 import pg from 'pg';
 import { countUsers } from '../../src/domain/activity/list-users.ts';
 import { digestOf } from '../../src/domain/secret.ts';
+import { type RecordingProxy, startProxy } from '../store/recording-proxy.ts';
 import { newMigratedUrl, type Service, startService } from '../support/harness.ts';
 import { isLong, itLong } from '../support/long.ts';
 import { describePlan, explain, type Plan, rowsRead } from '../support/plans.ts';
@@ -148,36 +149,28 @@ const smallTables = ['workspaces', 'apps', 'datasets', 'api_keys', 'model_provid
 const isCounted = (step: Plan): boolean =>
   step['Node Type'] !== 'Index Only Scan' && !smallTables.includes(step['Relation Name'] ?? '');
 
-type Sent = { text: string; values: unknown[] };
-
 describe('lists with many rows', () => {
   let service: Service | undefined;
   let client: pg.Client;
   let remove: () => Promise<void>;
-  const sent: Sent[] = [];
-  const { query } = pg.Client.prototype;
+  let proxy: RecordingProxy | undefined;
 
   before(async () => {
     if (!isLong) return;
     const database = await newMigratedUrl('postgres');
     ({ remove } = database);
-    service = await startService('postgres', {}, database.url);
+    proxy = await startProxy(database.url);
+    service = await startService('postgres', {}, proxy.url);
     await service.load(records);
     await countUsers(service.store, () => true);
     client = new pg.Client(database.url);
     await client.connect();
     await client.query('VACUUM ANALYZE');
-    Object.assign(pg.Client.prototype, {
-      query(this: pg.Client, statement: Sent, ...more: unknown[]) {
-        if (this !== client && typeof statement === 'object') sent.push(statement);
-        return Reflect.apply(query, this, [statement, ...more]);
-      },
-    });
   });
   after(async () => {
-    pg.Client.prototype.query = query;
     await client?.end();
     await service?.close();
+    await proxy?.close();
     await remove?.();
   });
 
@@ -190,11 +183,11 @@ describe('lists with many rows', () => {
     const wasteful: string[] = [];
     for (const [template, pages] of Object.entries(lists)) {
       for (const page of pages) {
-        sent.length = 0;
+        proxy?.traffic.statements.splice(0);
         const path = pathOf(template) + page;
         const response = await service?.request('GET', path, { key: keyOf(path) });
         assert.equal(response?.status, 200, path);
-        const statements = sent.filter(({ text }) => /^\s*(SELECT|WITH)/.test(text));
+        const statements = (proxy?.traffic.statements ?? []).filter(({ text }) => /^\s*(SELECT|WITH)/.test(text));
         assert.ok(statements.length > 0, path);
         for (const { text, values } of statements) {
           const plan = await explain(client, text, values);

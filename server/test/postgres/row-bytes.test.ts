@@ -7,6 +7,7 @@ import {
   makeTwoTenants,
   message,
   newMigratedUrl,
+  pluck,
   type Service,
   shortOrLong,
   startService,
@@ -57,10 +58,7 @@ describe('rows from PostgreSQL', () => {
       await direct.load([...records, ...messages]);
       const expected = new Map([5, 6].map((limit) => [limit, read(direct, limit)]));
       const all: { data: { answer: string }[] } = JSON.parse((await expected.get(6)) ?? '');
-      assert.deepEqual(
-        all.data.map(({ answer }) => answer),
-        answers.toReversed(),
-      );
+      assert.deepEqual(pluck(all.data, 'answer'), answers.toReversed());
       for (const [sizes, limit] of [
         [[13, 1, 2, 31, 3], 5],
         [[700, 1, 4_096], 6],

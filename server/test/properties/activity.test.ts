@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import fc from 'fast-check';
 import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { onEveryEngine, useService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 
 /** Compares the counts that are updated when messages are written with counts computed from an export. */
@@ -112,25 +112,15 @@ const isPriced = ({ total_price, currency }: Line): boolean =>
 type Lines = { conversations: Line[]; messages: Line[] };
 
 onEveryEngine('message counts and usage', (engine) => {
-  let service: Service;
   const admin = makeSecret('admin');
   const workspace_id = idOf('workspace');
-  before(async () => {
-    service = await startService(engine);
-    await service.load([
-      { record: 'workspace', id: workspace_id, name: 'w' },
-      { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
-    ]);
-  });
-  after(() => service.close());
+  const service = useService(engine, [
+    { record: 'workspace', id: workspace_id, name: 'w' },
+    { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
+  ]);
 
   const post = async (records: object[], statuses = [200]) => {
-    const headers = { 'content-type': 'application/x-ndjson' };
-    const { status, text } = await service.request('POST', '/admin/records', {
-      key: admin,
-      headers,
-      body: ndjson(records),
-    });
+    const { status, text } = await service.as(admin).append(...records);
     assert.ok(statuses.includes(status), text);
   };
 

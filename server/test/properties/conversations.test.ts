@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { before, it } from 'node:test';
 import fc from 'fast-check';
-import { makeTenant, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTenant, message, onEveryEngine, useService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 
 const orders = ['created_at', '-created_at', 'updated_at', '-updated_at'] as const;
@@ -42,12 +42,10 @@ const scrolls = [
 ] as const;
 
 onEveryEngine('scrolling through conversations', (engine) => {
-  let service: Service;
+  const service = useService(engine);
   before(async () => {
-    service = await startService(engine);
     service.freezeClock(now * 1000);
   });
-  after(() => service.close());
 
   /** An app of its own, so that the list without a user has only these conversations. */
   async function start(seed: number, times: readonly number[]) {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import fc from 'fast-check';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { onEveryEngine, startService, useService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 
 /** Compares filtered exports with an in-memory filter of a full one. */
@@ -73,17 +73,15 @@ const cellOf = (value: string | number | null): string => {
 const isoTime = (seconds: number) => new Date(seconds * 1000).toISOString().replace('.000', '');
 
 onEveryEngine('filtered exports', (engine) => {
-  let service: Service;
   const admin = makeSecret('admin');
   const configuration = [
     { record: 'workspace', id: idOf('workspace'), name: 'w' },
     ...apps.map((id) => ({ record: 'app', id, workspace_id: idOf('workspace'), name: 'app', mode: 'chat' })),
   ];
-  before(async () => {
-    service = await startService(engine);
-    await service.load([...configuration, { record: 'api_key', kind: 'admin', name: 'admin', secret: admin }]);
-  });
-  after(() => service.close());
+  const service = useService(engine, [
+    ...configuration,
+    { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
+  ]);
 
   const get = async (path: string, from = service) => {
     const { status, text } = await from.request('GET', path, { key: admin });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, it } from 'node:test';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { before, it } from 'node:test';
+import { makeTwoTenants, message, onEveryEngine, useService } from '../support/harness.ts';
 import { firstOrAll } from '../support/long.ts';
 import { openapiFile } from '../support/openapi-check.ts';
 
@@ -41,13 +41,10 @@ onEveryEngine('extreme values of the parameters', (engine) => {
     ...{ dataset_id: ids.dataset, document_id: ids.document, segment_id: ids.segment, child_chunk_id: ids.chunk },
     ...{ model_type: 'llm', user: 'ann', item_id: `msg_${sent.id.replaceAll('-', '')}_0` },
   };
-  let service: Service;
+  const service = useService(engine, [...records, sent]);
   before(async () => {
-    service = await startService(engine);
-    await service.load([...records, sent]);
     await service.index();
   });
-  after(() => service.close());
 
   it('never get 5xx from any GET of the OpenAPI document', async () => {
     const unread: string[] = [];

@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { fastLaneChannel } from '../../src/http/front/fast-lane.ts';
 import {
   makeTenant,
   makeTwoTenants,
   message,
   onEveryEngine,
-  type Service,
-  startService,
   type TestResponse,
+  useService,
 } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 
+/** The service reports here which requests it handled without the route. */
+const fastLaneChannel = 'backscroll:fast-lane';
 /** An unusual spelling with the same meaning, which sends the request to the route. */
 const routeHeaders = { connection: 'Keep-Alive' };
 const laneHeaders = { connection: 'keep-alive' };
@@ -41,7 +42,6 @@ const comparedParts = ({ status, headers, text }: TestResponse) => ({
 });
 
 onEveryEngine('the fast lane and the route', (engine) => {
-  let service: Service;
   const { one, other, admin, records } = makeTwoTenants();
   const completion = makeTenant('completion');
   const deleted = randomUUID();
@@ -51,8 +51,8 @@ onEveryEngine('the fast lane and the route', (engine) => {
   const messages = Array.from({ length: 30 }, (_, at) => message(one.ids.conversation, at));
   const app = { workspace_id: one.ids.workspace, app_id: one.ids.app, kind: 'app', record: 'api_key' };
 
+  const service = useService(engine, [], { RATE_LIMIT: '3', WRITE_LIMIT: '1' });
   before(async () => {
-    service = await startService(engine, { RATE_LIMIT: '3', WRITE_LIMIT: '1' });
     // Responses contain what is left of a time window.
     service.freezeClock();
     await service.load([
@@ -69,14 +69,13 @@ onEveryEngine('the fast lane and the route', (engine) => {
       message(unusual.conversation, 1),
     ]);
   });
-  after(() => service.close());
 
   let laneRequests = 0;
   const countLaneRequest = () => {
     laneRequests += 1;
   };
-  before(() => fastLaneChannel.subscribe(countLaneRequest));
-  after(() => fastLaneChannel.unsubscribe(countLaneRequest));
+  before(() => subscribe(fastLaneChannel, countLaneRequest));
+  after(() => void unsubscribe(fastLaneChannel, countLaneRequest));
 
   const ids = [one.ids.conversation, other.ids.conversation, deleted, unusual.conversation, randomUUID(), ''];
   const firsts = [...messages.slice(0, 3).map(({ id }) => id), message(other.ids.conversation, 1).id, randomUUID()];

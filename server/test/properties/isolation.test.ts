@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type KeyKind, keyKinds } from '../../src/contract/key-kinds.ts';
 import { allows, operationRoles } from '../../src/contract/people/roles.ts';
@@ -10,18 +10,16 @@ import {
   chunkPath,
   engines,
   message,
-  ndjson,
   onEveryEngine,
-  type Service,
-  startService,
+  pluck,
   type TestResponse,
+  useService,
 } from '../support/harness.ts';
 import { kinds, makeCallers, makeIsolationFixture, provider, visibleParts } from '../support/isolation-fixture.ts';
 import { makeRows, operations, requireRow, type Target, type TestRequest } from '../support/isolation-matrix.ts';
 import { isLong, itLong, shortOrLong } from '../support/long.ts';
 
 const metricsToken = 'metrics-token-of-this-test';
-const ndjsonHeaders = { 'content-type': 'application/x-ndjson' };
 
 /** A valid key of the wrong kind is told so, and nothing else. */
 const wrongKind = (allowedKinds: readonly KeyKind[], kind: KeyKind) => {
@@ -35,7 +33,6 @@ const errorOf = ({ status, body }: TestResponse) =>
   body.error === undefined ? body : { status, code: body.error.code, message: body.error.message };
 
 onEveryEngine('isolation', (engine) => {
-  let service: Service;
   const fixture = makeIsolationFixture();
   const {
     one,
@@ -57,11 +54,7 @@ onEveryEngine('isolation', (engine) => {
   /** Of the keys that allow nothing, those that an engine decides. The last suite tries all that do not allow an operation. */
   const invalidCallers = isWhole ? [] : ['revoked app', 'expired app', 'unknown app'];
 
-  before(async () => {
-    service = await startService(engine, { METRICS_TOKEN: metricsToken });
-    await service.load(fixture.records);
-  });
-  after(() => service.close());
+  const service = useService(engine, fixture.records, { METRICS_TOKEN: metricsToken });
 
   /** All stored data, as an admin exports it. */
   async function exportAll(): Promise<string> {
@@ -278,10 +271,7 @@ onEveryEngine('isolation', (engine) => {
     it('200: a page contains nothing of another conversation, from any cursor', async () => {
       const conversation_id = one.ids.conversation;
       const fullPage = await getPage(one.keys.app, { conversation_id, limit: '100' });
-      assert.deepEqual(
-        fullPage.body.data.map(({ id }: { id: string }) => id),
-        messages.one.map(({ id }) => id).reverse(),
-      );
+      assert.deepEqual(pluck(fullPage.body.data, 'id'), messages.one.map(({ id }) => id).reverse());
       const emptyPage = await getPage(one.keys.app, { conversation_id, first_id: oldest.id });
       assert.deepEqual(emptyPage.body.data, []);
     });
@@ -370,8 +360,7 @@ onEveryEngine('isolation', (engine) => {
   });
 
   describe('POST /admin/records by a writer', () => {
-    const post = (key: string, ...lines: object[]) =>
-      service.request('POST', '/admin/records', { key, headers: ndjsonHeaders, body: ndjson(lines) });
+    const post = (key: string, ...lines: object[]) => service.as(key).append(...lines);
     const writers = {
       'the first app': { key: one.keys.writer, app: one.ids.app },
       'the second app': { key: second.keys.writer, app: second.app },

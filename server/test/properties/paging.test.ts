@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import fc from 'fast-check';
-import { makeTenant, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTenant, message, onEveryEngine, useService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 
 type PageOrder = 'newest_first' | 'oldest_first';
@@ -59,13 +59,8 @@ const arrivals = fc.array(fc.array(second, { maxLength: 3 }), { maxLength: 8 });
 const runs = (short: number) => ({ numRuns: shortOrLong(short, 20 * short) });
 
 onEveryEngine('paging', (engine) => {
-  let service: Service;
   const tenant = makeTenant();
-  before(async () => {
-    service = await startService(engine);
-    await service.load(tenant.records);
-  });
-  after(() => service.close());
+  const service = useService(engine, tenant.records);
 
   /** Creates a conversation and the model of its expected content. */
   async function start(idSeed: number) {

@@ -1,18 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { before, it } from 'node:test';
 import fc from 'fast-check';
-import {
-  makeTwoTenants,
-  message,
-  ndjson,
-  onOneEngine,
-  type Service,
-  startService,
-  type TestResponse,
-} from '../support/harness.ts';
+import { makeTwoTenants, message, onOneEngine, type TestResponse, useService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 
-const ndjsonHeaders = { 'content-type': 'application/x-ndjson' };
 const windowMillis = 1000;
 
 /** A simple model of the limit: at most `max` requests in a window that starts with the first one. */
@@ -45,14 +36,14 @@ onOneEngine('limits per key, in any order of requests', (engine) => {
   const requestsMax = 5;
   const writesMax = 3;
   const { one, other, admin, records } = makeTwoTenants();
-  let service: Service;
   let now = 0;
+  const service = useService(engine, [...records, message(one.ids.conversation, 1)], {
+    RATE_LIMIT: `${requestsMax}`,
+    WRITE_LIMIT: `${writesMax}`,
+  });
   before(async () => {
-    service = await startService(engine, { RATE_LIMIT: `${requestsMax}`, WRITE_LIMIT: `${writesMax}` });
-    await service.load([...records, message(one.ids.conversation, 1)]);
     service.freezeClock();
   });
-  after(() => service.close());
   const advance = (millis: number) => {
     now += millis;
     service.advanceClock(millis / 1000);
@@ -65,12 +56,7 @@ onOneEngine('limits per key, in any order of requests', (engine) => {
     service.request('GET', tenant.chunkPath, { key: tenant.keys.knowledge });
   const edit = (tenant: typeof one) => () =>
     service.request('PATCH', tenant.chunkPath, { key: tenant.keys.knowledge, body: { content: 'text' } });
-  const post = (key: string) => () =>
-    service.request('POST', '/admin/records', {
-      key,
-      headers: ndjsonHeaders,
-      body: ndjson([message(one.ids.conversation, 2)]),
-    });
+  const post = (key: string) => () => service.as(key).append(message(one.ids.conversation, 2));
   /** Each key with its read and write requests. */
   const keys: Record<string, { reads: (() => Promise<TestResponse>)[]; writes: (() => Promise<TestResponse>)[] }> = {
     app: { reads: [readPage('keep-alive'), readPage('Keep-Alive')], writes: [] },

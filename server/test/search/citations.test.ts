@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { before, it } from 'node:test';
+import { makeTwoTenants, message, onEveryEngine, useService } from '../support/harness.ts';
 import { citation } from '../support/rich-messages.ts';
 
 const daySeconds = 86_400;
@@ -24,7 +24,6 @@ type Answer = { id: string; conversation: string; disliked: boolean; at: number;
 onEveryEngine('answers that cite a text', (engine) => {
   const { one, admin, records } = makeTwoTenants();
   const conversations = [one.ids.conversation, randomUUID(), randomUUID()];
-  let service: Service;
   let answers: Answer[] = [];
   const get = async (path: string) => (await service.request('GET', path, { key: admin })).body;
   const recordOf = ({ id, conversation, disliked, at, cites }: Answer) => ({
@@ -40,21 +39,20 @@ onEveryEngine('answers that cite a text', (engine) => {
     answers = [...answers.filter(({ id }) => !changed.some((one) => one.id === id)), ...changed];
   };
 
-  before(async () => {
-    service = await startService(engine);
-    await service.load([
-      ...records,
-      ...conversations.slice(1).map((id) => ({ record: 'conversation', id, app_id: one.ids.app, user: 'cat' })),
-      ...bases.flatMap(({ id, name, documents }) => [
-        { record: 'dataset', id, name, workspace_id: one.ids.workspace },
-        ...documents.flatMap((document) => [
-          { record: 'document', id: document.id, dataset_id: id, name: document.name },
-          ...document.segments.map((segment, position) => ({
-            ...{ record: 'segment', id: segment, document_id: document.id, position, content: `text ${segment}` },
-          })),
-        ]),
+  const service = useService(engine, [
+    ...records,
+    ...conversations.slice(1).map((id) => ({ record: 'conversation', id, app_id: one.ids.app, user: 'cat' })),
+    ...bases.flatMap(({ id, name, documents }) => [
+      { record: 'dataset', id, name, workspace_id: one.ids.workspace },
+      ...documents.flatMap((document) => [
+        { record: 'document', id: document.id, dataset_id: id, name: document.name },
+        ...document.segments.map((segment, position) => ({
+          ...{ record: 'segment', id: segment, document_id: document.id, position, content: `text ${segment}` },
+        })),
       ]),
-    ]);
+    ]),
+  ]);
+  before(async () => {
     await load(
       Array.from({ length: 60 }, (_, n) => ({
         id: randomUUID(),
@@ -67,7 +65,6 @@ onEveryEngine('answers that cite a text', (engine) => {
     );
     await service.index();
   });
-  after(() => service?.close());
 
   /** Everything that the console shows, compared with a count of the answers. */
   const check = async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { before, it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, useService } from '../support/harness.ts';
 
 type Hit = {
   conversation_id: string;
@@ -16,7 +16,6 @@ type Sent = { id: string; conversation_id: string; created_at: number; query: st
 onEveryEngine('hits by conversation', (engine) => {
   const { one, admin, records } = makeTwoTenants();
   const conversations = Array.from({ length: 9 }, () => randomUUID());
-  let service: Service;
   let sent: Sent[] = [];
   const get = async (query: Record<string, string | number>) =>
     (await service.request('GET', `/admin/search?${new URLSearchParams(query as never)}`, { key: admin })).body;
@@ -44,8 +43,8 @@ onEveryEngine('hits by conversation', (engine) => {
   const counted = async (query: Record<string, string | number>) =>
     (await readAll(query)).map(({ message_id, hit_count }) => [message_id, hit_count]);
 
+  const service = useService(engine);
   before(async () => {
-    service = await startService(engine);
     // The messages of conversations are mixed in time, so that each page finds conversations of earlier pages again.
     sent = Array.from({ length: 300 }, (_, at) => {
       const conversation = conversations[(at * at) % 9] ?? assert.fail();
@@ -56,7 +55,6 @@ onEveryEngine('hits by conversation', (engine) => {
     await service.load([...records, ...talks, ...sent]);
     await service.index();
   });
-  after(() => service?.close());
 
   it('200: one row for each conversation, its newest hit, with as many hits as counted by hand, on pages of any size', async () => {
     const expected = byHand(({ query }) => query.includes('kettle'));

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { execute } from '../../../experiments/support/schema-databases.ts';
 import { purge } from '../../src/domain/erasure/purge.ts';
 import { filesContaining } from '../support/cli-helpers.ts';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, startService, useService } from '../support/harness.ts';
 import { pendingForm } from '../support/rich-messages.ts';
 
 const citationOf = (message_id: string, segment_id: string) => ({
@@ -31,7 +31,6 @@ type Query = Record<string, string | number>;
 
 onEveryEngine('the index of the search', (engine) => {
   const { one, other, admin, records } = makeTwoTenants();
-  let service: Service;
   const get = (path: string, query: Query = {}, from = service) =>
     from.request('GET', `${path}?${new URLSearchParams(query as never)}`, { key: admin });
   const found = async (query: Query): Promise<string[]> => {
@@ -47,11 +46,7 @@ onEveryEngine('the index of the search', (engine) => {
     ...more,
   });
 
-  before(async () => {
-    service = await startService(engine);
-    await service.load(records);
-  });
-  after(() => service.close());
+  const service = useService(engine, records);
 
   it('has the texts of items, as they are now; readers of /v1 see and find nothing of them', async () => {
     const { ids, keys } = one;
@@ -312,36 +307,6 @@ onEveryEngine('the index of the search', (engine) => {
     await service.index();
     assert.equal((await hits()).length, expected.length + (expected.length < 100 ? 1 : 0));
     assert.equal((await counts()).all, expectedCounts.all + 1);
-  });
-
-  it('400: a wrong parameter is named; 401 without a key', async () => {
-    const wrong: [string, string][] = [
-      ['rating', 'bad'],
-      ['status', 'failed'],
-      ['has', 'forms'],
-      ['from', 'monday'],
-      ['to', '1.5'],
-      ['min_cost', 'much'],
-      ['min_latency', '1s'],
-      ['limit', '101'],
-      ['cursor', 'x'],
-      ['in', 'apps'],
-      ['q', 'x'.repeat(201)],
-    ];
-    for (const [name, value] of wrong) {
-      const { status, body } = await get('/admin/search', { [name]: value });
-      assert.deepEqual([status, body.code], [400, 'invalid_param'], name);
-      assert.match(body.message, new RegExp(`^${name}\\b`));
-      if (name === 'limit' || name === 'cursor') continue;
-      assert.equal((await get('/admin/search/counts', { [name]: value })).status, 400, name);
-    }
-    const { body } = await get('/admin/search', { in: 'knowledge', user: 'ann' });
-    assert.equal(body.message, 'user must be absent with in=knowledge');
-    const grouped = await get('/admin/search', { in: 'knowledge', group: 'conversation' });
-    assert.equal(grouped.body.message, 'group must be absent with in=knowledge');
-    assert.equal((await get('/admin/search/counts', { in: 'knowledge' })).status, 400);
-    assert.equal((await service.request('GET', '/admin/search')).status, 401);
-    assert.equal((await service.request('GET', '/admin/search', { key: one.keys.app })).status, 401);
   });
 
   it('404: SEARCH or CHANGES is off', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { fold, tokensOf } from '../../src/domain/words/tokens.ts';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, pluck, useService } from '../support/harness.ts';
 
 /** A text, queries that find it with the parts that are marked, and queries that do not find it. */
 const table: [text: string, found: Record<string, string>, notFound: string[]][] = [
@@ -36,7 +36,6 @@ const table: [text: string, found: Record<string, string>, notFound: string[]][]
 onEveryEngine('the search in many languages', (engine) => {
   const { one, admin, records } = makeTwoTenants();
   const sent = table.map(([answer], index) => message(one.ids.conversation, index, { query: '', answer }));
-  let service: Service;
   const search = async (q: string) => {
     const query = new URLSearchParams({ q, limit: '100' });
     const { status, body } = await service.request('GET', `/admin/search?${query}`, { key: admin });
@@ -44,12 +43,10 @@ onEveryEngine('the search in many languages', (engine) => {
     return body.data as { message_id: string; snippet: string; ranges: [number, number][] }[];
   };
 
+  const service = useService(engine, [...records, ...sent]);
   before(async () => {
-    service = await startService(engine);
-    await service.load([...records, ...sent]);
     await service.index();
   });
-  after(() => service.close());
 
   for (const [index, [text, found, notFound]] of table.entries()) {
     it(text, async () => {
@@ -96,10 +93,7 @@ describe('tokens', () => {
           .filter(({ isWordLike }) => isWordLike)
           .flatMap(({ segment }) => segment.match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? []);
         const tokens = [...tokensOf(text)];
-        assert.deepEqual(
-          tokens.map(({ token }) => token),
-          segments.map(fold),
-        );
+        assert.deepEqual(pluck(tokens, 'token'), segments.map(fold));
         for (const { token, start, end } of tokens) assert.equal(fold(text.slice(start, end)), token);
       }),
     );

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
-import { after, before, it } from 'node:test';
+import { before, it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, pluck, useService } from '../support/harness.ts';
 
 /** Enough for several pages of each list, with records of a size that every list reads one by one. */
 const count = 8;
@@ -19,16 +19,13 @@ onEveryEngine('reads of large records', (engine) => {
   const segments = Array.from({ length: count }, (_, at) => ({
     ...{ record: 'segment', id: randomUUID(), document_id: document, position: 1_000 + at, content: large },
   }));
-  let service: Service;
 
+  const service = useService(engine, [...records, ...messages, ...segments]);
   before(async () => {
-    service = await startService(engine);
-    await service.load([...records, ...messages, ...segments]);
     await service.index();
   });
-  after(() => service.close());
 
-  const get = (path: string) => service.request('GET', path, { key: admin });
+  const { get } = service.as(admin);
   const pageBytesMax = (bytes: number) => bytes + Buffer.byteLength(large) + 10_000;
 
   /** Follows a list to its end. Every page is bounded, and none is empty. */
@@ -48,10 +45,7 @@ onEveryEngine('reads of large records', (engine) => {
 
   it('200: a page of the change feed ends at its size, and the next one continues', async () => {
     const { rows, pages } = await walk('/admin/changes?limit=1000&kinds=message', 'after', limits.changesBytesMax);
-    assert.deepEqual(
-      rows.map(({ id }) => id),
-      idsOf(messages),
-    );
+    assert.deepEqual(pluck(rows, 'id'), idsOf(messages));
     assert.ok(pages >= 2, String(pages));
   });
 
@@ -72,10 +66,7 @@ onEveryEngine('reads of large records', (engine) => {
 
   it('200: a search compares large texts with a phrase, and shows where they match', async () => {
     const { rows } = await walk('/admin/search?q="needle word"&limit=5', 'cursor', limits.pageBytesMax);
-    assert.deepEqual(
-      rows.map(({ message_id }) => message_id),
-      idsOf(messages).reverse(),
-    );
+    assert.deepEqual(pluck(rows, 'message_id'), idsOf(messages).reverse());
     const { rows: chunks } = await walk(
       '/admin/search?q="needle word"&in=knowledge&limit=5',
       'cursor',
@@ -116,7 +107,7 @@ onEveryEngine('reads of large records', (engine) => {
     // Each response is larger than what the sockets of a connection can buffer, so its slot is held.
     const held = await Promise.all(Array.from({ length: limits.largePagesMax }, open));
     assert.deepEqual(
-      held.map(({ statusCode }) => statusCode),
+      pluck(held, 'statusCode'),
       held.map(() => 200),
     );
     const next = open();

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { purge } from '../../src/domain/erasure/purge.ts';
 import { filesContaining } from '../support/cli-helpers.ts';
-import { makeTwoTenants, message, onEveryEngine, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, pluck, startService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 
 /** Few words, so that most messages of a transaction share some. */
@@ -30,32 +30,26 @@ const batch = fc.record({
 });
 
 onEveryEngine('the index after operations in any order', (engine) => {
-  it('a rating and an append in one transaction of the indexer: both messages are found by a word that they share', async () => {
+  it('a rating and an append in one transaction of the indexer: both messages are found by a word that they share', async (t) => {
     const { one, admin, records } = makeTwoTenants();
     const service = await startService(engine);
-    try {
-      const rated = message(one.ids.conversation, 10, { query: 'osprey' });
-      const removed = { record: 'conversation', id: randomUUID(), app_id: one.ids.app };
-      await service.load([...records, rated, removed, message(removed.id, 20, { query: 'osprey' })]);
-      await service.index();
-      const body = { rating: 'like', user: 'ann' };
-      await service.request('POST', `/v1/messages/${rated.id}/feedbacks`, { key: one.keys.app, body });
-      const added = message(one.ids.conversation, 15, { query: 'osprey' });
-      await service.load([added, { ...removed, deleted: true }]);
-      await service.index();
-      const { body: found } = await service.request('GET', '/admin/search?q=osprey', { key: admin });
-      assert.deepEqual(
-        found.data.map(({ message_id }: { message_id: string }) => message_id),
-        [added.id, rated.id],
-      );
-      const { body: counts } = await service.request('GET', '/admin/search/counts?q=osprey', { key: admin });
-      assert.equal(counts.all, 2);
-    } finally {
-      await service.close();
-    }
+    t.after(() => service.close());
+    const rated = message(one.ids.conversation, 10, { query: 'osprey' });
+    const removed = { record: 'conversation', id: randomUUID(), app_id: one.ids.app };
+    await service.load([...records, rated, removed, message(removed.id, 20, { query: 'osprey' })]);
+    await service.index();
+    const body = { rating: 'like', user: 'ann' };
+    await service.request('POST', `/v1/messages/${rated.id}/feedbacks`, { key: one.keys.app, body });
+    const added = message(one.ids.conversation, 15, { query: 'osprey' });
+    await service.load([added, { ...removed, deleted: true }]);
+    await service.index();
+    const { body: found } = await service.request('GET', '/admin/search?q=osprey', { key: admin });
+    assert.deepEqual(pluck(found.data, 'message_id'), [added.id, rated.id]);
+    const { body: counts } = await service.request('GET', '/admin/search/counts?q=osprey', { key: admin });
+    assert.equal(counts.all, 2);
   });
 
-  it('has each word of each message, and nothing else', async () => {
+  it('has each word of each message, and nothing else', async (t) => {
     const { one, admin, records } = makeTwoTenants();
     // Otherwise the words of this test's searches are stored as what was read.
     const service = await startService(engine, { AUDIT_READS: 'off' });
@@ -104,36 +98,33 @@ onEveryEngine('the index after operations in any order', (engine) => {
       const body = { rating: ['like', 'dislike', null][at % 3], user: chat.user };
       return service.request('POST', `/v1/messages/${sent.id}/feedbacks`, { key: one.keys.app, body });
     };
-    try {
-      await service.load([...records, ...all.map(recordOf)]);
-      await fc.assert(
-        fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 4 }), async (batches) => {
-          for (const { operations, indexesMeanwhile } of batches) {
-            await Promise.all([
-              ...operations.map((one, index) => run(index, one)),
-              ...(indexesMeanwhile ? [service.index()] : []),
-            ]);
-            await service.index();
-          }
-          const live = all.filter(({ deleted }) => !deleted);
-          for (const word of [...words, ...all.map(({ marker }) => marker)]) {
-            const expected = live.flatMap(({ messages, user }) =>
-              messages.filter(({ query }) => `${query} ${user}`.split(' ').includes(word)).map(({ id }) => id),
-            );
-            assert.deepEqual(await found(word), expected.sort(), word);
-          }
-          for (const [index, { messages }] of all.entries()) {
-            if (messages.length > 15) await run(index, { kind: 'purge', text: '', at: 0 });
-          }
-          const path = service.config.database_url.replace('sqlite:', '');
-          for (const marker of engine === 'sqlite' ? purged.splice(0) : []) {
-            assert.deepEqual(filesContaining(path, marker), [], marker);
-          }
-        }),
-        { numRuns: shortOrLong(5, 150), endOnFailure: true },
-      );
-    } finally {
-      await service.close();
-    }
+    t.after(() => service.close());
+    await service.load([...records, ...all.map(recordOf)]);
+    await fc.assert(
+      fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 4 }), async (batches) => {
+        for (const { operations, indexesMeanwhile } of batches) {
+          await Promise.all([
+            ...operations.map((one, index) => run(index, one)),
+            ...(indexesMeanwhile ? [service.index()] : []),
+          ]);
+          await service.index();
+        }
+        const live = all.filter(({ deleted }) => !deleted);
+        for (const word of [...words, ...all.map(({ marker }) => marker)]) {
+          const expected = live.flatMap(({ messages, user }) =>
+            messages.filter(({ query }) => `${query} ${user}`.split(' ').includes(word)).map(({ id }) => id),
+          );
+          assert.deepEqual(await found(word), expected.sort(), word);
+        }
+        for (const [index, { messages }] of all.entries()) {
+          if (messages.length > 15) await run(index, { kind: 'purge', text: '', at: 0 });
+        }
+        const path = service.config.database_url.replace('sqlite:', '');
+        for (const marker of engine === 'sqlite' ? purged.splice(0) : []) {
+          assert.deepEqual(filesContaining(path, marker), [], marker);
+        }
+      }),
+      { numRuns: shortOrLong(5, 150), endOnFailure: true },
+    );
   });
 });

@@ -46,55 +46,52 @@ function matches(texts: string[], query: string): boolean {
 }
 
 onEveryEngine('the search against a reference', (engine) => {
-  it('finds what a simple search through all texts finds', async () => {
+  it('finds what a simple search through all texts finds', async (t) => {
     const { one, admin, records } = makeTwoTenants();
     const service = await startService(engine);
-    try {
-      const conversation = { record: 'conversation', id: one.ids.conversation, app_id: one.ids.app, user: 'zoe' };
-      await service.load([...records, conversation]);
-      let expectedTexts = new Map<string, string[]>();
-      let time = 0;
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(fc.tuple(text, text), { minLength: 1, maxLength: 4 }),
-          fc.array(
-            text.map((part) => part.replaceAll('"', '')),
-            { minLength: 4, maxLength: 8 },
-          ),
-          fc.boolean(),
-          async (added, queries, replaces) => {
-            const sent = added.map(([query, answer]) =>
-              message(one.ids.conversation, (time += 1), {
-                query,
-                answer,
-                id: (replaces && [...expectedTexts.keys()][0]) || randomUUID(),
-              }),
-            );
-            // A record replaces an earlier one with its id.
-            for (const record of sent) {
-              expectedTexts.delete(record.id);
-              expectedTexts.set(record.id, [record.query, record.answer]);
-              await service.load([record]);
-            }
-            await service.index();
-            for (const q of queries.filter((query) => query !== '')) {
-              const path = `/admin/search?${new URLSearchParams({ q, limit: '100', app_id: one.ids.app, from: '1' })}`;
-              const { body } = await service.request('GET', path, { key: admin });
-              const found = body.data.map(({ message_id }: { message_id: string }) => message_id);
-              const expected = [...expectedTexts].filter(([, texts]) => matches(texts, q)).map(([id]) => id);
-              assert.deepEqual(found.toSorted(), expected.toSorted(), q);
-            }
-            if (expectedTexts.size > 60) {
-              expectedTexts = new Map();
-              await purge(service.store, { conversation_id: one.ids.conversation }, { key_id: null, now: 1 });
-              await service.load([conversation]);
-            }
-          },
+    t.after(() => service.close());
+    const conversation = { record: 'conversation', id: one.ids.conversation, app_id: one.ids.app, user: 'zoe' };
+    await service.load([...records, conversation]);
+    let expectedTexts = new Map<string, string[]>();
+    let time = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(text, text), { minLength: 1, maxLength: 4 }),
+        fc.array(
+          text.map((part) => part.replaceAll('"', '')),
+          { minLength: 4, maxLength: 8 },
         ),
-        { numRuns: shortOrLong(10, 300) },
-      );
-    } finally {
-      await service.close();
-    }
+        fc.boolean(),
+        async (added, queries, replaces) => {
+          const sent = added.map(([query, answer]) =>
+            message(one.ids.conversation, (time += 1), {
+              query,
+              answer,
+              id: (replaces && [...expectedTexts.keys()][0]) || randomUUID(),
+            }),
+          );
+          // A record replaces an earlier one with its id.
+          for (const record of sent) {
+            expectedTexts.delete(record.id);
+            expectedTexts.set(record.id, [record.query, record.answer]);
+            await service.load([record]);
+          }
+          await service.index();
+          for (const q of queries.filter((query) => query !== '')) {
+            const path = `/admin/search?${new URLSearchParams({ q, limit: '100', app_id: one.ids.app, from: '1' })}`;
+            const { body } = await service.request('GET', path, { key: admin });
+            const found = body.data.map(({ message_id }: { message_id: string }) => message_id);
+            const expected = [...expectedTexts].filter(([, texts]) => matches(texts, q)).map(([id]) => id);
+            assert.deepEqual(found.toSorted(), expected.toSorted(), q);
+          }
+          if (expectedTexts.size > 60) {
+            expectedTexts = new Map();
+            await purge(service.store, { conversation_id: one.ids.conversation }, { key_id: null, now: 1 });
+            await service.load([conversation]);
+          }
+        },
+      ),
+      { numRuns: shortOrLong(10, 300) },
+    );
   });
 });

@@ -140,34 +140,31 @@ onEveryEngine('reindex', (engine) => {
       assert.equal(await service.store.erasure.emptyLog(), true);
     });
 
-  it('is not needed after many chunks were edited, added and deleted in any order', async () => {
+  it('is not needed after many chunks were edited, added and deleted in any order', async (t) => {
     const { one, admin, records } = makeTwoTenants();
     const service = await startService(engine);
-    try {
-      const chunkIds = Array.from({ length: 260 }, () => randomUUID());
-      const numbers = [...chunkIds.keys()];
-      const chunk = (at: number, content: string, deleted = false) => ({
-        ...{ record: 'child_chunk', id: chunkIds[at], segment_id: one.ids.segment, position: at, content, deleted },
-      });
-      await service.load([...records, ...numbers.slice(0, 230).map((at) => chunk(at, `petrel number${at}`))]);
+    t.after(() => service.close());
+    const chunkIds = Array.from({ length: 260 }, () => randomUUID());
+    const numbers = [...chunkIds.keys()];
+    const chunk = (at: number, content: string, deleted = false) => ({
+      ...{ record: 'child_chunk', id: chunkIds[at], segment_id: one.ids.segment, position: at, content, deleted },
+    });
+    await service.load([...records, ...numbers.slice(0, 230).map((at) => chunk(at, `petrel number${at}`))]);
+    await service.index();
+    const edited = numbers.toReversed().filter((at) => at % 3 !== 0);
+    await service.load(edited.map((at) => chunk(at, `fulmar number${at}`, at % 5 === 0)));
+    await service.index();
+    const rebuild = async () => {
+      await service.store.search.reset('other rules');
       await service.index();
-      const edited = numbers.toReversed().filter((at) => at % 3 !== 0);
-      await service.load(edited.map((at) => chunk(at, `fulmar number${at}`, at % 5 === 0)));
-      await service.index();
-      const rebuild = async () => {
-        await service.store.search.reset('other rules');
-        await service.index();
-      };
-      assert.deepEqual(await indexDifferences(engine, service.config.database_url, rebuild), []);
-      const hits = async (q: string) => {
-        const path = `/admin/search?${new URLSearchParams({ in: 'knowledge', limit: '100', q })}`;
-        return (await service.request('GET', path, { key: admin })).body.data.length;
-      };
-      const isNow = (at: number) => at % 5 !== 0 && `${at}`.startsWith('7');
-      assert.equal(await hits('petrel'), numbers.slice(0, 230).filter((at) => at % 3 === 0).length);
-      assert.equal(await hits('fulmar number7'), edited.filter(isNow).length);
-    } finally {
-      await service.close();
-    }
+    };
+    assert.deepEqual(await indexDifferences(engine, service.config.database_url, rebuild), []);
+    const hits = async (q: string) => {
+      const path = `/admin/search?${new URLSearchParams({ in: 'knowledge', limit: '100', q })}`;
+      return (await service.request('GET', path, { key: admin })).body.data.length;
+    };
+    const isNow = (at: number) => at % 5 !== 0 && `${at}`.startsWith('7');
+    assert.equal(await hits('petrel'), numbers.slice(0, 230).filter((at) => at % 3 === 0).length);
+    assert.equal(await hits('fulmar number7'), edited.filter(isNow).length);
   });
 });

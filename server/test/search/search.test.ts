@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
-import { makeTwoTenants, message, onEveryEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, pluck, useService } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';
 
 const file = (filename: string) => ({
@@ -19,7 +19,6 @@ const file = (filename: string) => ({
 
 onEveryEngine('the search', (engine) => {
   const { one, other, admin, records } = makeTwoTenants();
-  let service: Service;
   const get = (path: string, query: Record<string, string | number> = {}) =>
     service.request('GET', `${path}?${new URLSearchParams(query as never)}`, { key: admin });
   const search = async (query: Record<string, string | number>) => {
@@ -34,11 +33,7 @@ onEveryEngine('the search', (engine) => {
     return data.map(({ snippet, ranges }) => ranges.map(([start, end]) => snippet.slice(start, end)).join('|'));
   };
 
-  before(async () => {
-    service = await startService(engine);
-    await service.load(records);
-  });
-  after(() => service.close());
+  const service = useService(engine, records);
 
   it('200: finds a word that was said, newest first, with the place of the match', async () => {
     const texts = ['The refund was sent', 'No Refunds today', 'nothing here', 'ask for a REFUND, please'];
@@ -151,10 +146,7 @@ onEveryEngine('the search', (engine) => {
     await service.index();
     const q = '"wombat burrow"';
     const page = await search({ q });
-    assert.deepEqual(
-      page.data.map(({ message_id }) => message_id),
-      [newest.id],
-    );
+    assert.deepEqual(pluck(page.data, 'message_id'), [newest.id]);
     assert.deepEqual(await found({ q, cursor: page.next_cursor }), [oldest.id]);
     const { body } = await get('/admin/search/counts', { q });
     assert.deepEqual([body.all, body.is_partial], [1, true]);

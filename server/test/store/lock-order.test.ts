@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { makeTwoTenants, message, ndjson, newMigratedUrl, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, newMigratedUrl, pluck, type Service, startService } from '../support/harness.ts';
 import { itLong, shortOrLong } from '../support/long.ts';
 
 /** On PostgreSQL appends lock their conversations in id order, so that two appends never wait for each other. */
@@ -54,8 +54,7 @@ describe('appends that touch several conversations', { concurrency: 1 }, () => {
   }
 
   function append(lines: readonly object[]) {
-    const headers = { 'content-type': 'application/x-ndjson' };
-    return service.request('POST', '/admin/records', { key: one.keys.writer, headers, body: ndjson(lines) });
+    return service.as(one.keys.writer).append(...lines);
   }
 
   /** Backends report their counts at the latest when they end. */
@@ -89,7 +88,10 @@ describe('appends that touch several conversations', { concurrency: 1 }, () => {
     const bodies = Array.from({ length: appendCount }, (_, n) => inOtherOrder(ids, n).flatMap((id) => linesOf(id, n)));
     const responses = await Promise.all(bodies.map(append));
     assert.deepEqual(
-      responses.filter(({ status }) => status !== 200).map(({ text }) => text),
+      pluck(
+        responses.filter(({ status }) => status !== 200),
+        'text',
+      ),
       [],
     );
     assert.equal(await deadlocks(), deadlocksBefore);

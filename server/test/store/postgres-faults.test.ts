@@ -21,10 +21,10 @@ import {
   serve,
   serveWithWorkers,
 } from '../support/cli-helpers.ts';
-import { databaseAt } from '../support/database.ts';
 import { FaultyPostgres, onDatabase } from '../support/faulty-postgres.ts';
 import {
   chunkPath,
+  databaseAt,
   makeTwoTenants,
   message,
   ndjson,

@@ -24,8 +24,16 @@ import {
   sendRequest,
   serve,
 } from '../support/cli-helpers.ts';
-import { databaseAt } from '../support/database.ts';
-import { makeTwoTenants, message, ndjson, newDatabaseUrl, newMigratedUrl, startService } from '../support/harness.ts';
+import {
+  databaseAt,
+  makeTwoTenants,
+  message,
+  ndjson,
+  newDatabaseUrl,
+  newMigratedUrl,
+  pluck,
+  startService,
+} from '../support/harness.ts';
 import { isLong, itLong, shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
@@ -558,10 +566,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
         const line = message(conversation, 1);
         assert.equal((await post(serving, one.keys.writer, line)).body.records, 1);
         const page = await sendRequest(serving.base, pageOf(conversation), one.keys.app);
-        assert.deepEqual(
-          page.body.data.map(({ id }: { id: string }) => id),
-          [line.id],
-        );
+        assert.deepEqual(pluck(page.body.data, 'id'), [line.id]);
         const before = await sendRequest(serving.base, pageOf(conversation, `&first_id=${line.id}`), one.keys.app);
         assert.deepEqual([before.status, before.body.data], [200, []]);
         const text = `prepared ${prepared}`;

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 
 /** The log of a client: every executed statement, and the number of round trips. */
-export type Traffic = { statements: { name: string; text: string }[]; roundTrips: number };
+export type Traffic = { statements: SentStatement[]; roundTrips: number };
+export type SentStatement = { name: string; text: string; values: (string | null)[] };
 
 export type RecordingProxy = { url: string; traffic: Traffic; startups: string[][]; close: () => Promise<void> };
 
@@ -71,15 +72,18 @@ export async function startProxy(url: string, lostCancels = 0): Promise<Recordin
 function newParser(traffic: Traffic, startups: string[][]): (bytes: Buffer) => boolean {
   const prepared = new Map<string, string>();
   let bound = '';
+  let values: SentStatement['values'] = [];
   let isStarted = false;
   let rest: Buffer = Buffer.alloc(0);
   const handle = (type: string, body: Buffer): boolean => {
     const words = body.toString().split('\0');
     const [first = '', second = ''] = words;
     if (type === 'P') prepared.set(first, second);
-    else if (type === 'B') bound = second;
-    else if (type === 'E') traffic.statements.push({ name: bound, text: prepared.get(bound) ?? '?' });
-    else if (type === 'Q') traffic.statements.push({ name: '', text: first });
+    else if (type === 'B') {
+      bound = second;
+      values = boundValues(body.subarray(Buffer.byteLength(first + second) + 2));
+    } else if (type === 'E') traffic.statements.push({ name: bound, text: prepared.get(bound) ?? '?', values });
+    else if (type === 'Q') traffic.statements.push({ name: '', text: first, values: [] });
     else return false;
     return true;
   };
@@ -98,6 +102,18 @@ function newParser(traffic: Traffic, startups: string[][]): (bytes: Buffer) => b
       rest = rest.subarray(end);
     }
   };
+}
+
+/** The parameters of a Bind message, as texts: a list of formats, then each value after its length, or -1 for NULL. */
+function boundValues(bytes: Buffer): SentStatement['values'] {
+  let at = 2 + 2 * bytes.readInt16BE(0);
+  const count = bytes.readInt16BE(at);
+  at += 2;
+  return Array.from({ length: count }, () => {
+    const length = bytes.readInt32BE(at);
+    at += 4 + Math.max(length, 0);
+    return length < 0 ? null : bytes.subarray(at - length, at).toString();
+  });
 }
 
 /** A short form of a statement: its first keyword and its tables. */

@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { completeRecords, newPerson } from '../support/complete-records.ts';
-import {
-  makeTwoTenants,
-  messageDefaults,
-  ndjson,
-  onOneEngine,
-  type Service,
-  startService,
-} from '../support/harness.ts';
+import { makeTwoTenants, messageDefaults, onOneEngine, useService } from '../support/harness.ts';
 import { firstOrAll } from '../support/long.ts';
 
 // The tables of service-api.md and contract.md as data.
@@ -365,13 +358,11 @@ function wrongValues({ type, nullable, nullUntested, items }: Field): unknown[] 
 const isText = ({ type }: Field) => type === 'string' || type === 'uuid' || type === 'decimal';
 
 onOneEngine('fields of records', (engine) => {
-  let service: Service;
   const world = makeTwoTenants();
   const complete: Record<string, Json> = completeRecords(world.one);
   const ndjsonType = { 'content-type': 'application/x-ndjson' };
   const record = (kind: string) => complete[kind] as Json;
-  const post = (...records: object[]) =>
-    service.request('POST', '/admin/records', { key: world.admin, headers: ndjsonType, body: ndjson(records) });
+  const post = (...records: object[]) => service.as(world.admin).append(...records);
 
   async function assertRejected(invalid: Json, ...named: string[]) {
     const response = await post({ record: 'workspace', id: world.one.ids.workspace, name: 'changed' }, invalid);
@@ -419,11 +410,7 @@ onOneEngine('fields of records', (engine) => {
     return copy;
   }
 
-  before(async () => {
-    service = await startService(engine);
-    await service.load(world.records);
-  });
-  after(() => service.close());
+  const service = useService(engine, world.records);
 
   it('tests every kind and every field of the complete records', () => {
     assert.equal(Object.keys(topLevel).length, 12);

@@ -18,10 +18,12 @@ import {
   message,
   ndjson,
   onEveryEngine,
+  pluck,
   type Service,
   startService,
   type Tenant,
   type TestResponse,
+  useService,
 } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
@@ -33,14 +35,9 @@ const ndjsonType = { 'content-type': 'application/x-ndjson' };
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 onEveryEngine('records', (engine) => {
-  let service: Service;
   const world = makeTwoTenants();
 
-  before(async () => {
-    service = await startService(engine);
-    await service.load(world.records);
-  });
-  after(() => service.close());
+  const service = useService(engine, world.records);
 
   const send = (body: string | Uint8Array, key = world.admin, headers: http.OutgoingHttpHeaders = ndjsonType) =>
     service.request('POST', '/admin/records', { key, headers, body });
@@ -223,14 +220,8 @@ onEveryEngine('records', (engine) => {
           query: 'elsewhere',
         }),
       );
-      assert.deepEqual(
-        (await page(t)).map(({ query }) => query),
-        ['q'],
-      );
-      assert.deepEqual(
-        (await page(t, other)).map(({ query }) => query),
-        ['elsewhere'],
-      );
+      assert.deepEqual(pluck(await page(t), 'query'), ['q']);
+      assert.deepEqual(pluck(await page(t, other), 'query'), ['elsewhere']);
     });
 
     it('treats ids in upper case as the same ids', async () => {
@@ -260,10 +251,7 @@ onEveryEngine('records', (engine) => {
         8,
       );
       assert.equal((await exportRecords()).length, count);
-      assert.deepEqual(
-        (await page(t)).map(({ query }) => query),
-        ['Q'],
-      );
+      assert.deepEqual(pluck(await page(t), 'query'), ['Q']);
       assert.deepEqual((await page(t, upper(ids.conversation), '&user=B')).length, 1);
     });
 
@@ -1088,10 +1076,7 @@ onEveryEngine('records', (engine) => {
       const [response] = (await once(request, 'response')) as [http.IncomingMessage];
       response.resume();
       assert.equal(response.statusCode, 200);
-      assert.deepEqual(
-        (await page(t)).map((m) => m.query),
-        ['q', query],
-      );
+      assert.deepEqual(pluck(await page(t), 'query'), ['q', query]);
     });
 
     it('imports nothing from an aborted upload', async () => {
@@ -1142,43 +1127,39 @@ onEveryEngine('records', (engine) => {
 });
 
 onEveryEngine('an import of an export', (engine) => {
-  it('preserves the total order', async () => {
+  it('preserves the total order', async (t) => {
     const { one, admin, records } = makeTwoTenants();
     const first = await startService(engine);
     const second = await startService(engine);
     const conversation_id = one.ids.conversation;
-    try {
-      // Many messages in one second, not in the order of their ids, some of them moved.
-      const messages = Array.from({ length: 60 }, (_, at) => message(conversation_id, at % 3, { query: `${at}` }));
-      await first.load([...records, ...messages]);
-      await first.load(messages.slice(10, 20).map((m) => ({ ...m, created_at: 2 })));
-      const pages = async (service: Service) => {
-        const { body } = await service.request('GET', `/v1/messages?limit=100&conversation_id=${conversation_id}`, {
-          key: one.keys.app,
-        });
-        return body.data;
-      };
-      const out = await first.request('GET', '/admin/records', { key: admin });
-      await second.load(
-        out.text
-          .trimEnd()
-          .split('\n')
-          .map((line) => JSON.parse(line)),
-      );
-      const expected = messages
-        .map((m, at) => ({ ...m, created_at: at >= 10 && at < 20 ? 2 : m.created_at, at }))
-        .sort((a, b) => b.created_at - a.created_at || b.at - a.at)
-        .map(({ id }) => id);
-      assert.deepEqual(
-        (await pages(first)).map((m: Json) => m.id),
-        expected,
-      );
-      assert.deepEqual(await pages(second), await pages(first));
-      assert.equal((await second.request('GET', '/admin/records', { key: admin })).text, out.text);
-    } finally {
+    t.after(async () => {
       await first.close();
       await second.close();
-    }
+    });
+    // Many messages in one second, not in the order of their ids, some of them moved.
+    const messages = Array.from({ length: 60 }, (_, at) => message(conversation_id, at % 3, { query: `${at}` }));
+    await first.load([...records, ...messages]);
+    await first.load(messages.slice(10, 20).map((m) => ({ ...m, created_at: 2 })));
+    const pages = async (service: Service) => {
+      const { body } = await service.request('GET', `/v1/messages?limit=100&conversation_id=${conversation_id}`, {
+        key: one.keys.app,
+      });
+      return body.data;
+    };
+    const out = await first.request('GET', '/admin/records', { key: admin });
+    await second.load(
+      out.text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    );
+    const expected = messages
+      .map((m, at) => ({ ...m, created_at: at >= 10 && at < 20 ? 2 : m.created_at, at }))
+      .sort((a, b) => b.created_at - a.created_at || b.at - a.at)
+      .map(({ id }) => id);
+    assert.deepEqual(pluck(await pages(first), 'id'), expected);
+    assert.deepEqual(await pages(second), await pages(first));
+    assert.equal((await second.request('GET', '/admin/records', { key: admin })).text, out.text);
   });
 });
 
@@ -1294,10 +1275,7 @@ onEveryEngine('large imports', (engine) => {
       const expected = Array.from({ length: 50 }, (_, n) => at + n)
         .sort((a, b) => (b % 7) - (a % 7) || b - a)
         .map(idOf);
-      assert.deepEqual(
-        body.data.map(({ id }: Json) => id),
-        expected,
-      );
+      assert.deepEqual(pluck(body.data, 'id'), expected);
     }
   });
 });

@@ -9,11 +9,12 @@ import { distributionSteps } from '../../src/store/postgres/citus/distribute.ts'
 import { distribution } from '../../src/store/schema/schema.ts';
 import { installFakeCitus } from '../citus/fake-citus.ts';
 import { call, newFolder, oneLine } from '../support/cli-helpers.ts';
-import { databaseAt } from '../support/database.ts';
 import {
+  databaseAt,
   makeTwoTenants,
   message,
   newDatabaseUrl,
+  pluck,
   type RequestOptions,
   type Service,
   startService,
@@ -54,10 +55,7 @@ describe('the schema', () => {
     const rows = await select(`SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND ${ours} ORDER BY relname`);
     const listed = [...reference, ...Object.keys(distributed), ...single, ...control];
     assert.equal(new Set(listed).size, listed.length);
-    assert.deepEqual(
-      rows.map(({ relname }) => relname),
-      listed.sort(),
-    );
+    assert.deepEqual(pluck(rows, 'relname'), listed.sort());
   });
 
   it('distributes the tables by the intended columns', () => {

@@ -1,6 +1,17 @@
 import type { KeyKind } from '../../src/contract/key-kinds.ts';
 import { personId } from '../../src/domain/author.ts';
-import type { ExampleParameters } from '../../src/http/openapi/examples.ts';
+
+/** Recorded by `npm run openapi`; a test sends the requests again and compares. */
+export const examplesFile = new URL('../../starter/examples.json', import.meta.url);
+/** An example of each kind of record, copied from docs/use/records.md by `npm run openapi`. */
+export const recordExamplesFile = new URL('../../starter/record-examples.json', import.meta.url);
+
+/** Parameters of a request. A list is a repeated parameter. */
+export type ExampleParameters = Record<string, string | number | readonly string[]>;
+/** A request with its response, if that has a body. */
+export type Example = { parameters: ExampleParameters; body?: unknown; status: number; response?: unknown };
+/** By operation id. */
+export type Examples = Record<string, Example>;
 
 /** A request on the starter records that shows what an operation does. */
 export type ExampleRequest = {

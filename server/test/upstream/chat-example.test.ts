@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { freePort, repository } from '../support/cli-helpers.ts';
-import { makeTwoTenants, onOneEngine, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, onOneEngine, pluck, type Service, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 const modelKey = 'sk-of-the-test';
@@ -209,10 +209,7 @@ onOneEngine('the example of a chat upstream', (engine) => {
       model.requests.at(-1)?.messages.map(({ role, content }) => `${role}: ${content}`),
       ['system: Be brief.', 'user: 2?', 'assistant: two', 'user: 3?', 'assistant: three', 'user: 4?'],
     );
-    assert.deepEqual(
-      (await history(conversation_id)).map(({ answer }: { answer: string }) => answer),
-      ['four', 'three', 'two', 'one'],
-    );
+    assert.deepEqual(pluck(await history(conversation_id), 'answer'), ['four', 'three', 'two', 'one']);
     const requests = model.requests.length;
     const expected = { status: 404, code: 'not_found', message: 'conversation not exists' };
     for (const response_mode of ['streaming', 'blocking']) {
@@ -307,10 +304,7 @@ onOneEngine('the example of a chat upstream', (engine) => {
       // A failed message is no context.
       model.script = say('Now.');
       assert.equal((await askBlocking('And now?', { conversation_id })).status, 200);
-      assert.deepEqual(
-        model.requests.at(-1)?.messages.map(({ content }) => content),
-        ['Be brief.', 'And now?'],
-      );
+      assert.deepEqual(pluck(model.requests.at(-1)?.messages ?? [], 'content'), ['Be brief.', 'And now?']);
     }
   });
 

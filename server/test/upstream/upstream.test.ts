@@ -6,7 +6,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { makeTwoTenants, message, type Service, shortOrLong, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, type Service, shortOrLong, startService, useService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { exchange, headersOf, type Script, ScriptedUpstream } from './scripted-upstream.ts';
 
@@ -371,18 +371,15 @@ describe('an upstream', () => {
     assert.deepEqual(upstream.requests, []);
   });
 
-  it('is 502 while it is down; what is stored here is still served', async () => {
+  it('is 502 while it is down; what is stored here is still served', async (t) => {
     const down = await startService('sqlite', { UPSTREAM_URL: 'http://127.0.0.1:9/v1' });
-    try {
-      await down.load([...records, message(one.ids.conversation, 1)]);
-      const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
-      assert.equal((await down.request('GET', page, { key: one.keys.app })).status, 200);
-      const headers = bearer(one.keys.app);
-      const { status, body } = await exchange(down.base, 'POST', '/v1/chat-messages', { headers });
-      assert.deepEqual([status, JSON.parse(`${body}`).code], [502, 'bad_gateway']);
-    } finally {
-      await down.close();
-    }
+    t.after(() => down.close());
+    await down.load([...records, message(one.ids.conversation, 1)]);
+    const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
+    assert.equal((await down.request('GET', page, { key: one.keys.app })).status, 200);
+    const headers = bearer(one.keys.app);
+    const { status, body } = await exchange(down.base, 'POST', '/v1/chat-messages', { headers });
+    assert.deepEqual([status, JSON.parse(`${body}`).code], [502, 'bad_gateway']);
   });
 
   it('is down at all of its addresses: the log names the cause, of which Node.js has no message', async (t) => {
@@ -413,12 +410,7 @@ describe('an upstream', () => {
 
 describe('without an upstream', () => {
   const { one, records } = makeTwoTenants();
-  let service: Service;
-  before(async () => {
-    service = await startService('sqlite');
-    await service.load(records);
-  });
-  after(() => service.close());
+  const service = useService('sqlite', records);
 
   it('a message that is sent gets 501, or a stream with one error event', async () => {
     const post = (body: object) => service.request('POST', '/v1/chat-messages', { key: one.keys.app, body });

@@ -2,9 +2,16 @@ import { readFileSync } from 'node:fs';
 import type { Secrets } from '../../../src/cli/starter.ts';
 import { keyKinds, storedReachFields } from '../../../src/contract/key-kinds.ts';
 import { makeSecret } from '../../../src/domain/secret.ts';
-import type { Example, ExampleParameters, Examples } from '../../../src/http/openapi/examples.ts';
 import { starterRecords } from '../cli-helpers.ts';
-import { type ExampleRequest, exampleKeys, examplePerson, exampleRequests } from '../example-requests.ts';
+import {
+  type Example,
+  type ExampleParameters,
+  type ExampleRequest,
+  type Examples,
+  exampleKeys,
+  examplePerson,
+  exampleRequests,
+} from '../example-requests.ts';
 import { type Service, startService } from '../harness.ts';
 
 type Operation = { operationId: string; requestBody?: { content: object } };
@@ -14,10 +21,8 @@ export type Starter = { service: Service; secrets: Secrets };
 /** The evening of the last starter message. */
 const starterTime = 1_793_822_400;
 
-/** A service with the starter records and a key of each kind. Its frozen clock makes responses reproducible. */
-export async function startStarter(): Promise<Starter> {
-  const service = await startService('sqlite');
-  service.freezeClock(starterTime * 1000);
+/** The starter records with a key of each kind and a person, and the secrets of the keys. */
+export function exampleRecords(): { records: object[]; secrets: Secrets } {
   const records: Record<string, string>[] = readFileSync(starterRecords, 'utf8')
     .trimEnd()
     .split('\n')
@@ -34,29 +39,44 @@ export async function startStarter(): Promise<Starter> {
     secret: secrets[kind],
   }));
   const person = { record: 'person', ...examplePerson, name: 'Ann', email: 'ann@example.com', role: 'editor' };
-  await service.load([...records, ...keys, person]);
+  return { records: [...records, ...keys, person], secrets };
+}
+
+/** A service with the starter records and a key of each kind. Its frozen clock makes responses reproducible. */
+export async function startStarter(): Promise<Starter> {
+  const service = await startService('sqlite');
+  service.freezeClock(starterTime * 1000);
+  const { records, secrets } = exampleRecords();
+  await service.load(records);
   await service.index();
   return { service, secrets };
 }
 
 /** Sends every example request to a new starter service and returns the responses. */
 export async function recordExamples(document: Document): Promise<Examples> {
-  const starter = await startStarter();
+  const { service, secrets } = await startStarter();
   try {
-    const examples: Examples = {};
-    let cookie: string | undefined;
-    for (const [id, request] of Object.entries(exampleRequests)) {
-      const operation = findOperation(document, id);
-      // The tests report an operation that no longer exists.
-      if (operation === undefined) continue;
-      const { example, setCookie } = await record(starter, operation, request, cookie);
-      examples[id] = example;
-      cookie = setCookie ?? cookie;
-    }
-    return examples;
+    return await sendExamples(service, secrets, document);
   } finally {
-    await starter.service.close();
+    await service.close();
   }
+}
+
+type Target = Pick<Service, 'base' | 'advanceClock'>;
+
+/** Sends every example request to a service with `exampleRecords` and returns the responses. */
+export async function sendExamples(target: Target, secrets: Secrets, document: Document): Promise<Examples> {
+  const examples: Examples = {};
+  let cookie: string | undefined;
+  for (const [id, request] of Object.entries(exampleRequests)) {
+    const operation = findOperation(document, id);
+    // The tests report an operation that no longer exists.
+    if (operation === undefined) continue;
+    const { example, setCookie } = await record(target, secrets, operation, request, cookie);
+    examples[id] = example;
+    cookie = setCookie ?? cookie;
+  }
+  return examples;
 }
 
 type LocatedOperation = { path: string; method: string; operation: Operation };
@@ -70,7 +90,8 @@ function findOperation({ paths }: Document, id: string): LocatedOperation | unde
 }
 
 async function record(
-  { service, secrets }: Starter,
+  { base, advanceClock }: Target,
+  secrets: Secrets,
   { path, method, operation }: LocatedOperation,
   request: ExampleRequest,
   cookie: string | undefined,
@@ -84,11 +105,11 @@ async function record(
     after = 0,
     normalize = (response) => response,
   } = request;
-  service.advanceClock(after);
+  advanceClock(after);
   const [type = ''] = Object.keys(operation.requestBody?.content ?? {});
   const payload = typeof body === 'string' ? body : JSON.stringify(body)?.replace('"admin-…"', `"${secrets.admin}"`);
   // Not with `service.request`, which checks responses against the document that is being written.
-  const response = await fetch(`${service.base}${fillPath(path, parameters)}`, {
+  const response = await fetch(`${base}${fillPath(path, parameters)}`, {
     method,
     headers: {
       ...(key !== undefined && { authorization: `Bearer ${secrets[key]}` }),

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { examplesFile, recordExamplesFile } from '../../../src/http/openapi/examples.ts';
+import { examplesFile, recordExamplesFile } from '../example-requests.ts';
 import { readOpenapi } from './read-openapi.ts';
 import { recordExamples } from './record-examples.ts';
 
