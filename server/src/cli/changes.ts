@@ -51,8 +51,11 @@ async function printChanges(
 ): Promise<void> {
   const scope = { workspace_id: undefined, app_id: undefined, dataset_ids: undefined, kinds };
   const selection = {
-    ...{ scope, limit: limits.changesMax, include: 'record' as const },
-    ...{ bytesMax: limits.changesBytesMax, wholeBytesMax: limits.changesBytesMax },
+    scope,
+    limit: limits.changesMax,
+    include: 'record' as const,
+    bytesMax: limits.changesBytesMax,
+    wholeBytesMax: limits.changesBytesMax,
     signal: new AbortController().signal,
   };
   const watch = new ChangeWatch(store);

@@ -98,7 +98,9 @@ workspaces, so that it can be imported. It then never has keys. Deleted conversa
     }
     if (reads && user === undefined) throw new Usage('--reads requires --user');
     const selection = selectionOf({
-      ...{ app_id: app, user, conversation_id: conversation },
+      app_id: app,
+      user,
+      conversation_id: conversation,
       from: from === undefined ? undefined : timeOption('--from', from),
       to: to === undefined ? undefined : timeOption('--to', to),
     });

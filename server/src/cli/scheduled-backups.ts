@@ -21,7 +21,10 @@ export async function scheduledBackups(url: string, config: Config, database: Da
     start: (store, logger) => {
       removeLeftFiles(database.location);
       return backUpRegularly({
-        ...{ store, logger, clock: Date.now, everySeconds: config.backup_every },
+        store,
+        logger,
+        clock: Date.now,
+        everySeconds: config.backup_every,
         sendErasures: () => sendErasures(store, destination, Date.now),
         backUp: (signal) => backUp(store, signal),
       });

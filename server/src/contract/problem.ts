@@ -141,5 +141,7 @@ function badText(value: string, path: ValuePath): Problem | undefined {
 }
 
 const badValue = (path: ValuePath, rule: string, name = nameOf(path)): Problem => ({
-  ...{ path, text: `${name} ${rule}`, logged: `a value ${rule}` },
+  path,
+  text: `${name} ${rule}`,
+  logged: `a value ${rule}`,
 });

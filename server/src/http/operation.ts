@@ -86,7 +86,8 @@ export function operation<K extends KeyKind, P extends TObject, Q extends TObjec
         response: responses(
           { ...(response && { [isEmpty ? 204 : status]: response }), ...(unchanged && { 304: unchanged }) },
           [
-            ...[401, ...errors],
+            401,
+            ...errors,
             ...(method === 'GET' ? [] : [403]),
             ...(schema.querystring === undefined ? [] : [400]),
             ...(hasBody ? bodyErrors : []),

@@ -174,7 +174,9 @@ export const Overview = named(
       named('OverviewModel', 'Totals of a model.', {
         model_provider: nullable(text('Provider of the model; null if it is not known.')),
         model: nullable(text('Model that answered; null if it is not known.')),
-        ...{ ...sums, prices, before: ComparedSums },
+        ...sums,
+        prices,
+        before: ComparedSums,
       }),
       `The ${limits.overviewModelsMax} models with the most messages, most messages first.`,
     ),

@@ -41,6 +41,16 @@ export const DocumentListed = named('Document', 'A document of a knowledge base.
 });
 export type DocumentListed = Static<typeof DocumentListed>;
 
+/** Where a segment is. */
+export const segmentPlace = {
+  dataset_id: id('Knowledge base ID.'),
+  dataset_name: text('Name of the knowledge base.'),
+  document_id: id('Document ID.'),
+  document_name: text('Name of the document.'),
+  segment_id: id('Segment ID.'),
+  segment_position: integer('Position of the segment in the document.'),
+};
+
 const period = `the last ${limits.citedDays} days`;
 const cited = {
   cited: integer(`Answers of ${period} that cite it, as far as the search has indexed them.`),
@@ -74,12 +84,7 @@ export const WorstTexts = named('WorstTexts', 'The texts that most disliked answ
   citing: integer('Those of them that cite at least one of these texts.'),
   data: list(
     shape({
-      dataset_id: id('Knowledge base ID.'),
-      dataset_name: text('Name of the knowledge base.'),
-      document_id: id('Document ID.'),
-      document_name: text('Name of the document.'),
-      segment_id: id('Segment ID.'),
-      segment_position: integer('Position of the segment in the document.'),
+      ...segmentPlace,
       text: text(`Beginning of its text: up to ${limits.listedTextCharsMax} characters.`),
       disliked: integer(`Disliked answers of ${period} that cite it.`),
     }),

@@ -59,7 +59,9 @@ export type ReviewQuery = Static<typeof ReviewQuery>;
 const { from, to } = exportFilters;
 export const EvalQuery = Type.Object({
   label: nonEmpty(ReviewQuery.properties.label),
-  ...{ app_id: exportFilters.app_id, from, to },
+  app_id: exportFilters.app_id,
+  from,
+  to,
   redact: nonEmpty(
     optional.choice(
       ['0', '1'],

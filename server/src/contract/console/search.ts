@@ -3,6 +3,7 @@ import { listParameters, periodFilters } from '../admin.ts';
 import { limits } from '../limits.ts';
 import { decimal, epochSeconds, flag, id, integer, named, nullable, number, optional, text } from '../primitives.ts';
 import { Type } from '../type.ts';
+import { segmentPlace } from './knowledge.ts';
 
 const ranges = Type.Unsafe<[number, number][]>({
   type: 'array',
@@ -33,12 +34,7 @@ export const SearchHit = named('SearchHit', 'A message.', {
 export type SearchHit = Static<typeof SearchHit>;
 
 export const KnowledgeHit = named('KnowledgeHit', 'A segment or child chunk.', {
-  dataset_id: id('Knowledge base ID.'),
-  dataset_name: text('Name of the knowledge base.'),
-  document_id: id('Document ID.'),
-  document_name: text('Name of the document.'),
-  segment_id: id('Segment ID.'),
-  segment_position: integer('Position of the segment in the document.'),
+  ...segmentPlace,
   child_chunk_id: nullable(id('Child chunk ID; null if the segment itself is meant.')),
   child_chunk_position: nullable(integer('Position of the child chunk in the segment; null without a child chunk.')),
   snippet,

@@ -84,8 +84,15 @@ export type ReadAudit = (typeof readAudits)[number];
 
 /** The operations that show, copy or search what end users said. Tools of agents have the same names. */
 const ofAdmins = [
-  ...['getTranscript', 'listMessageDetails', 'listAllConversations', 'search', 'listReviews'],
-  ...['exportRecords', 'exportMessages', 'exportEvals', 'listChanges'],
+  'getTranscript',
+  'listMessageDetails',
+  'listAllConversations',
+  'search',
+  'listReviews',
+  'exportRecords',
+  'exportMessages',
+  'exportEvals',
+  'listChanges',
 ] as const;
 const ofFrontEnds = ['getConversationHistory', 'searchUserMessages', 'openaiListItems', 'openaiGetItem'] as const;
 

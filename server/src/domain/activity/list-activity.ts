@@ -72,9 +72,10 @@ export function listReads(store: Store, query: ReadQuery): Promise<CursorPage<Re
       names.add('app', app_id);
     }
     await names.read(store);
-    const named = rows.map(({ key_id, app_id, conversation_id, user, words, ...row }) => ({
-      ...{ ...row, ...names.ofAuthor(key_id), app_id, app_name: names.nameOf('app', app_id) },
-      ...{ conversation_id, user, words },
+    const named = rows.map(({ key_id, ...row }) => ({
+      ...row,
+      ...names.ofAuthor(key_id),
+      app_name: names.nameOf('app', row.app_id),
     }));
     return { rows: named, has_more };
   });

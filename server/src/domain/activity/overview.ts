@@ -33,7 +33,9 @@ export async function findOverview(
   const wanted: PeriodWanted = {
     selection: { ...period, app_id: id, user },
     before: periodBefore(period),
-    ...{ step, by, parts: limits.overviewSeriesMax },
+    step,
+    by,
+    parts: limits.overviewSeriesMax,
     running: isRunning ? hourOf(now) : undefined,
   };
   return overviewOf(wanted, await store.activity.sumPeriod(wanted, disconnected()));
@@ -73,7 +75,8 @@ function overviewOf({ selection, step, running }: PeriodWanted, sums: PeriodSums
       .slice(0, limits.overviewAppsMax)
       .map(({ first: { app_id, app_name }, rows }) => ({ app_id, app_name, ...compared(rows) })),
     models: models.slice(0, limits.overviewModelsMax).map(({ first: { model_provider, model }, rows }) => ({
-      ...{ model_provider: model_provider || null, model: model || null },
+      model_provider: model_provider || null,
+      model: model || null,
       ...compared(rows),
     })),
     users: top.map(({ user, currency, price_nanos, ...sum }) => ({

@@ -53,7 +53,12 @@ export async function createConversation(
   const name = idempotency_key && conversationIdOf(key_id, idempotency_key);
   const itemScope = { ...scope, conversation_id: name ?? randomUUID() };
   const outcome = await store.run('appendItems', {
-    ...{ scope: itemScope, author, items, idempotency_key: name, isRetry: false, created: { inputs: metadata } },
+    scope: itemScope,
+    author,
+    items,
+    idempotency_key: name,
+    isRetry: false,
+    created: { inputs: metadata },
     digest: hash('sha256', JSON.stringify([key_id, scope.user ?? null, metadata, items])),
   });
   requireAppended(outcome);
@@ -88,7 +93,9 @@ export async function listConversations(
 ): Promise<ConversationList> {
   if (scope.user?.includes('\0')) return { data: [], has_more: false };
   const query = {
-    ...{ ...scope, limit, order: order === 'asc' ? ('created_at' as const) : ('-created_at' as const) },
+    ...scope,
+    limit,
+    order: order === 'asc' ? ('created_at' as const) : ('-created_at' as const),
     after: after === undefined ? undefined : { id: scopeOf(scope, after).conversation_id, value: undefined },
   };
   const found = requireConversation(await apps.listConversations(query));

@@ -32,7 +32,10 @@ export async function appendItems(
   { idempotency_key, isRetry }: Repetition,
 ): Promise<ItemPage> {
   const outcome = await store.run('appendItems', {
-    ...{ scope, author, items, isRetry },
+    scope,
+    author,
+    items,
+    isRetry,
     digest: hash('sha256', JSON.stringify([author.key_id, items])),
     idempotency_key: idempotency_key && derivedId(author.key_id, idempotency_key),
   });

@@ -76,7 +76,10 @@ export const adminChangeRoutes = operation('listChanges', ['admin', 'feed'], 'GE
     const signal = disconnected();
     const scopeFor = (caller: Caller) => scopeOf(caller, query);
     const changes: ChangeSelection = {
-      ...{ scope: scopeFor(caller), limit, include, signal },
+      scope: scopeFor(caller),
+      limit,
+      include,
+      signal,
       ...(encoding === undefined ? pageBytes : streamBytes),
     };
     const start = await startOf(store, lastEventOf(request, encoding) ?? after);

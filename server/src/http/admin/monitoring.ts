@@ -43,9 +43,11 @@ export const adminMonitoringRoutes = together(
       const seconds = (millis: number) => Math.floor(millis / 1000);
       return {
         by_key,
-        data: recent.map(({ status, method, route, key_id, count, first, last, request_id, code, message }) => ({
-          ...{ status, method, route, key_id, key_name: (key_id && names.get(key_id)?.name) ?? null, count },
-          ...{ first_at: seconds(first), last_at: seconds(last), request_id, code, message },
+        data: recent.map(({ first, last, ...failure }) => ({
+          ...failure,
+          key_name: (failure.key_id && names.get(failure.key_id)?.name) ?? null,
+          first_at: seconds(first),
+          last_at: seconds(last),
         })),
       };
     },

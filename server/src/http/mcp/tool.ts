@@ -92,7 +92,11 @@ export function defineTool<I extends TProperties, A extends TProperties = Record
   const forAdmin = (kind: AgentKind, properties: TProperties | undefined) =>
     kind === 'admin' ? properties : undefined;
   return {
-    ...{ name, kinds, operation, isWrite, ...definition },
+    name,
+    kinds,
+    operation,
+    isWrite,
+    ...definition,
     inputOf: byKind((kind) => shape({ ...forAdmin(kind, adminInput), ...input, ...(!isWrite && { text_offset }) })),
     outputOf: byKind((kind) => shape({ ...output, ...forAdmin(kind, adminOutput), ...commonOutput })),
   };

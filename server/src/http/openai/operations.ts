@@ -9,14 +9,7 @@ import { toItem } from '../../domain/records/items.ts';
 import type { ItemAuthor } from '../../domain/store/items.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { requireValid } from '../request/query.ts';
-import {
-  type ConversationQuery,
-  type ItemQuery,
-  NewConversation,
-  NewItems,
-  NewMetadata,
-  userHeader,
-} from './schemas.ts';
+import * as schemas from './schemas.ts';
 
 type Context = { store: Store; app_id: string; author: ItemAuthor };
 
@@ -25,8 +18,8 @@ type Operation = (request: FastifyRequest, context: Context) => Promise<object |
 
 /** The end user that the request is limited to. */
 function userOf({ headers }: FastifyRequest): string | undefined {
-  const user = headers[userHeader]?.toString();
-  if (user === '') throw invalidParam(`${userHeader} must not be empty`);
+  const user = headers[schemas.userHeader]?.toString();
+  if (user === '') throw invalidParam(`${schemas.userHeader} must not be empty`);
   return user;
 }
 
@@ -55,7 +48,7 @@ function listText({ data, ids, has_more }: Listed): string {
   return `{"object":"list","data":[${data.join(',')}],"first_id":${first},"last_id":${last},"has_more":${has_more}}`;
 }
 
-const pageOf = ({ after, limit = limits.listRowsDefault, order = 'desc' }: Static<typeof ItemQuery>) => ({
+const pageOf = ({ after, limit = limits.listRowsDefault, order = 'desc' }: Static<typeof schemas.ItemQuery>) => ({
   after,
   limit,
   order,
@@ -63,17 +56,17 @@ const pageOf = ({ after, limit = limits.listRowsDefault, order = 'desc' }: Stati
 
 export const operations = {
   async createConversation(request, { store, app_id, author }) {
-    const { metadata = null, items: given } = bodyOf(NewConversation, request);
+    const { metadata = null, items: given } = bodyOf(schemas.NewConversation, request);
     const user = userOf(request);
     if (user !== undefined && metadata?.user !== undefined && metadata.user !== user)
-      throw invalidParam(`metadata.user is not the user in ${userHeader}`);
+      throw invalidParam(`metadata.user is not the user in ${schemas.userHeader}`);
     const scope = { app_id, user: user ?? (metadata?.user || undefined) };
     const created = { metadata, items: (given ?? []).map(toItem) };
     return conversations.createConversation(store, scope, created, author, repetitionOf(request));
   },
 
   async listConversations(request, { store, app_id }) {
-    const query = request.query as Static<typeof ConversationQuery>;
+    const query = request.query as Static<typeof schemas.ConversationQuery>;
     const user = userOf(request);
     if (user !== undefined && query.user !== undefined && query.user !== user)
       return listText({ data: [], ids: [], has_more: false });
@@ -85,7 +78,7 @@ export const operations = {
   getConversation: (request, context) => conversations.getConversation(context.store, scopeOf(request, context)),
 
   async updateConversation(request, context) {
-    const { metadata } = bodyOf(NewMetadata, request);
+    const { metadata } = bodyOf(schemas.NewMetadata, request);
     return conversations.changeMetadata(context.store, scopeOf(request, context), metadata ?? {}, context.author);
   },
 
@@ -93,12 +86,12 @@ export const operations = {
     conversations.deleteConversation(context.store, scopeOf(request, context), context.author),
 
   async listItems(request, context) {
-    const query = pageOf(request.query as Static<typeof ItemQuery>);
+    const query = pageOf(request.query as Static<typeof schemas.ItemQuery>);
     return listText(await items.listItems(context.store, scopeOf(request, context), query));
   },
 
   async addItems(request, context) {
-    const added = bodyOf(NewItems, request).items.map(toItem);
+    const added = bodyOf(schemas.NewItems, request).items.map(toItem);
     const scope = scopeOf(request, context);
     return listText(await items.appendItems(context.store, scope, added, context.author, repetitionOf(request)));
   },
