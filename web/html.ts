@@ -26,10 +26,14 @@ const titles: Record<PageName, string> = { console: 'Backscroll console', docs: 
 const applyTheme =
   "var d=document.documentElement,s=localStorage,t=s.getItem('backscroll-theme');if(t==='light'||t==='dark')d.dataset.theme=t;";
 
-/** If there may be a session: shows the frame, and requests the files of the view in the address beside the main one, not after it. */
+/**
+ * Requests the files of the view in the address together, not one after another; if there may be a session, beside the main file,
+ * and shows the frame.
+ */
 const prepareView = (parts: Parts['later']) =>
-  `if(s.getItem('backscroll-signed-in')){d.dataset.frame='';var p=${JSON.stringify(parts)},v=location.hash.split(/[/?]/)[1]||'overview';` +
-  "for(var n of Object.hasOwn(p,v)?p[v]:[]){var l=document.createElement('link');l.rel='modulepreload';l.href='/console/'+n;document.head.append(l)}}";
+  `var p=${JSON.stringify(parts)},q=()=>{var v=location.hash.split(/[/?]/)[1]||'overview';` +
+  "for(var n of Object.hasOwn(p,v)?p[v]:[]){var l=document.createElement('link');l.rel='modulepreload';l.href='/console/'+n;document.head.append(l)}" +
+  "delete p[v]};addEventListener('hashchange',q);if(s.getItem('backscroll-signed-in')){d.dataset.frame='';q()}";
 
 /** The views that everybody has (`console/views.ts`). */
 const menu = ['Overview', 'Conversations', 'Review', 'Users', 'Knowledge', 'Models', 'Keys', 'Activity'];
