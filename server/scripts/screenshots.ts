@@ -62,30 +62,32 @@ async function wayToTheCause(): Promise<{ png: Buffer; millis: number }[]> {
   };
   await page.goto('/console#/conversations');
   await page.getByText('tom.becker').first().waitFor();
+  await take(700);
+  await page.getByRole('searchbox').fill('rinse');
+  await page.locator('.conversation-list mark').first().waitFor();
   await take(900);
-  await page.goto('/console#/conversations?rating=dislike');
+  await page.getByRole('link', { name: /^Disliked/ }).click();
   await page.getByText('tom.becker').first().waitFor();
-  await take(1_000);
   await page.getByText('tom.becker').first().click();
   const citation = page.getByText('Tern 64 Grinder Guide.md').last();
   await citation.waitFor();
-  await take(1_400);
-  await citation.click();
   await take(1_200);
+  await citation.click();
+  await take(900);
   await page
     .getByRole('link', { name: /^Open in Knowledge/ })
     .last()
     .click();
   const chunk = page.locator('main').getByRole('button', { name: /Edit/ }).first();
   await chunk.waitFor();
-  await take(1_000);
+  await take(900);
   await chunk.click();
   const text = page.locator('textarea');
   await text.fill(`${await text.inputValue()} Never rinse the burrs with water: they rust.`);
-  await take(900);
+  await take(800);
   await page.getByRole('button', { name: 'Review', exact: true }).click();
   await page.getByRole('button', { name: 'Save', exact: true }).waitFor();
-  await take(1_200);
+  await take(1_100);
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Saved').first().waitFor();
   await take(1_500);
