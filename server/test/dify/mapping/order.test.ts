@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { DifyConnection } from '../../../src/dify/connection.ts';
 import { readMessages, type SelectedMessages } from '../../../src/dify/rows/messages.ts';
-import { allRows } from '../../../src/dify/source.ts';
 import { at, createDify, type DifyDatabase, difyId, difyRows, ids, insertInto } from '../../support/dify-database.ts';
 import { shortOrLong } from '../../support/long.ts';
+import { everything } from '../runs.ts';
 
 let dify: DifyDatabase;
-let source: DifyConnection;
+let source: Awaited<ReturnType<DifyDatabase['connect']>>;
 
 before(async () => {
   dify = await createDify();
@@ -27,7 +26,8 @@ const report = {
 
 async function readBatches(selected: SelectedMessages) {
   const batches = [];
-  for await (const { records } of readMessages({ source, options: allRows, report }, selected)) batches.push(records);
+  for await (const { records } of readMessages({ source, options: everything, report }, selected))
+    batches.push(records);
   return batches;
 }
 const idsOf = async (selected: SelectedMessages) => (await readBatches(selected)).flat().map(({ id }) => id);
