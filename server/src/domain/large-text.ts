@@ -14,8 +14,11 @@ export type Opened<T> = { chunks: AsyncIterable<T>; close(): void };
 /** `includes`: whether one of its items has this text. It reads all of them. */
 export type LargeList = LargeText & { includes(text: string): Promise<boolean> };
 
-/** A row of a list. `bytes`: the size of its texts. `row` is undefined if it is large: then it is read when it is needed. */
-export type Listed<R, K = string> = { key: K; bytes: number; row: R | undefined };
+/**
+ * A row of a list. `bytes`: the size of its texts. `row` is undefined if it is large: then it is read when it is needed, and is
+ * undefined if it does not exist any more.
+ */
+export type Listed<R> = { bytes: number; row: R | undefined; readLarge(): Promise<R | undefined> };
 
 /** Parts of a JSON text. */
 export type TextParts = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;

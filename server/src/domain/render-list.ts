@@ -10,13 +10,11 @@ import type { ListReads, Store } from './store/store.ts';
 export type JsonBody = string | LargeText;
 
 /** A list, or one object, that was found. */
-export type FoundList<R, K = string> = {
+export type FoundList<R> = {
   /** The JSON text before and after the items. */
   head: string;
   tail: string;
-  items: readonly Listed<R, K>[];
-  /** Reads a large row. Undefined if it does not exist any more. */
-  readRow(key: K): Promise<R | undefined>;
+  items: readonly Listed<R>[];
   /** The JSON text of each row, in parts. Returns undefined if something that belongs to the rows is too large. */
   render(rows: readonly R[]): Promise<Iterable<string> | undefined> | Iterable<string>;
   /** The JSON text of one row, in parts of bounded size. Only needed if `render` can return undefined. */
@@ -24,55 +22,49 @@ export type FoundList<R, K = string> = {
 };
 
 /** The list, and its text. `disconnected` is called only for a large one. */
-export async function renderList<R, K, F extends FoundList<R, K>>(
+export async function renderList<R, F extends FoundList<R>>(
   store: Store,
-  find: (reads: ListReads) => Promise<F & FoundList<R, K>>,
+  find: (reads: ListReads) => Promise<F & FoundList<R>>,
   disconnected: () => AbortSignal,
 ): Promise<F & { body: JsonBody }> {
   const found = await find(store);
-  const body = await renderWhole<R, K>(found);
+  const body = await renderWhole<R>(found);
   if (body !== undefined) return { ...found, body };
   const { close, ...reads } = await store.openReads(disconnected());
   const large = await find(reads).catch((error: Error) => {
     close();
     throw error;
   });
-  const read = (slice: readonly Listed<R, K>[]) => readSlice<R, K>(large, slice);
+  const read = (slice: readonly Listed<R>[]) => readSlice<R>(large, slice);
   return { ...large, body: openText({ ...large, read, close }) };
 }
 
 /** The text of the list. */
-export const renderBody = async <R, K>(
+export const renderBody = async <R>(
   store: Store,
   disconnected: () => AbortSignal,
-  find: (reads: ListReads) => Promise<FoundList<R, K>>,
-): Promise<JsonBody> => (await renderList<R, K, FoundList<R, K>>(store, find, disconnected)).body;
+  find: (reads: ListReads) => Promise<FoundList<R>>,
+): Promise<JsonBody> => (await renderList<R, FoundList<R>>(store, find, disconnected)).body;
 
-async function renderWhole<R, K>({ head, tail, items, readRow, render }: FoundList<R, K>): Promise<string | undefined> {
+async function renderWhole<R>({ head, tail, items, render }: FoundList<R>): Promise<string | undefined> {
   if (items.reduce((sum, { bytes }) => sum + bytes, 0) > limits.pageBytesMax) return undefined;
-  const text = await render(await readRows(items, readRow));
+  const text = await render(await readRows(items));
   if (text === undefined) return undefined;
   let body = head;
   for (const part of text) body += part;
   return body + tail;
 }
 
-async function readSlice<R, K>(
-  { readRow, render, renderLarge }: FoundList<R, K>,
-  slice: readonly Listed<R, K>[],
-): Promise<TextParts> {
-  const rows = await readRows(slice, readRow);
+async function readSlice<R>({ render, renderLarge }: FoundList<R>, slice: readonly Listed<R>[]): Promise<TextParts> {
+  const rows = await readRows(slice);
   return rows.length === 0 ? [] : ((await render(rows)) ?? joinLarge(rows, (row) => renderLarge?.(row) ?? []));
 }
 
 /** The rows of items, also of large ones, without those that do not exist any more. */
-export async function readRows<R, K>(
-  items: readonly Listed<R, K>[],
-  readRow: (key: K) => Promise<R | undefined>,
-): Promise<R[]> {
+export async function readRows<R>(items: readonly Listed<R>[]): Promise<R[]> {
   const rows: R[] = [];
-  for (const { key, row } of items) {
-    const whole = row ?? (await readRow(key));
+  for (const { row, readLarge } of items) {
+    const whole = row ?? (await readLarge());
     if (whole !== undefined) rows.push(whole);
   }
   return rows;

@@ -7,7 +7,7 @@ import { explainDiskError, sqliteCode } from './base/disk-errors.ts';
 import { slotCounts } from './base/large-responses.ts';
 import type { PostgresPool } from './postgres/pool/pool.ts';
 import { type Migration, type SchemaStatus, statusAt } from './schema/schema.ts';
-import { SqlStore } from './sql-store.ts';
+import { sqlStore } from './sql-store.ts';
 import { backupSqlite, checkSqlite, readLaterChanges } from './sqlite/backup.ts';
 import { protectFiles } from './sqlite/connection.ts';
 import { SqliteEngine } from './sqlite/engine.ts';
@@ -111,7 +111,7 @@ function sqliteAt({ database_url, changes }: DatabaseOptions): Database {
     protect: () => protectFiles(files),
     startWriter: () => new Writer(path, changes),
     open: ({ thread, keyChanges, largeResponses: counts, writer } = onlyThread()) =>
-      withPath(() => new SqlStore(new SqliteEngine(path, { writer, changes }), keyChanges, { counts, thread })),
+      withPath(() => sqlStore(new SqliteEngine(path, { writer, changes }), keyChanges, { counts, thread })),
   };
 }
 
@@ -161,12 +161,12 @@ function postgresAt(options: DatabaseOptions): Database {
     protect: () => [],
     startWriter: () => undefined,
     open: async ({ thread, threads, keyChanges, largeResponses: counts } = onlyThread()) => {
-      const { PostgresEngine } = await import('./postgres/engine.ts');
+      const { postgresEngine } = await import('./postgres/engine.ts');
       const { layoutOf } = await import('./postgres/layouts.ts');
       // The parts of all threads add up to the configured number.
       const pool = await newPool(Math.max(1, Math.floor((options.database_pool + thread) / threads)));
       try {
-        return new SqlStore(new PostgresEngine(pool, await layoutOf(pool)), keyChanges, { counts, thread });
+        return sqlStore(postgresEngine(pool, await layoutOf(pool)), keyChanges, { counts, thread });
       } catch (error) {
         await pool.close();
         throw error;

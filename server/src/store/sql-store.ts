@@ -1,22 +1,8 @@
-import type { ListedKey } from '../contract/admin.ts';
 import { limits } from '../contract/limits.ts';
-import { type AuditEntry, type AuditPage, type AuditQuery, type Author, firstEntryId } from '../domain/store/audit.ts';
-import type { ChunkLocation, FoundChunk } from '../domain/store/child-chunks.ts';
-import type { CommandName, RunCommand } from '../domain/store/commands.ts';
-import type { KeyLookup, StoredKey } from '../domain/store/keys.ts';
-import type {
-  CachedVersion,
-  FoundPage,
-  ImportProgress,
-  ListReads,
-  LookupKind,
-  OpenPage,
-  PagePosition,
-  PageShape,
-  PendingImport,
-  ReferenceTarget,
-  Store,
-} from '../domain/store/store.ts';
+import { type AuditEntry, firstEntryId } from '../domain/store/audit.ts';
+import type { CommandName } from '../domain/store/commands.ts';
+import type { StoredKey, StoredSession } from '../domain/store/keys.ts';
+import type { ListReads, LookupKind, PendingImport, ReferenceTarget, Store } from '../domain/store/store.ts';
 import * as audit from './accounting/audit.ts';
 import { monitoring } from './accounting/monitoring.ts';
 import type { Engine, Reader, Scan } from './base/engine.ts';
@@ -25,9 +11,9 @@ import { SqlChangeReads } from './changes/reads.ts';
 import { activityReads } from './console/activity-reads.ts';
 import { adminReads, parseKey } from './console/admin-reads.ts';
 import { reviewStore } from './console/evals.ts';
-import { sessions } from './console/sessions.ts';
+import { findSession } from './console/sessions.ts';
 import { userReads } from './console/user-reads.ts';
-import { SqlErasure } from './erasure/sql-erasure.ts';
+import { sqlErasure } from './erasure/sql-erasure.ts';
 import { doubts } from './import/doubts.ts';
 import { importSources } from './import/import-sources.ts';
 import { SeenIds } from './import/seen-ids.ts';
@@ -49,184 +35,141 @@ const keyCommands = new Set<CommandName>(['createKey', 'revokeKey', 'rotateKey',
 const unaborted = new AbortController().signal;
 
 /** The store for both engines. An engine runs the statements. */
-export class SqlStore implements Store {
-  readonly admin: Store['admin'];
-  readonly activity: Store['activity'];
-  readonly users: Store['users'];
-  readonly reviews: Store['reviews'];
-  readonly sessions: Store['sessions'];
-  readonly apps: Store['apps'];
-  readonly items: Store['items'];
-  readonly knowledge: SqlKnowledgeReads;
-  readonly changes: SqlChangeReads;
-  readonly imports: Store['imports'];
-  readonly exports: Store['exports'];
-  readonly doubts: Store['doubts'];
-  readonly erasure: SqlErasure;
-  readonly search: Store['search'];
-  readonly monitoring: Store['monitoring'];
-  readonly #engine: Engine;
-  readonly #keys: KeyCache;
-  readonly #slots: Slots;
-  readonly #scan: Scan;
+export function sqlStore(engine: Engine, keyChanges: Int32Array<SharedArrayBuffer>, slotMemory: SlotMemory): Store {
+  const { read, dataVersion, findPage, ping } = engine;
+  const keys = new KeyCache(keyChanges);
+  const slots = new Slots(limits.largePagesMax, engine.openPagesMax, slotMemory);
+  const subjects = subjectsOf(engine, slots);
+  return {
+    ...subjects,
+    ...keyReads(engine, keys),
+    ...auditReads(engine),
+    dataVersion,
+    findPage,
+    openPage: (position, shape, signal) => slots.open(() => engine.openPage(position, shape), signal),
+    run: async (name, input) => {
+      const isOfKeys = keyCommands.has(name);
+      const result = await engine.write(name, input, { waitForever: isOfKeys });
+      if (isOfKeys) keys.invalidate();
+      return result;
+    },
+    findChildChunk: async (location) => chunkOf(await read(...findChunkPath(location))),
+    openImport: async () => openImport(engine, keys),
+    lookup: async (kind, ids) => new Map((await findTargets(engine, kind, ids)).map((target) => [target.id, target])),
+    isEmpty: async () => (await read(sql.findAnyRecord)).length === 0,
+    ping,
+    close: async () => {
+      await subjects.erasure.end();
+      await engine.close();
+    },
+  };
+}
 
-  constructor(engine: Engine, keyChanges: Int32Array<SharedArrayBuffer>, slotMemory: SlotMemory) {
-    this.#engine = engine;
-    this.#keys = new KeyCache(keyChanges);
-    this.sessions = sessions(engine);
-    this.imports = importSources(engine);
-    this.doubts = doubts(engine);
-    this.monitoring = monitoring(engine);
-    const slots = new Slots(limits.scansMax);
-    const { scans } = engine;
-    this.#scan = async (work, signal = unaborted) =>
-      scans === undefined ? work(engine.read.bind(engine)) : slots.run(() => work(scans.reader(signal)), signal);
-    // A page of a list of the console may read large rows. Hundreds of them would fill the memory together.
-    const read: Reader = engine.background?.reader() ?? engine.read.bind(engine);
-    const largeReads = new Slots(1);
-    const readLarge: Reader = (...statement) => largeReads.run(() => read(...statement), unaborted);
-    const lists = { dialect: engine.dialect, read, readLarge };
-    this.admin = adminReads(lists);
-    this.erasure = new SqlErasure(engine, lists.read);
-    this.activity = activityReads(lists, this.#scan);
-    this.users = userReads(lists);
-    this.items = itemReads(lists);
-    const { apps, knowledge } = this.#listReads(engine.read.bind(engine), lists.read);
-    this.apps = apps;
-    this.knowledge = knowledge;
-    this.#slots = new Slots(limits.largePagesMax, engine.openPagesMax, slotMemory);
-    this.exports = exportsOf(engine, this.#slots);
-    this.reviews = reviewStore(engine, lists, this.#slots);
-    this.changes = new SqlChangeReads(engine, this.#slots, () => Math.floor(Date.now() / 1000));
-    this.search = searchStore(engine, slots);
-  }
+/** The reads of each subject. */
+function subjectsOf(engine: Engine, slots: Slots) {
+  const { dialect, read, scans } = engine;
+  const scanSlots = new Slots(limits.scansMax);
+  const scan: Scan = async (work, signal = unaborted) =>
+    scans === undefined ? work(read) : scanSlots.run(() => work(scans.reader(signal)), signal);
+  // A page of a list of the console may read large rows. Hundreds of them would fill the memory together.
+  const readSlowly: Reader = engine.background?.reader() ?? read;
+  const largeReads = new Slots(1);
+  const readLarge: Reader = (...statement) => largeReads.run(() => readSlowly(...statement), unaborted);
+  const lists = { dialect, read: readSlowly, readLarge };
+  const listReads = (reader: Reader, slowReader: Reader): ListReads => ({
+    apps: appStore({ dialect, read: reader }, slowReader),
+    knowledge: new SqlKnowledgeReads(reader, dialect, scan),
+  });
+  return {
+    ...listReads(read, readSlowly),
+    openReads: async (signal: AbortSignal) => {
+      const snapshot = await slots.open(() => engine.openSnapshot(), signal);
+      return { ...listReads(snapshot.read, snapshot.read), close: snapshot.close };
+    },
+    admin: adminReads(lists),
+    activity: activityReads(lists, scan),
+    users: userReads(lists),
+    items: itemReads(lists),
+    reviews: reviewStore(engine, lists, slots),
+    erasure: sqlErasure(engine, readSlowly),
+    exports: exportsOf(engine, slots),
+    changes: new SqlChangeReads(engine, slots, () => Math.floor(Date.now() / 1000)),
+    search: searchStore(engine, scanSlots),
+    imports: importSources(engine),
+    doubts: doubts(engine),
+    monitoring: monitoring(engine),
+  };
+}
 
-  findKey(digest: string, now: number, dataVersion: number | undefined): KeyLookup {
-    return this.#keys.find(digest, dataVersion, () => this.#queryKey(digest, now));
-  }
-
-  async isKeyEnded(digest: string, now: number): Promise<boolean> {
-    return (await this.#engine.read(sql.findEndedKey, digest, now)).length > 0;
-  }
-
-  async #queryKey(digest: string, now: number): Promise<StoredKey | undefined> {
-    const [row] = await this.#engine.read(sql.findKey, digest, now);
+function keyReads(
+  { read }: Engine,
+  keys: KeyCache,
+): Pick<Store, 'findKey' | 'isKeyEnded' | 'findSession' | 'listKeys'> {
+  const queryKey = async (digest: string, now: number): Promise<StoredKey | undefined> => {
+    const [row] = await read(sql.findKey, digest, now);
     if (row === undefined) return undefined;
     const { app_id, mode, ...key } = parseKey(row);
     if (app_id === null) return { ...key, app: null };
     // A key of an app that does not exist allows nothing.
     return mode === null ? undefined : { ...key, app: { id: app_id, mode } };
-  }
-
-  dataVersion(): number | undefined {
-    return this.#engine.dataVersion();
-  }
-
-  findPage(
-    position: PagePosition,
-    shape: PageShape,
-    cached: CachedVersion | undefined,
-  ): Promise<FoundPage | undefined> {
-    return this.#engine.findPage(position, shape, cached);
-  }
-
-  openPage(position: PagePosition, shape: PageShape, signal: AbortSignal): Promise<OpenPage | undefined> {
-    return this.#slots.open(() => this.#engine.openPage(position, shape), signal);
-  }
-
-  readonly run: RunCommand = async (name, input) => {
-    const isOfKeys = keyCommands.has(name);
-    const result = await this.#engine.write(name, input, { waitForever: isOfKeys });
-    if (isOfKeys) this.#keys.invalidate();
-    return result;
   };
+  return {
+    findKey: (digest, now, dataVersion) => keys.find(digest, dataVersion, () => queryKey(digest, now)),
+    isKeyEnded: async (digest, now) => (await read(sql.findEndedKey, digest, now)).length > 0,
+    findSession: async (digest, now) => {
+      const [row] = await read(findSession, now, digest, now);
+      if (row === undefined) return undefined;
+      const { expires_at, key_expires_at, read_only, ...session } = row;
+      const end = Math.min(expires_at, key_expires_at ?? expires_at);
+      return { ...session, expires_at: end, read_only: read_only === 1 } as StoredSession;
+    },
+    listKeys: async () => (await read(sql.listKeys)).map(parseKey),
+  };
+}
 
-  async findChildChunk(location: ChunkLocation): Promise<FoundChunk> {
-    return chunkOf(await this.#engine.read(...findChunkPath(location)));
-  }
-
-  async openReads(signal: AbortSignal): Promise<ListReads & { close(): void }> {
-    const { read, close } = await this.#slots.open(() => this.#engine.openSnapshot(), signal);
-    return { ...this.#listReads(read, read), close };
-  }
-
-  #listReads(read: Reader, readSlowly: Reader): { apps: Store['apps']; knowledge: SqlKnowledgeReads } {
-    const { dialect } = this.#engine;
-    return {
-      apps: appStore({ dialect, read }, readSlowly),
-      knowledge: new SqlKnowledgeReads(read, dialect, this.#scan),
-    };
-  }
-
-  async openImport(): Promise<PendingImport> {
-    const engine = this.#engine;
-    const spool = new Spool(engine.spoolFolder);
-    const seen = new SeenIds();
-    return {
-      lookup: async (kind, ids) => {
-        const targets = new Map<string, ReferenceTarget>();
-        const unseen: string[] = [];
-        for (const id of ids) {
-          const target = seen.get(kind, id);
-          if (target === undefined) unseen.push(id);
-          else targets.set(id, target);
-        }
-        for (const stored of await findTargets(engine, kind, unseen)) targets.set(stored.id, stored);
-        return targets;
-      },
-      addTarget: (kind, target) => seen.set(kind, target),
-      add: (batch) => spool.add(batch),
-      apply: async (author: Author, progress?: ImportProgress) => {
-        const handle = await spool.finish();
-        const applied = (count: number) => progress?.('applied', count);
-        const input = { spool: handle, author };
-        applied(await engine.write('applyRecords', input, { waitForever: true, progress: applied }));
-        if (handle.kinds.has('api_key') || handle.kinds.has('app')) this.#keys.invalidate();
-      },
-      discard: async () => {
-        seen.close();
-        await spool.discard();
-      },
-    };
-  }
-
-  async lookup(kind: LookupKind, ids: readonly string[]): Promise<Map<string, ReferenceTarget>> {
-    return new Map((await findTargets(this.#engine, kind, ids)).map((target) => [target.id, target]));
-  }
-
-  async listKeys(): Promise<ListedKey[]> {
-    return (await this.#engine.read(sql.listKeys)).map(parseKey);
-  }
-
-  async listAudit(query: AuditQuery): Promise<AuditPage> {
+const auditReads = ({ read, write }: Engine): Pick<Store, 'listAudit' | 'trimAudit'> => ({
+  listAudit: async (query) => {
     const scanEnd = audit.scanEnd(query);
-    const end = scanEnd && (await this.#engine.read(...scanEnd))[0]?.id;
-    const rows = await this.#engine.read(...audit.findEntries(query, end));
+    const end = scanEnd && (await read(...scanEnd))[0]?.id;
+    const rows = await read(...audit.findEntries(query, end));
     const entries = rows.slice(0, query.limit).map((row): AuditEntry => ({ ...row, ids: JSON.parse(row.ids) }));
     return { entries, next: rows.length > query.limit ? entries.at(-1)?.id : end };
-  }
-
-  async trimAudit(before: number): Promise<number> {
+  },
+  trimAudit: async (before) => {
     const input = { before: firstEntryId(before * 1000) };
     for (let deleted = 0; ; ) {
-      const count = await this.#engine.write('trimAudit', input, { waitForever: true });
+      const count = await write('trimAudit', input, { waitForever: true });
       deleted += count;
       if (count < limits.auditBatchMax) return deleted;
     }
-  }
+  },
+});
 
-  async isEmpty(): Promise<boolean> {
-    return (await this.#engine.read(sql.findAnyRecord)).length === 0;
-  }
-
-  ping(): Promise<void> {
-    return this.#engine.ping();
-  }
-
-  async close(): Promise<void> {
-    await this.erasure.end();
-    await this.#engine.close();
-  }
+function openImport(engine: Engine, keys: KeyCache): PendingImport {
+  const spool = new Spool(engine.spoolFolder);
+  const seen = new SeenIds();
+  return {
+    lookup: async (kind, ids) => {
+      const targets = ids.flatMap((id) => seen.get(kind, id) ?? []);
+      const known = new Set(targets.map(({ id }) => id));
+      const unseen = ids.filter((id) => !known.has(id));
+      targets.push(...(await findTargets(engine, kind, unseen)));
+      return new Map(targets.map((target) => [target.id, target]));
+    },
+    addTarget: (kind, target) => seen.set(kind, target),
+    add: (batch) => spool.add(batch),
+    apply: async (author, progress) => {
+      const handle = await spool.finish();
+      const applied = (count: number) => progress?.('applied', count);
+      const input = { spool: handle, author };
+      applied(await engine.write('applyRecords', input, { waitForever: true, progress: applied }));
+      if (handle.kinds.has('api_key') || handle.kinds.has('app')) keys.invalidate();
+    },
+    discard: async () => {
+      seen.close();
+      await spool.discard();
+    },
+  };
 }
 
 const isEqual = (column: string) => `${column} = ?`;

@@ -2,7 +2,7 @@ import type { StoredKey } from '../domain/store/keys.ts';
 import type { Statement } from './base/statement.ts';
 import { type KeyRow, selectKeys } from './console/admin-statements.ts';
 
-/** The SQL of the service, in the subset that both engines understand. Parameters are positional. */
+/** SQL outside of `sqlite/` and `postgres/` is in the subset that both engines understand. Parameters are positional. */
 
 /**
  * Finds only valid keys. If expired and revoked keys were read and then rejected, they would take longer than unknown keys,

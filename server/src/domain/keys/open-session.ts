@@ -38,7 +38,7 @@ async function open(
   const secret = makeSessionSecret();
   const digest = digestOf(secret);
   await write({ digest, created_at: now, expires_at: now + limits.sessionSeconds });
-  const session = await store.sessions.find(digest, now);
+  const session = await store.findSession(digest, now);
   return session && { secret, session };
 }
 

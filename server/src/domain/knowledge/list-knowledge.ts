@@ -33,12 +33,11 @@ export function listDatasets({ store, caller, disconnected }: ListCall, query: D
   return renderBody(store, disconnected, async ({ knowledge: reads }) => {
     const found = await reads.listDatasets(caller, { ...query, disconnected });
     const { total } = found;
-    const totals = await reads.findTotals(found.items.map(({ key }) => key));
+    const totals = await reads.findTotals(found.items.map(({ id }) => id));
     return {
       ...found,
       head: pageStart,
       tail: pageEnd(query, total),
-      readRow: (id: string) => reads.readDataset(id),
       render: (rows: readonly DatasetRow[]) =>
         joinTexts(rows, (row) => JSON.stringify(renderBase(row, totals.get(row.id)))),
     };
@@ -61,7 +60,6 @@ export function listDocuments(call: ListCall, path: DatasetPath, query: Document
       ...found,
       head: pageStart,
       tail: pageEnd(query, total),
-      readRow: (id: string) => reads.readDocument(location.dataset_id, id),
       render: (rows: readonly DocumentRow[]) =>
         joinTexts(rows, (row) => JSON.stringify(renderDocument(row, caller.workspace_id))),
     };
@@ -108,7 +106,6 @@ function segmentItems(
 ): Omit<FoundList<SegmentRow>, 'head' | 'tail'> {
   return {
     items,
-    readRow: (id) => reads.readSegment(dataset_id, id),
     render: async (segments) => {
       const chunks = await reads.findChildChunks(
         dataset_id,
@@ -144,7 +141,6 @@ export function listChildChunks(call: ListCall, path: SegmentPath, query: Offset
       ...found,
       head: pageStart,
       tail: envelopeEnd({ total, total_pages: Math.ceil(total / limit), page, limit }),
-      readRow: (id: string) => reads.readChildChunk(location.dataset_id, id),
       render: (rows: readonly ChildChunk[]) => joinTexts(rows, (row) => JSON.stringify(row)),
     };
   });

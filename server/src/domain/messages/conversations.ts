@@ -15,7 +15,6 @@ import type {
   ConversationQuery,
   ConversationRow,
   FeedbackEntry,
-  FeedbackKey,
 } from '../store/app-store.ts';
 import type { ListReads } from '../store/store.ts';
 
@@ -51,12 +50,11 @@ export async function listConversations(call: Call<'app'>, parameters: ListParam
       ...found,
       head: pageHead(limit, found.has_more),
       tail: pageTail,
-      readRow: ({ id }: ConversationKey) => apps.readConversation(id),
       render: (rows: readonly ConversationRow[]) => joinTexts(rows, renderConversation),
     };
   };
   const { body, items, has_more } = await renderList(store, find, disconnected);
-  return { page: body, next: has_more ? positionOf(items.at(-1)?.key, order) : undefined };
+  return { page: body, next: has_more ? positionOf(items.at(-1), order) : undefined };
 }
 
 const positionOf = (key: ConversationKey | undefined, order: ConversationOrder): ConversationPosition | undefined =>
@@ -122,7 +120,6 @@ export function listFeedback(call: Call<'app'>, page: number, limit: number): Pr
     head: '{"data":[',
     tail: ']}',
     items: await apps.listFeedback(app_id, offset, limit),
-    readRow: (key: FeedbackKey) => apps.readFeedback(key),
     render: (rows: readonly FeedbackEntry[]) => joinTexts(rows, (row) => JSON.stringify(toFeedback(app_id, row))),
   }));
 }

@@ -100,6 +100,6 @@ export async function listConversations(
   };
   const found = requireConversation(await apps.listConversations(query));
   const [slice = []] = slicesOf(found.items, limits.pageBytesMax);
-  const rows = await readRows(slice, ({ id }) => apps.readConversation(id));
+  const rows = await readRows(slice);
   return { data: rows.map(toConversation), has_more: found.has_more || slice.length < found.items.length };
 }

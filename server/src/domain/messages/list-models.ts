@@ -10,7 +10,6 @@ export const listModels = (call: Call<'app' | 'knowledge'>, model_type: ModelTyp
     head: '{"data":[',
     tail: ']}',
     items: await apps.listModelEntries(workspace_id, model_type),
-    readRow: (position: number) => apps.readModelEntry(workspace_id, model_type, position),
     render: (entries: readonly string[]) => joinTexts(entries, (entry) => entry),
   }));
 };

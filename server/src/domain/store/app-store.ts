@@ -32,7 +32,7 @@ export type ConversationRow = {
 
 /** What an entry of a list has besides its row. */
 export type ConversationKey = Pick<ConversationRow, 'id' | 'created_at' | 'updated_at'>;
-export type ConversationRows = { items: readonly Listed<ConversationRow, ConversationKey>[]; has_more: boolean };
+export type ConversationRows = { items: readonly (Listed<ConversationRow> & ConversationKey)[]; has_more: boolean };
 
 /** Author and time of a change, in seconds. */
 type Change = ConversationScope & { key_id: string; now: number };
@@ -57,19 +57,14 @@ export type FeedbackEntry = {
   user: string | null;
 };
 
-export type FeedbackKey = Pick<FeedbackEntry, 'conversation_id' | 'message_id'>;
-
 /** Operations of app keys besides messages. Ids are canonical, and no text contains NUL. */
 export interface AppStore {
   /** Undefined if the app does not exist. */
   findDetails(app_id: string): Promise<AppDetails | undefined>;
   /** Undefined if the page starts after the current position of a conversation that is not in the list. */
   listConversations(query: ConversationQuery): Promise<ConversationRows | undefined>;
-  readConversation(id: string): Promise<ConversationRow | undefined>;
   /** Feedback of conversations that are not deleted: newest first, then by message id, descending. */
-  listFeedback(app_id: string, offset: number, count: number): Promise<Listed<FeedbackEntry, FeedbackKey>[]>;
-  readFeedback(key: FeedbackKey): Promise<FeedbackEntry | undefined>;
-  /** JSON texts of provider entries with their positions, in the order in which the providers were recorded. */
-  listModelEntries(workspace_id: string, model_type: ModelType): Promise<Listed<string, number>[]>;
-  readModelEntry(workspace_id: string, model_type: ModelType, position: number): Promise<string | undefined>;
+  listFeedback(app_id: string, offset: number, count: number): Promise<Listed<FeedbackEntry>[]>;
+  /** JSON texts of provider entries, in the order in which the providers were recorded. */
+  listModelEntries(workspace_id: string, model_type: ModelType): Promise<Listed<string>[]>;
 }

@@ -62,9 +62,3 @@ export type StoredSession = {
   read_only: boolean;
   role: Role;
 } & ({ key_id: string; person_id: null; issuer: null } | { key_id: null; person_id: string; issuer: string });
-
-/** Sessions in the database, for all instances. They are not cached: a session that has ended is rejected immediately. */
-export interface Sessions {
-  /** A session that has not ended, of an admin key that is neither revoked nor expired, or of a person who is not blocked. */
-  find(digest: string, now: number): Promise<StoredSession | undefined>;
-}

@@ -23,7 +23,7 @@ export type DatasetRow = Fields & { id: string; workspace_id: string; settings: 
 export type DocumentRow = Fields & { id: string; segment_count: number; word_count: number };
 export type SegmentRow = Fields & { id: string };
 
-export type OffsetRows<R> = { total: number; items: readonly Listed<R>[] };
+export type OffsetRows<R> = { total: number; items: readonly (Listed<R> & { id: string })[] };
 
 /** `doc_form`: of the document that they belong to. */
 export type SegmentRows = OffsetRows<SegmentRow> & { doc_form: string | null };
@@ -46,12 +46,6 @@ export interface KnowledgeReads {
   findDataset(location: KnowledgeLocation): Promise<DatasetRow | MissingPart>;
   findDocument(location: KnowledgeLocation): Promise<DocumentRow | MissingPart>;
   findSegment(location: KnowledgeLocation): Promise<SegmentRows | MissingPart>;
-
-  /** Whole rows, for large ones. */
-  readDataset(id: string): Promise<DatasetRow | undefined>;
-  readDocument(dataset_id: string, id: string): Promise<DocumentRow | undefined>;
-  readSegment(dataset_id: string, id: string): Promise<SegmentRow | undefined>;
-  readChildChunk(dataset_id: string, id: string): Promise<ChildChunk | undefined>;
 
   /** DatasetTotals of datasets, by id. */
   findTotals(dataset_ids: readonly string[]): Promise<ReadonlyMap<string, DatasetTotals>>;

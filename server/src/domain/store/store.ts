@@ -13,7 +13,7 @@ import type { Doubts } from './doubts.ts';
 import type { Erasure } from './erasure.ts';
 import type { ImportSources } from './import-sources.ts';
 import type { ItemReads } from './items.ts';
-import type { KeyLookup, Sessions } from './keys.ts';
+import type { KeyLookup, StoredSession } from './keys.ts';
 import type { KnowledgeReads } from './knowledge-reads.ts';
 import type { Monitoring } from './monitoring.ts';
 import type { Reviews } from './reviews.ts';
@@ -108,6 +108,11 @@ export interface Store {
   findKey(digest: string, now: number, dataVersion: number | undefined): KeyLookup;
   /** Whether a key is revoked or expired. Not cached. */
   isKeyEnded(digest: string, now: number): Promise<boolean>;
+  /**
+   * A session of the console that has not ended, of an admin key that is neither revoked nor expired, or of a person who is not
+   * blocked. Not cached: a session that has ended is rejected immediately.
+   */
+  findSession(digest: string, now: number): Promise<StoredSession | undefined>;
 
   /**
    * Changes with every commit to the database: data that was read is current while the data version is the same. Undefined
@@ -163,8 +168,6 @@ export interface Store {
   /** Totals of end users. */
   readonly users: Users;
   readonly monitoring: Monitoring;
-  /** Sessions of the console. */
-  readonly sessions: Sessions;
 
   /** The records of one kind with these ids that exist. */
   lookup(kind: LookupKind, ids: readonly string[]): Promise<Map<string, ReferenceTarget>>;

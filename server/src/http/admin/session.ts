@@ -86,7 +86,7 @@ const keySessionRoutes: Routes = (app, { store, bearer, clock, sign_in }) => {
     handler: async (request, reply) => {
       const digest = sessionDigest(request.headers);
       // Anyone may send this request, so it writes only if there is a session to end.
-      const session = digest && (await store.sessions.find(digest, seconds()));
+      const session = digest && (await store.findSession(digest, seconds()));
       if (digest && session) await store.run('endSession', digest);
       return reply
         .code(204)

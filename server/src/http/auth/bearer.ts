@@ -104,7 +104,7 @@ export class Bearer {
   /** Settings that have changed end sessions, too. */
   async #findSession(digest: string): Promise<StoredSession | undefined> {
     const { store, sign_in, oidc } = this.#options;
-    const session = await store.sessions.find(digest, this.#seconds());
+    const session = await store.findSession(digest, this.#seconds());
     if (session === undefined) return undefined;
     const isAllowed = session.person_id === null ? sign_in !== 'oidc' : isSameIssuer(session.issuer, oidc?.issuer);
     return isAllowed ? session : undefined;

@@ -4,11 +4,9 @@ import type { RecordKind } from '../../contract/record.ts';
 import { type AuditEntry, type AuditQuery, firstEntryId } from '../../domain/store/audit.ts';
 import type { Eraser } from '../../domain/store/erasure.ts';
 import type { ReviewChange } from '../../domain/store/reviews.ts';
-import { type Condition, split } from '../base/selection.ts';
-import { type Bound, execute, insertInto, type Scalar, type Write } from '../base/statement.ts';
+import { type Condition, given, split } from '../base/selection.ts';
+import { addInto, type Bound, execute, insertInto, type Scalar, type Write } from '../base/statement.ts';
 import { newEntryId } from './entry-id.ts';
-
-/** The audit log: its entries, and its SQL, which both engines share. */
 
 const columns = {
   id: 'text',
@@ -26,12 +24,7 @@ const columns = {
 } as const;
 export const writeEntries = insertInto('audit_entries', columns);
 /** For an entry about several transactions: each adds its numbers. */
-export const addToEntries = insertInto(
-  'audit_entries',
-  columns,
-  `ON CONFLICT (id, scope) DO UPDATE SET count = audit_entries.count + excluded.count,
-    messages = audit_entries.messages + excluded.messages`,
-);
+export const addToEntries = addInto('audit_entries', columns, ['id', 'scope'], ['count', 'messages']);
 
 /**
  * In the order of the columns of `writeEntries`. `scope`: the dataset or conversation that is on the same node. Only writes of child
@@ -75,13 +68,13 @@ function indexedConditions(query: AuditQuery): Condition[] {
   const { before, from, to, key_id, action, dataset_id, document_id, appends } = query;
   return [
     ...(appends === undefined ? [] : [[isNoAppend] as const]),
-    ...(before === undefined ? [] : [['id < ?', before] as const]),
-    ...(from === undefined ? [] : [['id >= ?', firstEntryId(from * 1000)] as const]),
-    ...(to === undefined ? [] : [['id < ?', firstEntryId(to * 1000)] as const]),
-    ...(key_id === undefined ? [] : [['key_id = ?', key_id] as const]),
-    ...(action === undefined || action === 'import' ? [] : [["action <> 'import' AND action = ?", action] as const]),
-    ...(dataset_id === undefined ? [] : [['scope = ?', dataset_id] as const, ['document_id IS NOT NULL'] as const]),
-    ...(document_id === undefined ? [] : [['document_id = ?', document_id] as const]),
+    ...given('id < ?', before),
+    ...given('id >= ?', from === undefined ? undefined : firstEntryId(from * 1000)),
+    ...given('id < ?', to === undefined ? undefined : firstEntryId(to * 1000)),
+    ...given('key_id = ?', key_id),
+    ...given("action <> 'import' AND action = ?", action === 'import' ? undefined : action),
+    ...given('scope = ? AND document_id IS NOT NULL', dataset_id),
+    ...given('document_id = ?', document_id),
   ];
 }
 
@@ -89,9 +82,9 @@ function otherConditions({ action, record, record_id }: AuditQuery): Condition[]
   // The empty id matches nothing.
   const pattern = record_id && `%${record_id.replaceAll(/[!%_]/g, '!$&')}%`;
   return [
-    ...(action === 'import' ? [['action = ?', action] as const] : []),
-    ...(record === undefined ? [] : [['record = ?', record] as const]),
-    ...(record_id === undefined ? [] : [[`ids LIKE ? ESCAPE '!'`, pattern ?? ''] as const]),
+    ...given('action = ?', action === 'import' ? action : undefined),
+    ...given('record = ?', record),
+    ...given(`ids LIKE ? ESCAPE '!'`, pattern),
   ];
 }
 

@@ -1,22 +1,15 @@
 import type { JobState, KeyRequestSum, KeyRequests, Monitoring } from '../../domain/store/monitoring.ts';
 import type { Dialect, Engine, WriteInput } from '../base/engine.ts';
-import { insertInto, type RowStatements, run, type Statement, type Write, writeRows } from '../base/statement.ts';
-
-/** The SQL about what operators watch, which both engines share. */
+import { addInto, run, type Statement, type Write, writeRows } from '../base/statement.ts';
 
 const hourSeconds = 3_600;
 
-export const insertKeyRequests: RowStatements = {
-  ...insertInto(
-    'key_requests',
-    { key_id: 'text', hour: 'bigint', requests: 'bigint', client_errors: 'bigint', server_errors: 'bigint' },
-    `ON CONFLICT (key_id, hour) DO UPDATE SET
-       requests = key_requests.requests + excluded.requests,
-       client_errors = key_requests.client_errors + excluded.client_errors,
-       server_errors = key_requests.server_errors + excluded.server_errors`,
-  ),
-  isUndistributed: true,
-};
+const insertKeyRequests = addInto(
+  'key_requests',
+  { key_id: 'text', hour: 'bigint', requests: 'bigint', client_errors: 'bigint', server_errors: 'bigint' },
+  ['key_id', 'hour'],
+  ['requests', 'client_errors', 'server_errors'],
+);
 /** The hours of the keys with the most errors. Parameters: hour, limit of keys, hour. */
 export const listKeyErrors: Statement<KeyRequests & { key_name: string | null }> = `
   SELECT e.key_id, k.name AS key_name, e.hour, e.client_errors, e.server_errors

@@ -1,30 +1,14 @@
 import { limits } from '../../contract/limits.ts';
 import type { Selection } from '../../domain/store/selection.ts';
 import type { WriteContext, WriteInput } from '../base/engine.ts';
-import { type Condition, isUser, ofConversation } from '../base/selection.ts';
-import {
-  execute,
-  insertInto,
-  query,
-  type RowStatements,
-  type Statement,
-  type Write,
-  writeRows,
-} from '../base/statement.ts';
+import { type Condition, given, isUser, ofConversation } from '../base/selection.ts';
+import { type Columns, execute, insertInto, query, type Statement, type Write, writeRows } from '../base/statement.ts';
 
-/** The audit of reads: its SQL, which both engines share. */
-
-const insertReads: RowStatements = {
-  ...insertInto(
-    'audit_reads',
-    {
-      ...{ id: 'text', at: 'bigint', key_id: 'text', operation: 'text' },
-      ...{ app_id: 'text', conversation_id: 'text', '"user"': 'text', words: 'text' },
-    },
-    'ON CONFLICT (id) DO NOTHING',
-  ),
-  isUndistributed: true,
+const columns: Columns = {
+  ...{ id: 'text', at: 'bigint', key_id: 'text', operation: 'text' },
+  ...{ app_id: 'text', conversation_id: 'text', '"user"': 'text', words: 'text' },
 };
+const insertReads = insertInto('audit_reads', columns, 'ON CONFLICT (id) DO NOTHING');
 
 /** Whose a conversation is now. What was erased meanwhile gets no name. */
 const findUsers = (
@@ -68,7 +52,7 @@ export function* blankReads(selection: WriteInput<'blankReads'>): Write<undefine
 
 export const readConditions = (selection: Selection, author: string | undefined): Condition[] => [
   ...ofConversation('r.', selection),
-  ...(author === undefined ? [] : [['r.key_id = ?', author] as const]),
+  ...given('r.key_id = ?', author),
 ];
 
 export const readList = {

@@ -1,16 +1,11 @@
+import { keysOf } from '../../contract/primitives.ts';
 import { dayOf, hourOf, type Usage } from '../../domain/records/usage.ts';
-import { sumColumns, type UsageSums } from './usage-statements.ts';
+import { addInto, type Write, writeRows } from '../base/statement.ts';
+import { sumColumns, sumTypes, type UsageSums } from './usage-statements.ts';
 
 /** The usage of a conversation's messages in one hour of a day, or a change of it. */
 export type UsageOfDay = UsageSums & Key & { app_id: string };
-type Key = {
-  conversation_id: string;
-  day: number;
-  hour: number;
-  currency: string;
-  model_provider: string;
-  model: string;
-};
+type Key = Record<'conversation_id' | 'currency' | 'model_provider' | 'model', string> & Record<'day' | 'hour', number>;
 
 /** Adds up the usage of written messages by hour and model. */
 export class UsageTally {
@@ -57,4 +52,28 @@ export class UsageTally {
     this.#last = undefined;
     return changed.sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
   }
+}
+
+const keyTypes = {
+  conversation_id: 'text',
+  day: 'bigint',
+  hour: 'bigint',
+  currency: 'text',
+  model_provider: 'text',
+  model: 'text',
+} as const;
+const keyColumns = keysOf(keyTypes);
+const dayTypes = { ...keyTypes, app_id: 'text', ...sumTypes } as const;
+const addDays = addInto('conversation_days', dayTypes, keyColumns, sumColumns);
+
+/** Adds to the usage by conversation, hour and model. */
+export function* addUsage(days: readonly UsageOfDay[]): Write<void> {
+  yield* writeRows(
+    addDays,
+    days.map((row) => [
+      ...keyColumns.map((column) => row[column]),
+      row.app_id,
+      ...sumColumns.map((column) => row[column]),
+    ]),
+  );
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sortText } from '../../domain/store/admin-reads.ts';
+import type { ConversationSums } from './usage-statements.ts';
 
 /** Messages and their price in billionths, by currency. Without messages in a currency there is no entry. */
 type Prices = [currency: string, messages: number, price_nanos: number][];
@@ -11,6 +12,14 @@ export type CountedConversation = Sums & { user: string; app_id: string };
 
 /** The totals of a user in one app. */
 export type UserTotals = Sums & { user: string; app_id: string; conversations: number };
+
+/** The counts and prices of a conversation. */
+export function countsOf(sums: readonly ConversationSums[]): Omit<Sums, 'first_at' | 'last_at'> {
+  const total = (name: 'messages' | 'disliked' | 'failed') => sums.reduce((sum, one) => sum + one[name], 0);
+  const priced = sums.filter(({ currency, messages }) => currency !== '' && messages > 0);
+  const prices: Prices = priced.map(({ currency, messages, price_nanos }) => [currency, messages, price_nanos]);
+  return { messages: total('messages'), disliked: total('disliked'), failed: total('failed'), prices };
+}
 
 /** A text of limited length that is different for each user and sorts by the beginning of the name. */
 export function userKeyOf(user: string): string {
@@ -52,10 +61,7 @@ export class UserApps {
     const { app_id, user, first_at, last_at } = after;
     let totals = this.#apps.get(app_id);
     if (totals === undefined) this.#apps.set(app_id, (totals = { user, app_id, ...noSums(), first_at, last_at }));
-    addSums(totals, after, 1);
-    totals.conversations += 1;
-    totals.first_at = Math.min(totals.first_at, first_at);
-    totals.last_at = Math.max(totals.last_at, last_at);
+    include(totals, after, 1);
     this.changed.add(app_id);
   }
 
@@ -72,14 +78,16 @@ export class UserApps {
     if (first === undefined) return undefined;
     const { first_at, last_at } = first;
     const totals: UserTotals = { user: this.user, app_id: '', ...noSums(), first_at, last_at };
-    for (const part of parts) {
-      addSums(totals, part, 1);
-      totals.conversations += part.conversations;
-      totals.first_at = Math.min(totals.first_at, part.first_at);
-      totals.last_at = Math.max(totals.last_at, part.last_at);
-    }
+    for (const part of parts) include(totals, part, part.conversations);
     return { totals, app_ids: parts.map(({ app_id }) => app_id).sort() };
   }
+}
+
+function include(totals: UserTotals, part: Sums, conversations: number): void {
+  addSums(totals, part, 1);
+  totals.conversations += conversations;
+  totals.first_at = Math.min(totals.first_at, part.first_at);
+  totals.last_at = Math.max(totals.last_at, part.last_at);
 }
 
 const noSums = () => ({ messages: 0, disliked: 0, failed: 0, conversations: 0, prices: [] });

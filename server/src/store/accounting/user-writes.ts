@@ -1,16 +1,18 @@
 import { limits } from '../../contract/limits.ts';
 import type { Dialect, WriteContext } from '../base/engine.ts';
+import { lockOf } from '../base/leases.ts';
 import { isUser } from '../base/selection.ts';
 import {
   type Bound,
   begin,
+  type Columns,
   execute,
   first,
-  insertInto,
   lock,
   query,
   type Scalar,
   type Statement,
+  upsertInto,
   type Write,
   writeRows,
 } from '../base/statement.ts';
@@ -18,6 +20,7 @@ import { type ConversationSums, conversationSums } from './usage-statements.ts';
 import {
   type CountChange,
   type CountedConversation,
+  countsOf,
   priceOf,
   UserApps,
   type UserTotals,
@@ -46,33 +49,20 @@ export const findUncounted: Statement<Uncounted> = `
 const markCounted = `
   UPDATE conversations SET counted_version = ?, counted = ? WHERE conversation_id = ? AND counted_version = ?`;
 
-/** One transaction changes totals at a time: the row stays locked until its end. Taken after the locks of conversations. */
-const lockTotals = `
-  INSERT INTO leases (name, holder, expires_at) VALUES ('user totals', '', 0)
-  ON CONFLICT (name) DO UPDATE SET expires_at = leases.expires_at + 1`;
+/** One transaction changes totals at a time. Taken after the locks of conversations. */
+const lockTotals = lockOf('user totals');
 
 const totalsOfUsers = (isListed: string): Statement<TotalsRow> => `
   SELECT user_key, app_id, "user", conversations, messages, disliked, failed, prices, first_at, last_at
   FROM user_totals WHERE ${isListed} AND app_id <> ''`;
 type TotalsRow = Omit<UserTotals, 'prices'> & { user_key: string; prices: string };
 
-const writeTotals = {
-  ...insertInto(
-    'user_totals',
-    {
-      ...{ user_key: 'text', app_id: 'text', '"user"': 'text', app_ids: 'text', app_count: 'bigint' },
-      ...{ conversations: 'bigint', messages: 'bigint', disliked: 'bigint', failed: 'bigint' },
-      ...{ prices: 'text', price_nanos: 'bigint', currency: 'text', first_at: 'bigint', last_at: 'bigint' },
-    },
-    `ON CONFLICT (user_key, app_id) DO UPDATE SET ${[
-      ...['app_ids', 'app_count', 'conversations', 'messages', 'disliked', 'failed'],
-      ...['prices', 'price_nanos', 'currency', 'first_at', 'last_at'],
-    ]
-      .map((column) => `${column} = excluded.${column}`)
-      .join(', ')}`,
-  ),
-  isUndistributed: true,
-} as const;
+const totalsColumns: Columns = {
+  ...{ user_key: 'text', app_id: 'text', '"user"': 'text', app_ids: 'text', app_count: 'bigint' },
+  ...{ conversations: 'bigint', messages: 'bigint', disliked: 'bigint', failed: 'bigint' },
+  ...{ prices: 'text', price_nanos: 'bigint', currency: 'text', first_at: 'bigint', last_at: 'bigint' },
+};
+const writeTotals = upsertInto('user_totals', totalsColumns, ['user_key', 'app_id']);
 
 function totalsValues(user_key: string, totals: UserTotals, app_ids: readonly string[]): Scalar[] {
   const { app_id, user, conversations, messages, disliked, failed, prices, first_at, last_at } = totals;
@@ -123,15 +113,7 @@ function countedOf(
   { app_id, user, created_at: first_at, updated_at: last_at }: Uncounted,
   sums: readonly ConversationSums[],
 ): CountedConversation | null {
-  if (user === null) return null;
-  const total = (name: 'messages' | 'disliked' | 'failed') => sums.reduce((sum, one) => sum + one[name], 0);
-  const prices = sums
-    .filter(({ currency, messages }) => currency !== '' && messages > 0)
-    .map(({ currency, messages, price_nanos }): CountedConversation['prices'][number] => [
-      ...([currency, messages, price_nanos] as const),
-    ]);
-  const counts = { messages: total('messages'), disliked: total('disliked'), failed: total('failed') };
-  return { user, app_id, ...counts, prices, first_at, last_at };
+  return user === null ? null : { user, app_id, ...countsOf(sums), first_at, last_at };
 }
 
 function* applyChanges(changes: readonly CountChange[], dialect: Dialect): Write<void> {

@@ -34,7 +34,8 @@ export type Scan = <T>(work: (read: Reader) => Promise<T>, signal?: AbortSignal)
 /** One kind of record of an export: its rows in the order of their keys, each written as one line. */
 export type ExportStep = SizedTable & { kind: RecordKind; line: (row: Row) => string };
 
-export type IsWanted = (step: ExportStep) => boolean;
+/** Rows of a step of an export. Messages of a selection come with the user of their conversation. */
+export type ExportedRows = { step: ExportStep; rows: Row[]; user?: string | null };
 
 /** Writes that are parts of a method of the store, in the form of `Commands`. */
 type StoreWrites = {
@@ -72,8 +73,6 @@ export type WriteContext = {
   dialect: Dialect;
   index: IndexTables;
   messages: MessageTables;
-  /** Whether writes add outbox entries for the change feed. */
-  writesOutbox: boolean;
   progress: (applied: number) => void;
 };
 
@@ -126,8 +125,8 @@ export interface Engine {
   /** Throws if the database does not respond. */
   ping(): Promise<void>;
   write<N extends WriteName>(name: N, input: WriteInput<N>, options?: WriteOptions): Promise<WriteResult<N>>;
-  /** The rows of the wanted steps in batches, from one consistent snapshot; on a distributed database see `exportPages`. */
-  readAll(steps: readonly ExportStep[], isWanted: IsWanted): AsyncIterable<{ step: number; rows: Row[] }>;
+  /** The rows of these steps in batches, from one consistent snapshot; on a distributed database see `exportPages`. */
+  readAll(steps: readonly ExportStep[]): AsyncIterable<ExportedRows>;
   /** The folder for records of an import that do not fit into memory. */
   readonly spoolFolder: string;
   close(): Promise<void>;

@@ -1,3 +1,4 @@
+import type { ModelFields } from '../../domain/records/usage.ts';
 import type { ChunkKind, IndexChange } from '../../domain/store/search-reads.ts';
 import type { IndexedMessage } from '../../domain/words/search-document.ts';
 import type { Write } from './statement.ts';
@@ -18,6 +19,18 @@ export type FoundMessage = MessageKey & {
   /** Undefined if it is not needed. */
   indexed: IndexedMessage | undefined;
 };
+/** A message `m` with its conversation `c`, and its entry `s` if there is one. The text is null if it is large. */
+export type MessageRow = ModelFields & {
+  text: string | null;
+  app_id: string;
+  user: string | null;
+  deleted: number;
+  position: number | null;
+  created_at: number | null;
+  cited: string | null;
+};
+export const rowColumns = 'm.model_provider, m.model, c.app_id, c."user", c.deleted, s.position, s.created_at, s.cited';
+
 export type PlacedMessage = MessageKey & { position: number; indexed: IndexedMessage };
 
 /** The part of the index in which the engines differ: its tokens. */

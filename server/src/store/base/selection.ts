@@ -10,6 +10,10 @@ export const sorted = (column: string): string => `substr(${column}, 1, ${sorted
 /** A condition with its parameters. */
 export type Condition = readonly [text: string, ...values: Value[]];
 
+/** A condition with one parameter; none if that is undefined. */
+export const given = (text: string, value: Value | undefined): Condition[] =>
+  value === undefined ? [] : [[text, value]];
+
 /** Compares a user in the form that the indexes support: they have only the beginning of a user. */
 export const isUser = (column: string, user: string): Condition => [
   `${sorted(column)} = ${sorted('CAST(? AS TEXT)')} AND ${column} = ?`,
@@ -20,18 +24,16 @@ export const isUser = (column: string, user: string): Condition => [
 /** Which conversations; `table` is their table, with its dot. */
 export function ofConversation(table: string, { app_id, user, conversation_id }: Selection): Condition[] {
   return [
-    ...(conversation_id === undefined ? [] : [[`${table}conversation_id = ?`, conversation_id] as const]),
-    ...(app_id === undefined ? [] : [[`${table}app_id = ?`, app_id] as const]),
+    ...given(`${table}conversation_id = ?`, conversation_id),
+    ...given(`${table}app_id = ?`, app_id),
     ...(user === undefined ? [] : [isUser(`${table}"user"`, user)]),
   ];
 }
 
-export function inPeriod(column: string, { from, to }: Selection): Condition[] {
-  return [
-    ...(from === undefined ? [] : [[`${column} >= ?`, from] as const]),
-    ...(to === undefined ? [] : [[`${column} < ?`, to] as const]),
-  ];
-}
+export const inPeriod = (column: string, { from, to }: Selection): Condition[] => [
+  ...given(`${column} >= ?`, from),
+  ...given(`${column} < ?`, to),
+];
 
 /** The texts and the parameters of conditions, in their order. */
 export function split(conditions: readonly Condition[]): { texts: string[]; values: Value[] } {

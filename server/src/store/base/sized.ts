@@ -59,15 +59,15 @@ export function sizedColumns(
   ].join(', ');
 }
 
-/** A row of a list. Its fields are left out if it is large. */
-export const listedOf = <C extends object, R, K = string>(
+/** A row of a list. `readAll` reads it with its large texts, if it still exists. */
+export const listedOf = <C extends object, R>(
   row: Sized<C>,
-  key: K,
-  rowOf: (row: Sized<C>) => R,
-): Listed<R, K> => ({
-  key,
+  rowOf: (row: C) => R,
+  readAll: () => Promise<C[]>,
+): Listed<R> => ({
   bytes: row.bytes,
   row: isLarge(row) ? undefined : rowOf(row),
+  readLarge: async () => (await readAll()).map(rowOf)[0],
 });
 
 /** The rows of a table in the order of its key, which they have as `key_0` and so on. */
@@ -80,14 +80,14 @@ export function selectByKey(table: SizedTable, reading: Reading, where = ''): St
 const keyOf = (row: Row, { key }: SizedTable): Value[] => key.map((_, at) => row[`key_${at}`] as Value);
 
 /** A row with its texts, among those for which the conditions hold. */
-export function wholeRow(table: SizedTable, row: Row, conditions: readonly Condition[] = []): Bound {
+function wholeRow(table: SizedTable, row: Row, conditions: readonly Condition[] = []): Bound {
   const { texts, values } = split(conditions);
   const where = [...texts, ...table.key.map((column) => `${column} = ?`)].join(' AND ');
   return [`SELECT ${sizedColumns(table, 'all')} FROM ${table.table} WHERE ${where}`, ...values, ...keyOf(row, table)];
 }
 
 /** Rows in their order, with the texts of large ones: small rows together, each large one for itself. */
-export async function* withLargeRows<R extends { bytes: number }, W>(
+async function* withLargeRows<R extends { bytes: number }, W>(
   rows: readonly R[],
   readLarge: (row: R) => Promise<W[]>,
 ): AsyncGenerator<(R | W)[]> {
@@ -105,11 +105,11 @@ export async function* withLargeRows<R extends { bytes: number }, W>(
 }
 
 /** Rows of a table that one statement reads: the first one, and at most. */
-export const rowsMin = 50;
+const rowsMin = 50;
 const rowsMax = 500;
 
 /** The number of rows for the next statement, by the size of the last ones. */
-export function nextCount(rows: readonly { bytes: number }[]): number {
+function nextCount(rows: readonly { bytes: number }[]): number {
   const bytes = rows.reduce((sum, row) => sum + (isLarge(row) ? 0 : row.bytes), 0);
   const fitting = Math.floor((limits.largePageReadBytes * rows.length) / Math.max(1, bytes));
   return Math.max(1, Math.min(rowsMax, fitting));

@@ -1,4 +1,4 @@
-import type { OutboxEntry } from './outbox-entry.ts';
+import type { ChangeKind } from '../../contract/change.ts';
 
 export type Row = Record<string, unknown>;
 export type Scalar = string | number | null | Uint8Array;
@@ -16,15 +16,17 @@ export type Bound<R extends object = Row> = readonly [statement: Statement<R>, .
 export type Reader = <R extends object = Row>(statement: Statement<R>, ...values: Value[]) => Promise<R[]>;
 
 /** Statements that write one row, with a parameter for each column, or many rows, with a list for each column (PostgreSQL). */
-export type RowStatements = {
-  one: string;
-  many: string;
-  /** The rows are not on different nodes of a distributed database: even few are written by one statement. */
-  isUndistributed?: true;
-};
+export type RowStatements = { table: string; one: string; many: string };
 
 /** `key`: the places of the key among the columns. `returning`: ends `many`, and returns the keys of the written rows. */
 export type KeyedRowStatements = RowStatements & { key: readonly number[]; returning: string };
+
+/**
+ * Changed records of one kind. `scope` is the part of a record's identity besides its id: the dataset of a document, segment
+ * or child chunk, the conversation of a message, the workspace of a model provider, of an erasure see `isErasure`, else ''.
+ * `owner` is the app or dataset that the records belong to; null if it is the scope, or if there is none.
+ */
+export type OutboxEntry = [kind: ChangeKind, scope: string, owner: string | null, ids: string[]];
 
 /** A request of a write to the engine that runs it. */
 export type Command =
@@ -134,13 +136,33 @@ export const writeOutbox = (command: Omit<Command & { kind: 'outbox' }, 'kind'>)
 
 type SqlType = 'text' | 'bigint' | 'float8';
 
+export type Columns = Readonly<Record<string, SqlType>>;
+
 /** Inserts rows with these columns, in this order. */
-export function insertInto(table: string, columns: Readonly<Record<string, SqlType>>, onConflict = ''): RowStatements {
+export function insertInto(table: string, columns: Columns, onConflict = ''): RowStatements {
   const names = Object.keys(columns);
   const lists = Object.values(columns).map((type, at) => `$${at + 1}::${type}[]`);
   const into = `INSERT INTO ${table} (${names.join(', ')})`;
   return {
+    table,
     one: `${into} VALUES (${names.map(() => '?').join(', ')}) ${onConflict}`,
     many: `${into} SELECT * FROM unnest(${lists.join(', ')}) ${onConflict}`,
   };
+}
+
+/** Inserts rows with these columns. A stored row with the same key gets the values of the new one. */
+export function upsertInto(table: string, columns: Columns, key: readonly string[]): RowStatements {
+  const sets = Object.keys(columns).flatMap((name) => (key.includes(name) ? [] : `${name} = excluded.${name}`));
+  return insertInto(table, columns, `ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${sets.join(', ')}`);
+}
+
+/** Inserts rows with these columns. In a stored row with the same key, their numbers are added to `sums`. */
+export function addInto(
+  table: string,
+  columns: Columns,
+  key: readonly string[],
+  sums: readonly string[],
+): RowStatements {
+  const sets = sums.map((name) => `${name} = ${table}.${name} + excluded.${name}`);
+  return insertInto(table, columns, `ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${sets.join(', ')}`);
 }

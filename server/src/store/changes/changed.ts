@@ -1,9 +1,7 @@
 import type { AuditEntry } from '../../domain/store/audit.ts';
 import { addToEntries, entryValues, writeEntries } from '../accounting/audit.ts';
-import type { UsageOfDay } from '../accounting/usage-tally.ts';
-import { addUsage } from '../accounting/usage-writes.ts';
-import type { OutboxEntry } from '../base/outbox-entry.ts';
-import { announceEntry, type Write, writeOutbox, writeRows } from '../base/statement.ts';
+import { addUsage, type UsageOfDay } from '../accounting/usage-tally.ts';
+import { announceEntry, type OutboxEntry, type Write, writeOutbox, writeRows } from '../base/statement.ts';
 
 /** The entries of a write in the audit log, the feed and the totals. The versions of the changed rows are already replaced. */
 export type Change = {

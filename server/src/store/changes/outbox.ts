@@ -1,7 +1,7 @@
 import type { ChangeKind } from '../../contract/change.ts';
 import { newEntryId } from '../accounting/entry-id.ts';
-import type { OutboxEntry } from '../base/outbox-entry.ts';
 import type { SpooledRecord } from '../base/spooled-record.ts';
+import type { OutboxEntry } from '../base/statement.ts';
 
 /** Ids in one row of the outbox. */
 const changeIdsMax = 500;

@@ -13,13 +13,12 @@ import {
   type FoundChanges,
   newEpoch,
 } from '../../domain/store/change-reads.ts';
-import type { Engine, Reader } from '../base/engine.ts';
+import type { Engine } from '../base/engine.ts';
 import { Slots } from '../base/large-responses.ts';
 import type { Statement } from '../base/statement.ts';
 import { isInConversation } from './outbox.ts';
-import { RecordReader } from './records.ts';
+import { type Candidate, type KeyRow, keysStatement, readRecords, sourceOf } from './records.ts';
 import * as sequencing from './sequencing.ts';
-import { type Candidate, type KeyRow, keysStatement, sourceOf } from './sources.ts';
 
 /** Time between two looks into the outbox of a cluster, which is on all shards, while readers wait. */
 const clusterOutboxMillis = 1_000;
@@ -29,7 +28,6 @@ const findEntries = (ofWorkspace: boolean): Statement<sequencing.FeedEntry> => `
   SELECT kind, scope, id, position, at, workspace_id, owner FROM changes
   WHERE ${ofWorkspace ? 'workspace_id = ? AND ' : ''} position > ? AND position <= ? ORDER BY position LIMIT ${batch}`;
 
-/** The change feed, on either engine. */
 export class SqlChangeReads implements ChangeReads {
   readonly #engine: Engine;
   readonly #slots: Slots;
@@ -212,14 +210,12 @@ export class SqlChangeReads implements ChangeReads {
     let close = () => {};
     let endReading: (() => void) | undefined;
     const { dialect, background } = this.#engine;
-    const read: Reader =
-      background?.reader(signal) ?? ((statement, ...values) => this.#engine.read(statement, ...values));
-    const reader = new RecordReader({ dialect, read });
+    const engine = { dialect, read: background?.reader(signal) ?? this.#engine.read };
     const pageUntil = (next: ChangePosition | undefined) => ({ changes, bytes, close, next });
     try {
       for (let at = 0, slice = firstSlice; at < candidates.length; slice = Math.min(2 * slice, lastSlice)) {
         const part = candidates.slice(at, at + Math.min(slice, limit - changes.length));
-        const records = await reader.read(part, include === 'none' ? 'none' : 'small');
+        const records = await readRecords(engine, part, include === 'none' ? 'none' : 'small');
         for (const [index, candidate] of part.entries()) {
           let change = records[index];
           if (change === undefined || !isWanted(change, candidate, scope)) continue;
@@ -233,7 +229,7 @@ export class SqlChangeReads implements ChangeReads {
           }
           if (change.isLarge) {
             endReading ??= await this.#largeReads.acquire(signal);
-            [change] = await reader.read([candidate], 'all');
+            [change] = await readRecords(engine, [candidate], 'all');
           }
           // Its conversation was erased in the meantime, which has an entry of its own.
           if (change === undefined) continue;

@@ -3,15 +3,15 @@ import { limits } from '../../contract/limits.ts';
 import { keysOf } from '../../contract/primitives.ts';
 import type { ChangesHead } from '../../domain/store/change-reads.ts';
 import type { Dialect, WriteContext, WriteResult } from '../base/engine.ts';
-import type { OutboxEntry } from '../base/outbox-entry.ts';
 import {
   begin,
   execute,
   first,
-  insertInto,
+  type OutboxEntry,
   query,
   run,
   type Statement,
+  upsertInto,
   type Write,
   writeRows,
 } from '../base/statement.ts';
@@ -57,9 +57,7 @@ const entryColumns = {
 } as const satisfies Record<keyof FeedEntry, string>;
 const entryFields = keysOf(entryColumns);
 /** A record that was written again moves to its new position. A conversation may have been created again in another app. */
-const onKnownRecord = `ON CONFLICT (kind, scope, id) DO UPDATE SET position = excluded.position, at = excluded.at,
-  workspace_id = excluded.workspace_id, owner = excluded.owner`;
-const writeEntries = { ...insertInto('changes', entryColumns, onKnownRecord), isUndistributed: true } as const;
+const writeEntries = upsertInto('changes', entryColumns, ['kind', 'scope', 'id']);
 
 type OutboxRecord = { kind: ChangeKind; scope: string; id: string; at: number; owner: string | null };
 

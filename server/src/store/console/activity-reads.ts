@@ -35,7 +35,6 @@ export const details = (isListed: string): Statement<StoredDetails> => `
   WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 AND ${isListed}
   ORDER BY m.created_at, m.sequence`;
 
-/** Reads conversations and usage of apps, on either engine. */
 export function activityReads(engine: ReadEngine, scan: Scan): ActivityReads {
   const findConversation: ActivityReads['findConversation'] = async (app_id, id) =>
     (await engine.read(findListedConversation, id, app_id, id)).map(conversationOf)[0];

@@ -12,7 +12,6 @@ import { listCited } from './cited-lists.ts';
 import { addDatasetTotals, addDocumentTotals } from './knowledge-totals.ts';
 import { findNames } from './record-names.ts';
 
-/** Reads for the console, on either engine. */
 export function adminReads(engine: ReadEngine): AdminReads {
   const list = <R extends object>(list: sql.List, range: ListRange, ...values: Value[]) =>
     sql.readList<R>(engine, list, values, range);

@@ -10,8 +10,6 @@ import { isLarge, type Reading, type Sized, type SizedColumns, sizedColumns } fr
 import type { Bound, Row, Statement } from '../base/statement.ts';
 import { viewPrefix } from './saved-views.ts';
 
-/** The SQL of the console's reads, in the subset that both engines understand. */
-
 /** Parameters of the columns come first. */
 export type List = SizedColumns & {
   /** Tables, with joins. */

@@ -14,7 +14,7 @@ import type { Value } from '../base/engine.ts';
 import { isUser, sorted } from '../base/selection.ts';
 import type { Bound } from '../base/statement.ts';
 
-/** The SQL of the overview, in the subset that both engines understand. Each statement reads one range of days. */
+/** Each statement reads one range of days. */
 
 const isCount = (column: keyof UsageSums) => column !== 'tokens' && column !== 'price_nanos';
 const sumOf = (column: keyof UsageSums): string => {

@@ -35,7 +35,7 @@ const statements = {
     'c.id',
   ],
   conversation: [
-    `SELECT conversation_id AS id, ${sorted('COALESCE(name, derived_name)')} AS name, app_id AS path1,
+    `SELECT conversation_id AS id, ${sorted(`COALESCE(name, derived_name, '')`)} AS name, app_id AS path1,
        conversation_id AS path2
      FROM conversations WHERE deleted = 0 AND`,
     'conversation_id',

@@ -3,7 +3,7 @@ import { type ReviewState, reviewStates } from '../../contract/reviews/review.ts
 import type { ListRange } from '../../domain/store/admin-reads.ts';
 import type { ReviewRow, ReviewSelection, Reviews } from '../../domain/store/reviews.ts';
 import type { ReadEngine } from '../base/engine.ts';
-import { type Condition, inPeriod, split } from '../base/selection.ts';
+import { type Condition, given, inPeriod, split } from '../base/selection.ts';
 import type { Statement } from '../base/statement.ts';
 import { type ReviewColumns, reviewColumns, reviewOf } from '../reviews/rows.ts';
 import { type List, readList } from './admin-statements.ts';
@@ -87,14 +87,14 @@ const list = {
 function conditionsOf(state: State, selection: ReviewSelection): Condition[] {
   const { label, app_id, assignee, document_id, message_id, unreviewedFrom } = selection;
   return [
-    ...(state === 'any' ? [] : [['m.review_state = ?', state] as const]),
-    ...(message_id === undefined ? [] : [['m.id = ?', message_id] as const]),
+    ...given('m.review_state = ?', state === 'any' ? undefined : state),
+    ...given('m.id = ?', message_id),
     ['c.conversation_id = m.conversation_id AND c.deleted = 0'],
     ...inPeriod('m.created_at', selection),
     ...(state === 'new' ? inPeriod('m.created_at', { from: unreviewedFrom }) : []),
-    ...(app_id === undefined ? [] : [[`${state === 'any' ? 'c.app_id' : 'm.listed_app_id'} = ?`, app_id] as const]),
+    ...given(`${state === 'any' ? 'c.app_id' : 'm.listed_app_id'} = ?`, app_id),
     ...(label === undefined ? [] : [contains('r.labels', JSON.stringify(label))]),
-    ...(assignee === undefined ? [] : [['r.assignee = ?', assignee] as const]),
+    ...given('r.assignee = ?', assignee),
     ...(document_id === undefined ? [] : [contains('m.doc', `"document_id":${JSON.stringify(document_id)}`)]),
   ];
 }

@@ -1,5 +1,5 @@
-import type { Session, Sessions, StoredSession } from '../../domain/store/keys.ts';
-import type { ReadEngine, WriteInput } from '../base/engine.ts';
+import type { Session, StoredSession } from '../../domain/store/keys.ts';
+import type { WriteInput } from '../base/engine.ts';
 import { run, type Statement } from '../base/statement.ts';
 
 type SessionRow = Pick<StoredSession, 'key_id' | 'person_id' | 'issuer' | 'name' | 'expires_at' | 'role'>;
@@ -34,13 +34,3 @@ export const sessionWrites = {
   endSessions: () => run(deleteAll),
   trimSessions: (now: number) => run(deleteExpired, now),
 };
-
-export const sessions = (engine: ReadEngine): Sessions => ({
-  find: async (digest, now) => {
-    const [row] = await engine.read(findSession, now, digest, now);
-    if (row === undefined) return undefined;
-    const { expires_at, key_expires_at, read_only, ...session } = row;
-    const end = Math.min(expires_at, key_expires_at ?? expires_at);
-    return { ...session, expires_at: end, read_only: read_only === 1 } as StoredSession;
-  },
-});

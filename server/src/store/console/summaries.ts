@@ -4,13 +4,12 @@ import { derivedName } from '../../domain/records/conversation-name.ts';
 import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
 import type { Selection } from '../../domain/store/selection.ts';
 import { type ConversationSums, conversationSums } from '../accounting/usage-statements.ts';
+import { countsOf, priceOf } from '../accounting/user-totals.ts';
 import type { Dialect, ReadEngine } from '../base/engine.ts';
 import { type Condition, inPeriod, ofConversation, split } from '../base/selection.ts';
 import { smallText } from '../base/sized.ts';
 import type { Bound, Statement } from '../base/statement.ts';
 import { type List, listPage, readList } from './admin-statements.ts';
-
-/** Conversations of all apps, on either engine. */
 
 /** Conversations that are not deleted, for which these conditions hold, latest update first. */
 const latest = (conditions: readonly Condition[]) => ({
@@ -141,11 +140,9 @@ function summaryOf(
   sums: readonly ConversationSums[],
   texts: ConversationTexts | undefined,
 ): ConversationSummary {
-  const total = (name: 'messages' | 'disliked' | 'failed') => sums.reduce((sum, one) => sum + one[name], 0);
   const { id, user, created_at, app_id, app_name, updated_at } = row;
-  const message_count = total('messages');
-  const priced = sums.filter(({ currency, messages }) => currency !== '' && messages > 0);
-  const [single] = priced.length === 1 ? priced : [];
+  const { messages: message_count, disliked, failed, prices } = countsOf(sums);
+  const price = priceOf(prices);
   return {
     id,
     user,
@@ -157,10 +154,10 @@ function summaryOf(
     updated_at,
     last_message_at: message_count === 0 ? null : row.last_message_at,
     message_count,
-    disliked_count: total('disliked'),
-    failed_count: total('failed'),
-    price: single === undefined ? null : single.price_nanos / 1e9,
-    currency: single?.currency ?? null,
+    disliked_count: disliked,
+    failed_count: failed,
+    price: price === undefined ? null : price.price_nanos / 1e9,
+    currency: price?.currency ?? null,
     last_text: texts?.last_text ?? '',
   };
 }

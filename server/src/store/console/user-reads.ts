@@ -6,26 +6,18 @@ import { priceOf } from '../accounting/user-totals.ts';
 import type { ReadEngine, Value } from '../base/engine.ts';
 import type { Bound, Statement } from '../base/statement.ts';
 import { contains } from '../knowledge/statements.ts';
-import { type List, readList } from './admin-statements.ts';
-
-type Sorted = Exclude<keyof UserListed, 'app_ids' | 'total_price' | 'user'> | 'app_count' | 'price_nanos' | 'app_id';
+import { type List, listPage, readList } from './admin-statements.ts';
 
 /** The column of each order. The others have the names of the fields. By name, the first value is the same in all rows. */
-const renamed = { app_ids: 'app_count', total_price: 'price_nanos', user: 'app_id' } as const;
-
-const fieldOf = (order: UserOrder): keyof UserListed => order.replace('-', '') as keyof UserListed;
-const columnOf = (order: UserOrder): Sorted => {
-  const field = fieldOf(order);
-  return field in renamed ? renamed[field as keyof typeof renamed] : (field as Sorted);
+const renamed: Readonly<Record<string, string>> = { app_ids: 'app_count', total_price: 'price_nanos', user: 'app_id' };
+const columnOf = (order: UserOrder): string => {
+  const field = order.replace('-', '');
+  return renamed[field] ?? field;
 };
 
-type Found = Omit<UserListed, 'app_ids' | 'total_price' | 'currency'> & {
-  app_ids: string;
-  currency: string;
-  prices: string;
-  user_key: string;
-  app_id: string;
-} & Record<'app_count' | 'price_nanos', number>;
+type Found = Omit<UserListed, 'app_ids' | 'total_price' | 'currency'> &
+  Record<'app_ids' | 'prices' | 'user_key', string> &
+  Record<string, unknown>;
 
 /** Rows of one app, or of all apps, in an order. An index has the order of each column. */
 export function usersIn(order: UserOrder): List {
@@ -49,13 +41,9 @@ export function scanEnd(
   app_id: string,
   after: ListRange['after'],
 ): Bound<Record<string, UserKey[0]>> {
-  const { by, descending } = usersIn(order);
-  const beyond = after === undefined ? '' : `AND (${by.join(', ')}) ${descending ? '<' : '>'} (?, ?)`;
-  const sortedBy = by.map((column) => (descending ? `${column} DESC` : column)).join(', ');
-  const text = `
-    SELECT ${by[0]} AS value, user_key FROM user_totals WHERE app_id = ? ${beyond}
-    ORDER BY ${sortedBy} LIMIT 1 OFFSET ${limits.usersScanMax - 1}`;
-  return [text, app_id, ...(after ?? [])];
+  const list = { ...usersIn(order), columns: [`${columnOf(order)} AS value, user_key`], texts: {} };
+  const [text, ...values] = listPage(list, [app_id], { after, count: 1 });
+  return [`${text} OFFSET ${limits.usersScanMax - 1}`, ...values];
 }
 
 /** The list of users. Totals over all apps are rows with an empty app. */
@@ -69,7 +57,10 @@ export const userReads = (reads: ReadEngine): Users => ({
     const values: Value[] = [app_id, ...pattern, ...(end ?? [])];
     const { rows, has_more } = await readList<Found>(reads, { ...list, where: conditions }, values, range);
     const last = has_more ? rows.at(-1) : undefined;
-    return { rows: rows.map(listed), next: last === undefined ? end : [last[columnOf(order)], last.user_key] };
+    return {
+      rows: rows.map(listed),
+      next: last === undefined ? end : [last[columnOf(order)] as UserKey[0], last.user_key],
+    };
   },
   count: async (app_id = '') => (await reads.read(countUsers, app_id))[0]?.n ?? 0,
 });
@@ -84,20 +75,11 @@ async function findEnd(
   return end && [end.value ?? '', `${end.user_key}`];
 }
 
-function listed({
-  user,
-  app_ids,
-  conversations,
-  messages,
-  disliked,
-  failed,
-  prices,
-  first_at,
-  last_at,
-}: Found): UserListed {
-  const price = priceOf(JSON.parse(prices));
+function listed(row: Found): UserListed {
+  const { user, conversations, messages, disliked, failed, first_at, last_at } = row;
+  const price = priceOf(JSON.parse(row.prices));
   const total_price = price === undefined ? null : price.price_nanos / 1e9;
   const currency = price?.currency ?? null;
   const counts = { conversations, messages, disliked, failed };
-  return { user, app_ids: JSON.parse(app_ids), ...counts, total_price, currency, first_at, last_at };
+  return { user, app_ids: JSON.parse(row.app_ids), ...counts, total_price, currency, first_at, last_at };
 }

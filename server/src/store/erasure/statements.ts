@@ -1,11 +1,10 @@
 import { limits } from '../../contract/limits.ts';
 import type { AppRetention, ErasureSelection, Tombstone } from '../../domain/store/erasure.ts';
 import type { Dialect } from '../base/engine.ts';
+import { lockOf } from '../base/leases.ts';
 import { isUser, sorted } from '../base/selection.ts';
 import { type Bound, insertInto, type Statement, type Value } from '../base/statement.ts';
 import { lastActivity } from '../tables/conversation-columns.ts';
-
-/** The SQL of erasures, in the subset that both engines understand. */
 
 /** A condition in the form that an index supports, and its parameters. */
 function conditionOf(selection: ErasureSelection): [condition: string, ...values: Value[]] {
@@ -86,13 +85,8 @@ export const findUnsent: Statement<Tombstone> =
 export const findTombstones = ({ isIn }: Dialect): Statement<Tombstone> =>
   `SELECT conversation_id, message_id, at FROM tombstones WHERE ${isIn('conversation_id')}`;
 
-/**
- * Taken by every erasure, and by imports that must not bring back what was erased: then none of them misses a tombstone. The
- * row stays locked until the end of the transaction.
- */
-export const lockErasures = `
-  INSERT INTO leases (name, holder, expires_at) VALUES ('erasure', '', 0)
-  ON CONFLICT (name) DO UPDATE SET expires_at = leases.expires_at + 1`;
+/** Taken by every erasure, and by imports that must not bring back what was erased: then none of them misses a tombstone. */
+export const lockErasures = lockOf('erasure');
 
 /** Parameters: id, scope. */
 export const findErasedCounts: Statement<{ conversations: number; messages: number }> =

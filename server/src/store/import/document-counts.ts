@@ -1,6 +1,6 @@
 import type { Dialect } from '../base/engine.ts';
 import type { SpooledOf } from '../base/spooled-record.ts';
-import { first, query, type RowStatements, type Statement, type Write, writeRows } from '../base/statement.ts';
+import { query, type RowStatements, type Statement, type Write, writeRows } from '../base/statement.ts';
 
 /** Maximum number of documents with changed counts in memory before they are written. */
 const openDocumentsMax = 10_000;
@@ -73,13 +73,7 @@ export class DocumentPositions {
 
   *#findHighest(datasets: readonly string[]): Write<void> {
     for (const id of datasets) this.#highest.set(id, 0);
-    const [dataset_id, another] = datasets;
-    if (dataset_id === undefined) return;
-    if (another === undefined) {
-      const highest = yield* first(findHighestPosition, dataset_id);
-      this.#highest.set(dataset_id, highest?.position ?? 0);
-      return;
-    }
+    if (datasets.length === 0) return;
     const rows = yield* query(findHighestPositions(this.#dialect), this.#dialect.list(datasets));
     for (const row of rows) this.#highest.set(row.dataset_id, row.position);
   }
@@ -90,9 +84,6 @@ type Position = { dataset_id: string; id: string; position: number };
 /** Parameters: dataset ids, ids. */
 export const findPositions = ({ isIn }: Dialect): Statement<Position> =>
   `SELECT dataset_id, id, position FROM documents WHERE ${isIn('dataset_id')} AND ${isIn('id')}`;
-/** Parameters: dataset_id. */
-export const findHighestPosition: Statement<{ position: number | null }> =
-  'SELECT MAX(position) AS position FROM documents WHERE dataset_id = ?';
 /** Parameters: dataset ids. */
 export const findHighestPositions = ({ isIn }: Dialect): Statement<Omit<Position, 'id'>> =>
   `SELECT dataset_id, MAX(position) AS position FROM documents WHERE ${isIn('dataset_id')} GROUP BY dataset_id`;
@@ -105,6 +96,7 @@ export const findSegmentWords = ({ isIn }: Dialect): Statement<{ id: string; wor
  * joins a list. Columns: segments, words, dataset_id, id.
  */
 export const addCounts: RowStatements = {
+  table: 'documents',
   one: `
     UPDATE documents SET segment_count = segment_count + ?, word_count = word_count + ?
     WHERE dataset_id = ? AND id = ?`,

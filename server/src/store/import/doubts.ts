@@ -1,7 +1,7 @@
 import { type Doubt, type Doubts, doubtMark } from '../../domain/store/doubts.ts';
 import { newVersion } from '../../domain/version.ts';
 import type { Engine } from '../base/engine.ts';
-import { begin, execute, first, insertInto, type Statement, type Write, writeRows } from '../base/statement.ts';
+import { begin, execute, first, type Statement, upsertInto, type Write, writeRows } from '../base/statement.ts';
 
 const select = (rest: string): Statement<Doubt> => `SELECT scope, kind, id, conversation_id, at FROM doubts ${rest}`;
 
@@ -32,11 +32,8 @@ export function* endDoubts(doubts: readonly Doubt[]): Write<undefined> {
 const conversationsOf = (doubts: readonly Doubt[]): string[] =>
   [...new Set(doubts.map(({ conversation_id }) => conversation_id))].filter((id) => id !== '').sort();
 
-const insertDoubts = insertInto(
-  'doubts',
-  { scope: 'text', kind: 'text', id: 'text', conversation_id: 'text', at: 'bigint' },
-  'ON CONFLICT (scope, kind, id) DO UPDATE SET at = excluded.at, conversation_id = excluded.conversation_id',
-);
+const columns = { scope: 'text', kind: 'text', id: 'text', conversation_id: 'text', at: 'bigint' } as const;
+const insertDoubts = upsertInto('doubts', columns, ['scope', 'kind', 'id']);
 const deleteDoubt = 'DELETE FROM doubts WHERE scope = ? AND kind = ? AND id = ? AND at = ?';
 const findOther: Statement<{ id: string }> = 'SELECT id FROM doubts WHERE conversation_id = ? LIMIT 1';
 const setVersion = 'UPDATE conversations SET version = ? WHERE conversation_id = ?';

@@ -1,9 +1,10 @@
 import type { RecordKind } from '../../contract/record.ts';
 import type { ImportSources, StoredRecord } from '../../domain/store/import-sources.ts';
 import type { Dialect, Engine, ImportSourceChange, Row, Value, WriteContext, WriteInput } from '../base/engine.ts';
+import * as leases from '../base/leases.ts';
 import { sizedColumns } from '../base/sized.ts';
 import { type Bound, begin, execute, type Statement, type Write } from '../base/statement.ts';
-import { exportSteps } from '../tables/export.ts';
+import { stepOf } from '../tables/export.ts';
 import { type RowKind, tables } from '../tables/tables.ts';
 
 const idColumnOf = (kind: RecordKind): string => {
@@ -11,7 +12,6 @@ const idColumnOf = (kind: RecordKind): string => {
   return ('idColumn' in tables[kind as RowKind] && tables[kind as RowKind].idColumn) || 'id';
 };
 
-/** Sources of imports, on either engine. */
 export function importSources(engine: Engine): ImportSources {
   const { isIn } = engine.dialect;
   const change = (changed: ImportSourceChange) => engine.write('changeImportSource', changed, { waitForever: true });
@@ -44,8 +44,7 @@ export function importSources(engine: Engine): ImportSources {
     countIds: async (source, kind) => Number((await engine.read(countIds, source, kind))[0]?.n),
     findIds,
     findRecords: async (kind, ids, conversation_ids) => {
-      const step = exportSteps.find((candidate) => candidate.kind === kind);
-      if (step === undefined) throw new Error(`an export has no ${kind}`);
+      const step = stepOf(kind);
       const inConversations = conversation_ids === undefined ? [] : [isIn('conversation_id')];
       const condition = [...inConversations, isIn(idColumnOf(kind))].join(' AND ');
       const statement = `SELECT ${sizedColumns(step, 'all')} FROM ${step.table} WHERE ${condition}`;
@@ -135,11 +134,5 @@ const setValue = `
   ON CONFLICT (source, name) DO UPDATE SET value = excluded.value`;
 
 export function* takeLease({ name, holder, expires_at, now }: WriteInput<'takeLease'>): Write<boolean> {
-  return (yield* execute(setLease, name, holder, expires_at, now)) > 0;
+  return (yield* execute(leases.takeLease, name, holder, expires_at, now)) > 0;
 }
-
-/** Parameters: name, holder, expires_at, now. */
-const setLease = `
-  INSERT INTO leases (name, holder, expires_at) VALUES (?, ?, ?)
-  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-  WHERE leases.expires_at < ? OR leases.holder = excluded.holder`;

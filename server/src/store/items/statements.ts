@@ -1,33 +1,28 @@
 import type { StoredTurn } from '../../domain/records/turns.ts';
 import type { ItemConversation, ItemOrder, ItemScope, TurnPosition, TurnStart } from '../../domain/store/items.ts';
 import type { Dialect } from '../base/engine.ts';
-import { type Condition, split } from '../base/selection.ts';
-import { type Bound, insertInto, type Statement } from '../base/statement.ts';
+import { type Bound, insertInto, type Statement, upsertInto } from '../base/statement.ts';
 
-/** The SQL of items, in the subset that both engines understand. */
+const inScope = ({ user }: ItemScope): string =>
+  `conversation_id = ? AND app_id = ? AND deleted = 0 ${user === undefined ? '' : 'AND "user" = ?'}`;
+const valuesOf = ({ conversation_id, app_id, user }: ItemScope): string[] => [
+  conversation_id,
+  app_id,
+  ...(user === undefined ? [] : [user]),
+];
 
-function inScope({ app_id, user, conversation_id }: ItemScope) {
-  const conditions: Condition[] = [
-    ['conversation_id = ? AND app_id = ? AND deleted = 0', conversation_id, app_id],
-    ...(user === undefined ? [] : [['"user" = ?', user] as const]),
-  ];
-  const { texts, values } = split(conditions);
-  return { where: texts.join(' AND '), values };
-}
-
-export function findConversation(scope: ItemScope): Bound<ItemConversation> {
-  const { where, values } = inScope(scope);
-  const text = `
-    SELECT conversation_id AS id, created_at, "user", COALESCE(inputs, derived_inputs) AS inputs
-    FROM conversations WHERE ${where}`;
-  return [text, ...values];
-}
+export const findConversation = (scope: ItemScope): Bound<ItemConversation> => [
+  `SELECT conversation_id AS id, created_at, "user", COALESCE(inputs, derived_inputs) AS inputs
+   FROM conversations WHERE ${inScope(scope)}`,
+  ...valuesOf(scope),
+];
 
 /** Also locks the conversation. */
-export function touchConversation(scope: ItemScope, version: string): Bound {
-  const { where, values } = inScope(scope);
-  return [`UPDATE conversations SET version = ? WHERE ${where}`, version, ...values];
-}
+export const touchConversation = (scope: ItemScope, version: string): Bound => [
+  `UPDATE conversations SET version = ? WHERE ${inScope(scope)}`,
+  version,
+  ...valuesOf(scope),
+];
 
 /** Parameters: inputs, conversation_id. */
 export const setInputs = 'UPDATE conversations SET inputs = ? WHERE conversation_id = ?';
@@ -75,11 +70,7 @@ type StoredAppend = { digest: string; at: number; items: string };
 const appendColumns = { conversation_id: 'text', name: 'text', digest: 'text', at: 'bigint', items: 'text' } as const;
 /** Returns 0 changed rows if another request has the name. */
 export const claimAppend = insertInto('item_appends', appendColumns, 'ON CONFLICT (conversation_id, name) DO NOTHING');
-export const writeAppend = insertInto(
-  'item_appends',
-  appendColumns,
-  'ON CONFLICT (conversation_id, name) DO UPDATE SET digest = excluded.digest, at = excluded.at, items = excluded.items',
-);
+export const writeAppend = upsertInto('item_appends', appendColumns, ['conversation_id', 'name']);
 /** Parameters: conversation_id, name, the earliest time. */
 export const findAppend: Statement<StoredAppend> =
   'SELECT digest, at, items FROM item_appends WHERE conversation_id = ? AND name = ? AND at >= ?';

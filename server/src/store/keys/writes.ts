@@ -16,11 +16,11 @@ export const setRevoked = 'UPDATE api_keys SET revoked_at = COALESCE(revoked_at,
 
 /** An older time never replaces a newer one. Columns: time, id. */
 const setLatest = (table: 'api_keys' | 'persons', column: string): RowStatements => ({
+  table,
   one: `UPDATE ${table} SET ${column} = MAX(COALESCE(${column}, 0), ?) WHERE id = ?`,
   many: `
     UPDATE ${table} SET ${column} = u.at FROM unnest($1::bigint[], $2::text[]) AS u (at, id)
     WHERE ${table}.id = u.id AND (${table}.${column} IS NULL OR ${table}.${column} < u.at)`,
-  isUndistributed: true,
 });
 export const setLastUse = setLatest('api_keys', 'last_used_at');
 const setLastSeen = setLatest('persons', 'last_seen_at');

@@ -63,16 +63,8 @@ export function* updateChildChunk(edit: ChildChunkEdit): Write<ChildChunkOutcome
     (stored) => decideEdit(stored, edit),
     (stored) => {
       updated_at = Math.max(now, stored.chunk.updated_at);
-      return execute(
-        replaceChunk,
-        content,
-        word_count,
-        updated_at,
-        version,
-        dataset_id,
-        child_chunk_id,
-        stored.version,
-      );
+      const values = [content, word_count, updated_at, version];
+      return execute(replaceChunk, ...values, dataset_id, child_chunk_id, stored.version);
     },
   );
   if ('outcome' in decided) return decided.outcome;

@@ -2,13 +2,14 @@ import type { ChildChunk } from '../../contract/child-chunk.ts';
 import type { ChunkLocation, FoundChunk, KnowledgePath, MissingPart } from '../../domain/store/child-chunks.ts';
 import type { Bound } from '../base/statement.ts';
 
+type Path = KnowledgePath & { workspace_id?: string };
 type PathSql = { columns: string[]; from: string; where: string; fromValues: string[]; whereValues: string[] };
 
 /**
  * Each part of a path is looked up separately, by its dataset and its parent's id: the path exists if all parts do. Parts that the
  * path does not have are not looked up.
  */
-export function pathStatement(path: KnowledgePath & { workspace_id?: string }): PathSql {
+export function pathStatement(path: Path): PathSql {
   const { workspace_id, dataset_id, document_id, segment_id, child_chunk_id } = path;
   const columns: string[] = [];
   const fromValues: string[] = [];
@@ -40,12 +41,13 @@ export type PathRow = {
   found_chunk?: string | null;
 };
 
-/** The workspace of a path, and which of its parts exist. */
-export function findPath(path: Parameters<typeof pathStatement>[0]): Bound<PathRow & { workspace_id: string }> {
+/** These columns of the parts of a path, and which of its parts exist. */
+export function selectPath<R extends object>(path: Path, selected: string): Bound<R & PathRow> {
   const { columns, from, where, fromValues, whereValues } = pathStatement(path);
-  const text = `SELECT ${['d.workspace_id', ...columns].join(', ')} FROM ${from} WHERE ${where}`;
-  return [text, ...fromValues, ...whereValues];
+  return [`SELECT ${[selected, ...columns].join(', ')} FROM ${from} WHERE ${where}`, ...fromValues, ...whereValues];
 }
+
+export const findPath = (path: Path) => selectPath<{ workspace_id: string }>(path, 'd.workspace_id');
 
 /** The row, or the first part of the path that does not exist. */
 export function foundRow<R extends PathRow>(row: R | undefined): R | MissingPart {
@@ -61,10 +63,7 @@ type ChunkPathRow = Omit<ChildChunk, 'id'> & PathRow & { found_chunk: string; ve
 
 const chunkColumns = 'c.segment_id, c.content, c.position, c.word_count, c.type, c.created_at, c.updated_at, c.version';
 
-export function findChunkPath(location: ChunkLocation): Bound<ChunkPathRow> {
-  const { columns, from, where, fromValues, whereValues } = pathStatement(location);
-  return [`SELECT ${[...columns, chunkColumns].join(', ')} FROM ${from} WHERE ${where}`, ...fromValues, ...whereValues];
-}
+export const findChunkPath = (location: ChunkLocation) => selectPath<ChunkPathRow>(location, chunkColumns);
 
 export function chunkOf([row]: readonly ChunkPathRow[]): FoundChunk {
   const found = foundRow(row);

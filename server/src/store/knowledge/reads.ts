@@ -2,22 +2,17 @@ import type { ChildChunk } from '../../contract/child-chunk.ts';
 import { limits } from '../../contract/limits.ts';
 import type { KnowledgeLocation, MissingPart } from '../../domain/store/child-chunks.ts';
 import type {
-  ChunksBySegment,
-  DatasetQuery,
   DatasetRow,
   DatasetTotals,
-  DocumentQuery,
   DocumentRow,
   KnowledgeReads,
-  KnowledgeScope,
   OffsetQuery,
   OffsetRows,
-  SegmentQuery,
   SegmentRow,
   SegmentRows,
 } from '../../domain/store/knowledge-reads.ts';
 import type { Dialect, Reader, Scan } from '../base/engine.ts';
-import type { Condition } from '../base/selection.ts';
+import { type Condition, given } from '../base/selection.ts';
 import { isLarge, listedOf } from '../base/sized.ts';
 import { detailsOf } from '../tables/tables.ts';
 import { findPath, foundRow } from './path.ts';
@@ -38,48 +33,35 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     this.#scan = scan;
   }
 
-  async listDatasets(scope: KnowledgeScope, query: DatasetQuery): Promise<OffsetRows<DatasetRow>> {
-    const { workspace_id, dataset_ids } = scope;
+  readonly listDatasets: KnowledgeReads['listDatasets'] = async ({ workspace_id, dataset_ids }, query) => {
+    const { isIn, list } = this.#dialect;
     const inWorkspace = [
-      ['workspace_id = ?', workspace_id] as const,
-      ...(dataset_ids === null ? [] : [[this.#dialect.isIn('id'), this.#dialect.list(dataset_ids)] as const]),
+      ...given('workspace_id = ?', workspace_id),
+      ...given(isIn('id'), dataset_ids === null ? undefined : list(dataset_ids)),
     ];
-    const filter = [
-      ...keywordFilter('name', query),
-      ...(query.tag_ids === undefined ? [] : [sql.hasTags(query.tag_ids, this.#dialect)]),
-    ];
-    return pageOf(await this.#readPage(sql.listed.datasets, undefined, inWorkspace, filter, query), datasetOf);
-  }
+    const withTags = query.tag_ids === undefined ? [] : [sql.hasTags(query.tag_ids, this.#dialect)];
+    const filter = [...keywordFilter('name', query), ...withTags];
+    const rows = await this.#readPage(sql.listed.datasets, undefined, inWorkspace, filter, query);
+    return this.#pageOf(sql.listed.datasets, rows, datasetOf);
+  };
 
-  async listDocuments(location: KnowledgeLocation, query: DocumentQuery) {
-    const inDataset = [
-      ['dataset_id = ?', location.dataset_id] as const,
-      ...(query.status === undefined ? [] : [['display_status = ?', query.status] as const]),
-    ];
-    const filter = keywordFilter('name', query);
-    const rows = await this.#readPage(sql.listed.documents, location, inDataset, filter, query);
-    return foundPage(rows, documentOf);
-  }
+  readonly listDocuments: KnowledgeReads['listDocuments'] = (location, query) => {
+    const inDataset = [...given('dataset_id = ?', location.dataset_id), ...given('display_status = ?', query.status)];
+    return this.#listIn(sql.listed.documents, location, inDataset, keywordFilter('name', query), query, documentOf);
+  };
 
-  listSegments(location: KnowledgeLocation, query: SegmentQuery) {
+  readonly listSegments: KnowledgeReads['listSegments'] = (location, query) => {
     const { isIn, list } = this.#dialect;
     // No stored status contains NUL, and PostgreSQL would reject the parameter.
     const statuses = query.status?.filter((status) => !status.includes('\0'));
-    return this.#listSegments(
-      location,
-      query,
-      [],
-      [
-        ...(statuses === undefined ? [] : [[isIn('status'), list(statuses)] as const]),
-        ...keywordFilter('content', query),
-      ],
-    );
-  }
+    const filter = [...given(isIn('status'), statuses && list(statuses)), ...keywordFilter('content', query)];
+    return this.#listSegments(location, query, [], filter);
+  };
 
-  async findSegment({ segment_id = '', ...location }: KnowledgeLocation): Promise<SegmentRows | MissingPart> {
-    const found = await this.#listSegments(location, { page: 1, limit: 1 }, [['id = ?', segment_id]], []);
+  readonly findSegment: KnowledgeReads['findSegment'] = async ({ segment_id = '', ...location }) => {
+    const found = await this.#listSegments(location, { page: 1, limit: 1 }, given('id = ?', segment_id), []);
     return 'missing' in found || found.items.length > 0 ? found : { missing: 'segment' };
-  }
+  };
 
   async #listSegments(
     location: KnowledgeLocation,
@@ -88,22 +70,47 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     filter: readonly Condition[],
   ): Promise<SegmentRows | MissingPart> {
     const { dataset_id, document_id = '' } = location;
-    const inDocument = [['dataset_id = ?', dataset_id] as const, ['document_id = ?', document_id] as const, ...scope];
-    const rows = await this.#readPage(sql.listed.segments, location, inDocument, filter, query);
-    const page = foundPage(rows, segmentOf);
-    return 'missing' in page ? page : { ...page, doc_form: rows[0]?.found_doc_form ?? null };
+    const inDocument = [...given('dataset_id = ?', dataset_id), ...given('document_id = ?', document_id), ...scope];
+    const page = await this.#listIn(sql.listed.segments, location, inDocument, filter, query, segmentOf);
+    return 'missing' in page ? page : { ...page, doc_form: page.first.found_doc_form ?? null };
   }
 
-  async listChildChunks(location: KnowledgeLocation, query: OffsetQuery) {
+  readonly listChildChunks: KnowledgeReads['listChildChunks'] = (location, query) => {
     const { dataset_id, segment_id = '' } = location;
-    const inSegment = [
-      ['dataset_id = ?', dataset_id] as const,
-      ['segment_id = ?', segment_id] as const,
-      ['deleted = 0'] as const,
-    ];
+    const ofSegment = [...given('dataset_id = ?', dataset_id), ...given('segment_id = ?', segment_id)];
+    const inSegment: Condition[] = [...ofSegment, ['deleted = 0']];
     const filter = keywordFilter('content', query);
-    const rows = await this.#readPage(sql.listed.childChunks, location, inSegment, filter, query);
-    return foundPage(rows, chunkOf);
+    return this.#listIn(sql.listed.childChunks, location, inSegment, filter, query, chunkOf);
+  };
+
+  /** A page in a location. `first`: a row with the columns of its path. */
+  async #listIn<C extends { id: string }, R>(
+    list: sql.Listed<C>,
+    location: KnowledgeLocation,
+    scope: readonly Condition[],
+    filter: readonly Condition[],
+    query: OffsetQuery,
+    itemOf: (row: C) => R,
+  ): Promise<(OffsetRows<R> & { first: sql.PageRow<C> }) | MissingPart> {
+    const rows = await this.#readPage(list, location, scope, filter, query);
+    const first = foundRow(rows[0]);
+    return 'missing' in first ? first : { ...this.#pageOf(list, rows, itemOf, location.dataset_id), first };
+  }
+
+  /** If the page is empty, there is one row without an item. */
+  #pageOf<C extends { id: string }, R>(
+    list: sql.Listed<C>,
+    rows: readonly sql.PageRow<C>[],
+    itemOf: (row: C) => R,
+    ...dataset_id: string[]
+  ): OffsetRows<R> {
+    const items = rows
+      .filter(({ id }) => id !== null)
+      .map((row) => {
+        const { id } = row;
+        return { id, ...listedOf<C, R>(row, itemOf, () => this.#read(sql.rowStatement(list), ...dataset_id, id)) };
+      });
+    return { total: Number(rows[0]?.total ?? 0), items };
   }
 
   /** The rows of a page. An index has the rows of the scope in the order of the list. For the filter every row is read. */
@@ -123,33 +130,17 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     return this.#scan((read) => read(...statementFor([...scope, ...filter])), query.disconnected?.());
   }
 
-  async findDataset({ dataset_id, workspace_id }: KnowledgeLocation): Promise<DatasetRow | MissingPart> {
+  readonly findDataset: KnowledgeReads['findDataset'] = async ({ dataset_id, workspace_id }) => {
     const found = foundRow((await this.#read(sql.findDataset, dataset_id, workspace_id))[0]);
     return 'missing' in found ? found : datasetOf(found);
-  }
+  };
 
-  async findDocument(location: KnowledgeLocation): Promise<DocumentRow | MissingPart> {
+  readonly findDocument: KnowledgeReads['findDocument'] = async (location) => {
     const found = foundRow((await this.#read(...sql.documentStatement(location)))[0]);
     return 'missing' in found ? found : documentOf(found);
-  }
+  };
 
-  async readDataset(id: string): Promise<DatasetRow | undefined> {
-    return (await this.#read(sql.rowStatement(sql.listed.datasets), id)).map(datasetOf)[0];
-  }
-
-  async readDocument(dataset_id: string, id: string): Promise<DocumentRow | undefined> {
-    return (await this.#read(sql.rowStatement(sql.listed.documents), dataset_id, id)).map(documentOf)[0];
-  }
-
-  async readSegment(dataset_id: string, id: string): Promise<SegmentRow | undefined> {
-    return (await this.#read(sql.rowStatement(sql.listed.segments), dataset_id, id)).map(segmentOf)[0];
-  }
-
-  async readChildChunk(dataset_id: string, id: string): Promise<ChildChunk | undefined> {
-    return (await this.#read(sql.rowStatement(sql.listed.childChunks), dataset_id, id)).map(chunkOf)[0];
-  }
-
-  async findTotals(dataset_ids: readonly string[]): Promise<ReadonlyMap<string, DatasetTotals>> {
+  readonly findTotals: KnowledgeReads['findTotals'] = async (dataset_ids) => {
     const totals = new Map<string, DatasetTotals>();
     if (dataset_ids.length === 0) return totals;
     const { isIn, list } = this.#dialect;
@@ -164,9 +155,9 @@ export class SqlKnowledgeReads implements KnowledgeReads {
       });
     }
     return totals;
-  }
+  };
 
-  async findChildChunks(dataset_id: string, segment_ids: readonly string[]): Promise<ChunksBySegment> {
+  readonly findChildChunks: KnowledgeReads['findChildChunks'] = async (dataset_id, segment_ids) => {
     if (segment_ids.length === 0) return new Map();
     const { isIn, list } = this.#dialect;
     const statement = sql.chunksStatement(isIn('c.segment_id'));
@@ -174,48 +165,31 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     if (rows.length > sql.pageChunksMax || bytesOf(rows) > limits.pageBytesMax) return undefined;
     const chunks: ChildChunk[] = [];
     for (const row of rows) {
-      const isWhole = row.bytes <= sql.smallChunkBytesMax;
-      const chunk = isWhole ? chunkOf(row) : await this.readChildChunk(dataset_id, row.id);
-      if (chunk !== undefined) chunks.push(chunk);
+      chunks.push(...(row.bytes <= sql.smallChunkBytesMax ? [row] : await this.#readChunk(dataset_id, row.id)));
     }
-    return Map.groupBy(chunks, ({ segment_id }) => segment_id);
-  }
+    return Map.groupBy(chunks.map(chunkOf), ({ segment_id }) => segment_id);
+  };
 
   async *scanChildChunks(dataset_id: string, segment_id: string): AsyncGenerator<ChildChunk> {
     let after: [number, string] = [Number.MIN_SAFE_INTEGER, ''];
     for (;;) {
       const rows = await this.#read(sql.chunksAfter, dataset_id, segment_id, ...after, scanChunks);
       for (const row of rows) {
-        const chunk = isLarge(row) ? await this.readChildChunk(dataset_id, row.id) : chunkOf(row);
-        if (chunk !== undefined) yield chunk;
+        yield* (isLarge(row) ? await this.#readChunk(dataset_id, row.id) : [row]).map(chunkOf);
       }
       const last = rows.at(-1);
       if (last === undefined || rows.length < scanChunks) return;
       after = [last.position, last.id];
     }
   }
+
+  #readChunk(dataset_id: string, id: string): Promise<ChildChunk[]> {
+    return this.#read(sql.rowStatement(sql.listed.childChunks), dataset_id, id);
+  }
 }
 
 const keywordFilter = (column: string, { keyword }: OffsetQuery) =>
   keyword === undefined ? [] : [sql.contains(column, keyword)];
-
-/** If the page is empty, there is one row without an item. */
-function pageOf<C extends { id: string }, R>(
-  rows: readonly sql.PageRow<C>[],
-  itemOf: (row: sql.PageRow<C>) => R,
-): OffsetRows<R> {
-  const items = rows.filter(({ id }) => id !== null).map((row) => listedOf(row, row.id, itemOf));
-  return { total: Number(rows[0]?.total ?? 0), items };
-}
-
-/** A page in a location. */
-function foundPage<C extends { id: string }, R>(
-  rows: readonly sql.PageRow<C>[],
-  itemOf: (row: sql.PageRow<C>) => R,
-): OffsetRows<R> | MissingPart {
-  const found = foundRow(rows[0]);
-  return 'missing' in found ? found : pageOf(rows, itemOf);
-}
 
 const bytesOf = (rows: readonly { bytes: number }[]): number => rows.reduce((sum, { bytes }) => sum + bytes, 0);
 

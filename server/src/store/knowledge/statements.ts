@@ -6,7 +6,7 @@ import type { Dialect } from '../base/engine.ts';
 import { type Condition, split } from '../base/selection.ts';
 import { type Sized, type SizedColumns, sizedColumns } from '../base/sized.ts';
 import type { Bound, Statement } from '../base/statement.ts';
-import { type PathRow, pathStatement } from './path.ts';
+import { type PathRow, pathStatement, selectPath } from './path.ts';
 
 /**
  * The SQL of the lists of knowledge bases, in the subset that both engines understand. A list is one statement: the parts
@@ -25,30 +25,15 @@ type ListTable<Name extends string = string> = {
 
 export type Listed<R extends ListedRow> = ListTable<keyof R & string>;
 type ListedRow = { id: string };
-export type DatasetColumns = ListedRow & {
-  workspace_id: string;
-  created_at: number;
-  name: string;
-  tags: string;
-  details: string;
-};
-export type DocumentColumns = ListedRow & {
-  position: number;
-  created_at: number;
-  display_status: string;
-  segment_count: number;
-  word_count: number;
-  name: string;
-  details: string;
-};
-export type SegmentColumns = ListedRow & {
-  position: number;
-  document_id: string;
-  word_count: number;
-  content: string;
-  status: string;
-  details: string;
-};
+type Texts<Name extends string> = Record<Name, string>;
+type Numbers<Name extends string> = Record<Name, number>;
+export type DatasetColumns = ListedRow & Texts<'workspace_id' | 'name' | 'tags' | 'details'> & Numbers<'created_at'>;
+export type DocumentColumns = ListedRow &
+  Texts<'display_status' | 'name' | 'details'> &
+  Numbers<'position' | 'created_at' | 'segment_count' | 'word_count'>;
+export type SegmentColumns = ListedRow &
+  Texts<'document_id' | 'content' | 'status' | 'details'> &
+  Numbers<'position' | 'word_count'>;
 
 /** `total`: the number of rows of all pages. The columns of the row are null if the page is empty. */
 export type PageRow<R extends ListedRow = ListedRow> = Sized<R> &
@@ -136,11 +121,8 @@ export const findDataset: Statement<DatasetColumns & PathRow> =
   `SELECT ${wholeColumns(listed.datasets, 'x')} FROM datasets x WHERE x.id = ? AND x.workspace_id = ?`;
 
 /** A document and the dataset of its path. */
-export function documentStatement(location: KnowledgeLocation): Bound<DocumentColumns & PathRow> {
-  const { columns, from, where, fromValues, whereValues } = pathStatement(location);
-  const own = wholeColumns(listed.documents, 'o');
-  return [`SELECT ${[...columns, own].join(', ')} FROM ${from} WHERE ${where}`, ...fromValues, ...whereValues];
-}
+export const documentStatement = (location: KnowledgeLocation) =>
+  selectPath<DocumentColumns>(location, wholeColumns(listed.documents, 'o'));
 
 type TotalsRow = { dataset_id: string; display_status: string; documents: number; words: number };
 

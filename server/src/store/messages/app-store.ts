@@ -1,13 +1,8 @@
 import type { AppDetails } from '../../contract/app.ts';
-import type {
-  AppStore,
-  ConversationPosition,
-  ConversationQuery,
-  ConversationRow,
-} from '../../domain/store/app-store.ts';
+import type { AppStore, ConversationPosition, ConversationQuery } from '../../domain/store/app-store.ts';
 import type { ReadEngine, Reader } from '../base/engine.ts';
 import { listedOf } from '../base/sized.ts';
-import { columnsOf } from '../tables/tables.ts';
+import { detailsOf } from '../tables/tables.ts';
 import * as sql from './statements.ts';
 
 /**
@@ -19,28 +14,29 @@ export const appStore = (engine: ReadEngine, readSlowly: Reader): AppStore => ({
     const [row] = await engine.read(sql.findDetails, app_id);
     if (row === undefined) return undefined;
     const { name, mode, details } = row;
-    return { name, mode, ...(detailsColumn?.read(details) as Omit<AppDetails, 'name' | 'mode'>) };
+    return { name, mode, ...(detailsOf('app', details) as Omit<AppDetails, 'name' | 'mode'>) };
   },
   listConversations: (query) => listConversations(engine, query),
-  readConversation: async (id) => (await engine.read(sql.findConversationRow, id))[0],
   listFeedback: async (app_id, offset, count) => {
     const rows = await readSlowly(sql.listFeedback, app_id, count, offset);
-    return rows.map((row) => {
-      const { conversation_id, message_id } = row;
-      return listedOf(row, { conversation_id, message_id }, () => row);
-    });
+    return rows.map((row) =>
+      listedOf(row, sameRow, () => readSlowly(sql.findFeedback, row.conversation_id, row.message_id)),
+    );
   },
-  readFeedback: async ({ conversation_id, message_id }) =>
-    (await readSlowly(sql.findFeedback, conversation_id, message_id))[0],
   listModelEntries: async (workspace_id, model_type) => {
     const rows = await engine.read(sql.listModelEntries, workspace_id, model_type);
-    return rows.map((row) => listedOf(row, row.position, ({ entry }) => entry));
+    const readEntry = (position: number) => engine.read(sql.findModelEntry, workspace_id, model_type, position);
+    return rows.map((row) =>
+      listedOf(
+        row,
+        ({ entry }) => entry,
+        () => readEntry(row.position),
+      ),
+    );
   },
-  readModelEntry: async (workspace_id, model_type, position) =>
-    (await engine.read(sql.findModelEntry, workspace_id, model_type, position))[0]?.entry,
 });
 
-const detailsColumn = columnsOf('app').find(({ name }) => name === 'details');
+const sameRow = <R>(row: R): R => row;
 
 async function listConversations(engine: ReadEngine, query: ConversationQuery) {
   const { limit, after } = query;
@@ -51,7 +47,7 @@ async function listConversations(engine: ReadEngine, query: ConversationQuery) {
   if (rows.length === 0 && after !== undefined && !(await findPosition(engine, query, after))) return undefined;
   const items = rows.slice(0, limit).map((row) => {
     const { id, created_at, updated_at } = row;
-    return listedOf(row, { id, created_at, updated_at }, (): ConversationRow => row);
+    return { id, created_at, updated_at, ...listedOf(row, sameRow, () => engine.read(sql.findConversationRow, id)) };
   });
   return { items, has_more: rows.length > limit };
 }

@@ -12,8 +12,6 @@ import { type Condition, inPeriod, isUser, split } from '../base/selection.ts';
 import { firstOf, type Sized, type SizedColumns, sizedColumns } from '../base/sized.ts';
 import type { Bound, Statement, Value } from '../base/statement.ts';
 
-/** The SQL of what app keys allow besides messages, in the subset that both engines understand. */
-
 export const findDetails: Statement<{ name: string; mode: string; details: string | null }> =
   'SELECT name, mode, details FROM apps WHERE id = ?';
 

@@ -1,12 +1,13 @@
+import { type ModelFields, type Usage, usageOf } from '../../domain/records/usage.ts';
 import type { ConversationChange, ConversationRow, MessageRating } from '../../domain/store/app-store.ts';
 import { newVersion } from '../../domain/version.ts';
 import { entryOf } from '../accounting/audit.ts';
+import { UsageTally } from '../accounting/usage-tally.ts';
 import { unreviewed } from '../base/message-tables.ts';
 import { begin, execute, first, query, type Write } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
 import { changedConversation, changedMessage } from '../changes/outbox.ts';
 import { reopenReview } from '../reviews/writes.ts';
-import { contentOf, rate } from './rating.ts';
 import * as sql from './statements.ts';
 
 export function* changeConversation(change: ConversationChange): Write<ConversationRow | undefined> {
@@ -55,3 +56,22 @@ export function* rateMessage(rating: MessageRating): Write<Rated> {
   });
   return 'rated';
 }
+
+/** The text of a message with new feedback, and the change of usage; `unrated` if there is no feedback to remove. */
+function rate(
+  { doc, model_provider, model }: ModelFields & { doc: string },
+  { rating, app_id }: MessageRating,
+): (Pick<Usage, 'disliked' | 'failed'> & { doc: string; usage: UsageTally }) | 'unrated' {
+  const message = JSON.parse(doc);
+  if (rating === null && message.feedback === null) return 'unrated';
+  const rated = { ...message, feedback: rating === null ? null : { rating } };
+  const conversation = { id: message.conversation_id, app_id };
+  const usage = new UsageTally();
+  usage.add(conversation, message.created_at, usageOf({ ...message, model_provider, model }), -1);
+  const now = usageOf({ ...rated, model_provider, model });
+  usage.add(conversation, message.created_at, now, 1);
+  return { disliked: now.disliked, failed: now.failed, doc: JSON.stringify(rated), usage };
+}
+
+/** Without a rating there is no text either. */
+const contentOf = ({ rating, content }: MessageRating): string | null => (rating === null ? null : content);

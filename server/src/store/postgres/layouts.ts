@@ -1,7 +1,7 @@
-import type { NodeState } from '../../domain/store/monitoring.ts';
 import type { Engine } from '../base/engine.ts';
 import type { IndexTables } from '../base/index-tables.ts';
 import type { MessageTables } from '../base/message-tables.ts';
+import { readByKey } from '../base/sized.ts';
 import type { Statement } from '../base/statement.ts';
 import { isDistributed } from './citus/distribute.ts';
 import { exportPages } from './citus/export.ts';
@@ -11,7 +11,6 @@ import * as citusPage from './citus/page.ts';
 import { index as citusIndex } from './citus/search.ts';
 import * as citus from './citus/statements.ts';
 import type { PostgresPool } from './pool/pool.ts';
-import { exportSnapshot } from './server/export.ts';
 import { findOldestPrepared, limitLocks } from './server/locks.ts';
 import { messages } from './server/messages.ts';
 import { readPage } from './server/page.ts';
@@ -23,12 +22,11 @@ import { VersionChecks } from './server/version-checks.ts';
  * Everything in which tables on one server differ from tables on the nodes of a Citus cluster. One server does best with few
  * statements that do much. Citus does best with small statements, each on one shard.
  */
-export type Layout = Pick<Engine, 'dialect' | 'findPage' | 'readAll'> & {
+export type Layout = Required<Pick<Engine, 'dialect' | 'findPage' | 'readAll' | 'nodes'>> & {
   /** Up to this number, one statement for each row is faster than one for all. */
   singleRowsMax: number;
   messages: MessageTables;
   index: IndexTables;
-  nodes(): Promise<NodeState[]>;
   /** Ends the wait for a lock, in this transaction, after so many milliseconds. */
   limitLocks(millis: number): Statement;
   /** The age of the oldest prepared transaction; Infinity if a node that may have one does not respond. */
@@ -50,7 +48,10 @@ function oneServer(pool: PostgresPool): Layout {
         ? checks.check({ position, shape, version: cached.version })
         : readPage(pool, position, shape, cached?.version),
     singleRowsMax: 0,
-    readAll: (steps, isWanted) => exportSnapshot(pool, steps, isWanted),
+    readAll: (steps) =>
+      pool.snapshot(async function* ({ query }) {
+        for (const step of steps) for await (const rows of readByKey(query, step, [])) yield { step, rows };
+      }),
     messages,
     index,
     nodes: async () => [],
@@ -73,7 +74,7 @@ function distributed(pool: PostgresPool): Layout {
     },
     findPage: (position, shape, cached) => citusPage.readPage(pool, position, shape, cached),
     singleRowsMax,
-    readAll: (steps, isWanted) => exportPages(pool, steps, isWanted),
+    readAll: (steps) => exportPages(pool, steps),
     messages: citusMessages,
     index: citusIndex,
     nodes: () => readNodes(pool),

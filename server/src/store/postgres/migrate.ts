@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asError } from '../../domain/errors.ts';
+import { takeLease } from '../base/leases.ts';
 import type { Statement } from '../base/statement.ts';
 import { type Migration, type SchemaStatus, statusAt } from '../schema/schema.ts';
 import { distribute, findCluster, patience, remainingTables } from './citus/distribute.ts';
 import type { PostgresPool, Transaction } from './pool/pool.ts';
-import { leaseTable, takeLease } from './server/statements.ts';
+import { leaseTable } from './server/statements.ts';
 
 /** The time that other processes wait after the one that migrates has died. While it runs, it renews its lease in time. */
 const leaseSeconds = 15;
@@ -95,7 +96,7 @@ async function createTable(pool: PostgresPool, statement: string): Promise<void>
 
 async function takeMigrationLease(pool: PostgresPool, holder: string, seconds: number): Promise<boolean> {
   const now = Math.floor(Date.now() / 1000);
-  return (await pool.query(takeLease, 'migrate', holder, now + seconds, now)).length > 0;
+  return (await pool.query(`${takeLease} RETURNING holder`, 'migrate', holder, now + seconds, now)).length > 0;
 }
 
 async function apply(transaction: Transaction, migration: Migration): Promise<void> {

@@ -4,21 +4,36 @@ import { badRecord, type Prepared } from '../../domain/records/prepared-record.t
 import type { ReviewChange, ReviewOutcome, StoredReview } from '../../domain/store/reviews.ts';
 import { newVersion } from '../../domain/version.ts';
 import { reviewEntry } from '../accounting/audit.ts';
-import type { WriteContext } from '../base/engine.ts';
-import type { OutboxEntry } from '../base/outbox-entry.ts';
-import { begin, execute, first, type Write, writeRows } from '../base/statement.ts';
+import type { Dialect, WriteContext } from '../base/engine.ts';
+import { begin, execute, first, type OutboxEntry, type Statement, type Write, writeRows } from '../base/statement.ts';
 import { changed } from '../changes/changed.ts';
 import { changedReview } from '../changes/outbox.ts';
+import { upsertOf } from '../tables/upserts.ts';
 import { findReview, reviewOf } from './rows.ts';
-import * as sql from './statements.ts';
+
+/** Parameters: conversation_id, app_id. */
+const findConversation =
+  'SELECT conversation_id FROM conversations WHERE conversation_id = ? AND app_id = ? AND deleted = 0';
+
+/** Locks a message, for its review. Parameters: conversation_id, id. */
+const lockMessage = ({ lockRows }: Dialect): Statement<{ id: string }> =>
+  lockRows('id', 'messages', 'conversation_id = ? AND id = ?', 'review_state');
+
+/** Parameters: state, app_id, conversation_id, id. */
+const setState = 'UPDATE messages SET review_state = ?, listed_app_id = ? WHERE conversation_id = ? AND id = ?';
+
+/** Parameters: conversation_id, message_id. */
+const deleteReview = 'DELETE FROM reviews WHERE conversation_id = ? AND message_id = ?';
+
+const writeReview = upsertOf('review');
 
 /** The message is locked first: two reviewers never write the same version. */
 export function* putReview(change: ReviewChange, { dialect }: WriteContext): Write<ReviewOutcome> {
   const { location, fields, precondition, exclusion, version, author, now } = change;
   const { app_id, conversation_id, message_id } = location;
-  if ((yield* first(sql.findConversation, conversation_id, app_id)) === undefined) return 'no conversation';
+  if ((yield* first(findConversation, conversation_id, app_id)) === undefined) return 'no conversation';
   yield* begin();
-  if ((yield* first(sql.lockMessage(dialect), conversation_id, message_id)) === undefined) return 'no message';
+  if ((yield* first(lockMessage(dialect), conversation_id, message_id)) === undefined) return 'no message';
   const row = yield* first(findReview, conversation_id, message_id);
   const stored = row === undefined ? undefined : reviewOf(row);
   if (precondition !== undefined && !includes(precondition, stored?.version)) return 'stale';
@@ -39,8 +54,8 @@ function* write(change: StoredReview): Write<StoredReview> {
   const { app_id, conversation_id, message_id, state, assignee, updated_at, key_id, person_id } = change;
   const entry = { at: updated_at, key_id, person_id, state, assignee };
   const review = { ...change, history: [entry, ...change.history].slice(0, limits.reviewHistoryMax) };
-  yield* execute(sql.setState, state, app_id, conversation_id, message_id);
-  yield* writeRows(sql.writeReview, [sql.writeReview.values(review)]);
+  yield* execute(setState, state, app_id, conversation_id, message_id);
+  yield* writeRows(writeReview, [writeReview.values(review)]);
   return review;
 }
 
@@ -50,7 +65,7 @@ const includes = (tags: 'any' | readonly string[], version: string | undefined):
 /** For an import: its message has the state of the review. Throws BadRecord if there is no such message. */
 export function* setStateOf(review: Prepared<'review'>): Write<void> {
   const { state, app_id, conversation_id, message_id } = review;
-  if ((yield* execute(sql.setState, state, app_id, conversation_id, message_id)) === 0)
+  if ((yield* execute(setState, state, app_id, conversation_id, message_id)) === 0)
     throw badRecord(review, 'message_id does not exist');
 }
 
@@ -69,6 +84,6 @@ export function* reopenReview(conversation_id: string, message_id: string, rated
 
 /** With its message. */
 export function* eraseReview(conversation_id: string, message_id: string): Write<OutboxEntry[]> {
-  const isErased = (yield* execute(sql.deleteReview, conversation_id, message_id)) > 0;
+  const isErased = (yield* execute(deleteReview, conversation_id, message_id)) > 0;
   return isErased ? [changedReview(conversation_id, message_id)] : [];
 }

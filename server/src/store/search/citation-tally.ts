@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { keysOf } from '../../contract/primitives.ts';
 import { dayOf } from '../../domain/records/usage.ts';
 import type { CitedTexts } from '../../domain/words/search-document.ts';
-import { insertInto, query, type Statement, type Write, writeRows } from '../base/statement.ts';
+import { addInto, query, type Statement, type Write, writeRows } from '../base/statement.ts';
 
 /**
  * How many answers of a day cite a segment, a document or a knowledge base, and how many of them were disliked. A row without a
@@ -10,27 +11,12 @@ import { insertInto, query, type Statement, type Write, writeRows } from '../bas
  * Only the indexer adds to rows. An erasure writes rows of its own, with another `part`, so that it never waits for the indexer
  * nor the indexer for it; the next step of the indexer adds them to the others.
  */
-export type CitationRow = {
-  dataset_id: string;
-  document_id: string;
-  segment_id: string;
-  day: number;
-  answers: number;
-  disliked: number;
-};
+export type CitationRow = Record<'dataset_id' | 'document_id' | 'segment_id', string> &
+  Record<'day' | 'answers' | 'disliked', number>;
 
-const addCitations = {
-  ...insertInto(
-    'search_citations',
-    {
-      ...{ dataset_id: 'text', document_id: 'text', segment_id: 'text', day: 'bigint', part: 'text' },
-      ...{ answers: 'bigint', disliked: 'bigint' },
-    },
-    `ON CONFLICT (dataset_id, document_id, segment_id, day, part) DO UPDATE SET
-      answers = search_citations.answers + excluded.answers, disliked = search_citations.disliked + excluded.disliked`,
-  ),
-  isUndistributed: true,
-} as const;
+const keyTypes = { dataset_id: 'text', document_id: 'text', segment_id: 'text', day: 'bigint', part: 'text' } as const;
+const sumTypes = { answers: 'bigint', disliked: 'bigint' } as const;
+const addCitations = addInto('search_citations', { ...keyTypes, ...sumTypes }, keysOf(keyTypes), keysOf(sumTypes));
 
 const takeParts: Statement<CitationRow> = `
   DELETE FROM search_citations WHERE part <> '' RETURNING dataset_id, document_id, segment_id, day, answers, disliked`;

@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { AppliedChanges, ChunkKind, IndexChange } from '../../domain/store/search-reads.ts';
+import type { AppliedChanges, IndexChange } from '../../domain/store/search-reads.ts';
 import { firstPosition, positionAfter, positionsPerSecond } from '../../domain/words/search-document.ts';
 import { markCopies } from '../base/copies.ts';
 import type { Dialect, WriteContext, WriteInput } from '../base/engine.ts';
@@ -26,10 +26,6 @@ const findOutdatedConversations = ({ isIn }: Dialect): Statement<{ conversation_
 const findOutdated: Statement<MessageKey> = `
   SELECT conversation_id, id FROM search_messages
   WHERE conversation_id = ? AND "user" IS DISTINCT FROM CAST(? AS TEXT) LIMIT ?`;
-const chunkTables: Record<ChunkKind, Statement<{ content: string; deleted: number }>> = {
-  segment: 'SELECT content, 0 AS deleted FROM segments WHERE dataset_id = ? AND id = ?',
-  child_chunk: 'SELECT content, deleted FROM child_chunks WHERE dataset_id = ? AND id = ?',
-};
 
 export function* resetIndex({ rules }: WriteInput<'resetIndex'>, { dialect, index }: WriteContext): Write<undefined> {
   yield* begin();
@@ -226,6 +222,6 @@ const isChunk = (change: IndexChange): change is ChunkChange =>
   change.kind === 'segment' || change.kind === 'child_chunk';
 
 function* findChunk(change: ChunkChange): Write<FoundChunk> {
-  const row = yield* first(chunkTables[change.kind], change.dataset_id, change.id);
+  const row = yield* first(sql.findContent[change.kind], change.dataset_id, change.id);
   return { ...change, content: row?.deleted === 0 ? row.content : undefined };
 }

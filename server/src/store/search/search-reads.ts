@@ -3,8 +3,6 @@ import type { ReadBudget } from '../../domain/store/read-budget.ts';
 import type {
   ChunkHit,
   ChunkIndexHit,
-  CitedSegment,
-  Count,
   HitCount,
   IndexHit,
   IndexPart,
@@ -15,8 +13,6 @@ import type {
 import { positionsPerSecond } from '../../domain/words/search-document.ts';
 import type { QueryToken } from '../../domain/words/tokens.ts';
 import type { Dialect, Reader, SearchTable, Value } from '../base/engine.ts';
-import { sorted } from '../base/selection.ts';
-import { sizedColumns, type TextSource } from '../base/sized.ts';
 import type { Statement } from '../base/statement.ts';
 import * as sql from './statements.ts';
 
@@ -24,10 +20,6 @@ const positionsPerDay = 86_400 * positionsPerSecond;
 /** Up to this many words with the same beginning are searched one by one. */
 const wordsMax = 100;
 
-/** A large text is read only after the budget was checked. */
-const textColumns = (text: TextSource): string => sizedColumns({ columns: [], texts: { text } }, 'small');
-
-/** Reads of searches, on either engine. */
 export class SqlSearchReads implements SearchReads {
   readonly #dialect: Dialect;
   readonly #read: Reader;
@@ -39,13 +31,9 @@ export class SqlSearchReads implements SearchReads {
     this.#read = read;
   }
 
-  findMessages(query: IndexQuery, count: HitCount, budget: ReadBudget): Promise<IndexPart<IndexHit>> {
-    return this.#find<IndexHit>('search_messages', query, count, budget);
-  }
+  readonly findMessages: SearchReads['findMessages'] = (...find) => this.#find<IndexHit>('search_messages', ...find);
 
-  findChunks(query: IndexQuery, count: HitCount, budget: ReadBudget): Promise<IndexPart<ChunkIndexHit>> {
-    return this.#find<ChunkIndexHit>('search_chunks', query, count, budget);
-  }
+  readonly findChunks: SearchReads['findChunks'] = (...find) => this.#find<ChunkIndexHit>('search_chunks', ...find);
 
   async #find<Hit extends object>(
     table: SearchTable,
@@ -58,13 +46,13 @@ export class SqlSearchReads implements SearchReads {
     return { hits, ...(await this.#inWindows(table, query, count, budget, sql.findEntries<Hit>, add)) };
   }
 
-  async countMessages(query: IndexQuery, max: number, budget: ReadBudget): Promise<Count> {
+  readonly countMessages: SearchReads['countMessages'] = async (query, max, budget) => {
     let count = 0;
     const add = (rows: readonly { n: number }[]) => (count += rows[0]?.n ?? 0);
     const atMost = { usual: max, slow: max };
     const { end } = await this.#inWindows('search_messages', query, atMost, budget, sql.countFound, add);
     return { count, isPartial: end !== undefined };
-  }
+  };
 
   /** Reads windows of positions, see `SearchWindows`. `add` returns how many hits there are so far. */
   async #inWindows<Row extends object>(
@@ -138,17 +126,17 @@ export class SqlSearchReads implements SearchReads {
     return { query: { ...query, tokens }, isSlow };
   }
 
-  async findWorst(since: number, count: number): Promise<{ disliked: number; rows: CitedSegment[] }> {
+  readonly findWorst: SearchReads['findWorst'] = async (since, count) => {
     const [all] = await this.#read(sql.countDisliked, since);
     return { disliked: all?.disliked ?? 0, rows: await this.#read(sql.findWorst, since, count) };
-  }
+  };
 
-  async readMessages(hits: readonly IndexHit[]): Promise<(MessageHit | undefined)[]> {
+  readonly readMessages: SearchReads['readMessages'] = async (hits) => {
     if (hits.length === 0) return [];
     const { isPair, pairs } = this.#dialect;
     const statement: Statement<MessageHit & { conversation_id: string; id: string }> = `
       SELECT m.conversation_id, m.id, m.created_at, c.app_id, c."user", c.first_message_at AS first,
-        c.last_message_at AS last, substr(m.feedback_content, 1, ${limits.listedTextCharsMax}) AS feedback_content, ${textColumns(sql.searched)}
+        c.last_message_at AS last, substr(m.feedback_content, 1, ${limits.listedTextCharsMax}) AS feedback_content, ${sql.textColumns(sql.searched)}
       FROM messages m CROSS JOIN conversations c
       WHERE ${isPair('m.conversation_id', 'm.id')} AND c.conversation_id = m.conversation_id AND c.deleted = 0`;
     const keys = hits.map(({ conversation_id, id }) => [conversation_id, id] as const);
@@ -156,95 +144,25 @@ export class SqlSearchReads implements SearchReads {
       (await this.#read(statement, ...pairs(keys))).map((row) => [`${row.conversation_id} ${row.id}`, row]),
     );
     return keys.map((key) => rows.get(key.join(' ')));
-  }
+  };
 
-  async readMessage({ conversation_id, id }: IndexHit): Promise<string | undefined> {
-    const [row] = await this.#read(sql.findText, conversation_id, id);
-    return row?.text;
-  }
+  readonly readMessage: SearchReads['readMessage'] = async ({ conversation_id, id }) =>
+    (await this.#read(sql.findText, conversation_id, id))[0]?.text;
 
-  async readChunk({ kind, dataset_id, id }: ChunkIndexHit): Promise<string | undefined> {
-    const table = kind === 'segment' ? 'segments' : 'child_chunks';
-    const statement: Statement<{ content: string }> = `SELECT content FROM ${table} WHERE dataset_id = ? AND id = ?`;
-    return (await this.#read(statement, dataset_id, id))[0]?.content;
-  }
+  readonly readChunk: SearchReads['readChunk'] = async ({ kind, dataset_id, id }) =>
+    (await this.#read(sql.findContent[kind], dataset_id, id))[0]?.content;
 
-  async readChunks(hits: readonly ChunkIndexHit[]): Promise<(ChunkHit | undefined)[]> {
-    const segments = await this.#readIn<SegmentText>(
-      'segments',
-      `id, dataset_id, document_id, position, ${textColumns('content')}`,
-      hits.filter(({ kind }) => kind === 'segment'),
-    );
-    const chunks = await this.#readIn<ChunkKey & Text & { segment_id: string; position: number; deleted: number }>(
-      'child_chunks',
-      `id, dataset_id, segment_id, position, deleted, ${textColumns('content')}`,
-      hits.filter(({ kind }) => kind === 'child_chunk'),
-    );
-    const parents = await this.#readIn<Segment>(
-      'segments',
-      'id, dataset_id, document_id, position',
-      [...chunks.values()].map(({ dataset_id, segment_id: id }) => ({ dataset_id, id })),
-    );
-    const documentOf = ({ dataset_id, document_id: id }: Segment): ChunkKey => ({ dataset_id, id });
-    const documents = await this.#readIn<ChunkKey & { name: string }>(
-      'documents',
-      'id, dataset_id, name',
-      [...segments.values(), ...parents.values()].map(documentOf),
-    );
-    const datasets = await this.#readDatasets(hits);
-    return hits.map((hit) => {
-      const isSegment = hit.kind === 'segment';
-      const chunk = isSegment ? undefined : chunks.get(chunkKeyOf(hit));
-      if (!isSegment && (chunk === undefined || chunk.deleted === 1)) return undefined;
-      const text = chunk ?? segments.get(chunkKeyOf(hit));
-      const segment = chunk
-        ? parents.get(chunkKeyOf({ ...chunk, id: chunk.segment_id }))
-        : segments.get(chunkKeyOf(hit));
-      const document = segment && documents.get(chunkKeyOf(documentOf(segment)));
-      if (segment === undefined || document === undefined || text === undefined) return undefined;
-      return {
-        dataset_id: hit.dataset_id,
-        dataset_name: datasets.get(hit.dataset_id) ?? '',
-        document_id: document.id,
-        document_name: document.name,
-        segment_id: segment.id,
-        segment_position: segment.position,
-        child_chunk_id: isSegment ? null : hit.id,
-        child_chunk_position: chunk?.position ?? null,
-        text: text.text,
-        bytes: text.bytes,
-      };
-    });
-  }
-
-  /** Rows of a table whose key begins with the dataset, by dataset and id. */
-  async #readIn<R extends ChunkKey>(
-    table: string,
-    columns: string,
-    keys: readonly ChunkKey[],
-  ): Promise<Map<string, R>> {
-    if (keys.length === 0) return new Map();
-    const { isPair, pairs } = this.#dialect;
-    const statement: Statement<R> = `SELECT ${columns} FROM ${table} WHERE ${isPair('dataset_id', 'id')}`;
-    const rows = await this.#read(statement, ...pairs(keys.map(({ dataset_id, id }) => [dataset_id, id])));
-    return new Map(rows.map((row) => [chunkKeyOf(row), row]));
-  }
-
-  async #readDatasets(hits: readonly ChunkIndexHit[]): Promise<ReadonlyMap<string, string>> {
-    if (hits.length === 0) return new Map();
-    const { isIn, list } = this.#dialect;
-    const ids = list([...new Set(hits.map(({ dataset_id }) => dataset_id))]);
-    const statement: Statement<{ id: string; name: string }> = `
-      SELECT id, ${sorted('name')} AS name FROM datasets WHERE ${isIn('id')}`;
-    return new Map((await this.#read(statement, ids)).map(({ id, name }) => [id, name]));
-  }
+  readonly readChunks: SearchReads['readChunks'] = async (hits) => {
+    const rows = new Map<string, ChunkHit>();
+    for (const [kind, ofKind] of Map.groupBy(hits, (hit) => hit.kind)) {
+      const keys = this.#dialect.pairs(ofKind.map(({ dataset_id, id }) => [dataset_id, id]));
+      for (const row of await this.#read(sql.findChunks(kind, this.#dialect), ...keys)) {
+        rows.set(`${kind} ${row.dataset_id} ${row.child_chunk_id ?? row.segment_id}`, row);
+      }
+    }
+    return hits.map(({ kind, dataset_id, id }) => rows.get(`${kind} ${dataset_id} ${id}`));
+  };
 }
 
 type IndexRange = { first: number; last: number };
-type ChunkKey = { dataset_id: string; id: string };
-type Segment = ChunkKey & { document_id: string; position: number };
-type Text = { text: string | null; bytes: number };
-type SegmentText = Segment & Text;
-const chunkKeyOf = ({ dataset_id, id }: ChunkKey): string => `${dataset_id} ${id}`;
-
 const nothing = { isLast: true, end: undefined };

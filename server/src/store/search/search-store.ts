@@ -8,7 +8,7 @@ import * as sql from './statements.ts';
 
 /** The search, on either engine. `slots`: for reads that take long. */
 export function searchStore(engine: Engine, slots: Slots): SearchStore {
-  const reads = new SqlSearchReads(engine.dialect, (statement, ...values) => engine.read(statement, ...values));
+  const reads = new SqlSearchReads(engine.dialect, engine.read);
   return {
     state: async () => {
       const [row] = await engine.read(sql.findState);

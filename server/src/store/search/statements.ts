@@ -1,8 +1,8 @@
-import type { CitedSegment, IndexQuery, IndexState } from '../../domain/store/search-reads.ts';
+import type { ChunkHit, ChunkKind, CitedSegment, IndexQuery, IndexState } from '../../domain/store/search-reads.ts';
 import type { Dialect, SearchDialect, SearchTable, Value, WriteInput } from '../base/engine.ts';
+import { given, inPeriod, sorted, split } from '../base/selection.ts';
+import { sizedColumns, type TextSource } from '../base/sized.ts';
 import { first, type Statement, type Write } from '../base/statement.ts';
-
-/** SQL of the search, in the subset that both engines understand. */
 
 const columns: Record<SearchTable, string> = {
   search_messages: 's.conversation_id, s.id',
@@ -19,6 +19,31 @@ export const searched = {
 export const findText: Statement<{ text: string }> = `
   SELECT ${searched.text} AS text FROM messages m WHERE m.conversation_id = ? AND m.id = ?`;
 
+/** A large text is read only after the budget was checked. */
+export const textColumns = (text: TextSource): string => sizedColumns({ columns: [], texts: { text } }, 'small');
+
+/** Parameters: dataset_id, id. */
+export const findContent: Record<ChunkKind, Statement<{ content: string; deleted: number }>> = {
+  segment: 'SELECT content, 0 AS deleted FROM segments WHERE dataset_id = ? AND id = ?',
+  child_chunk: 'SELECT content, deleted FROM child_chunks WHERE dataset_id = ? AND id = ?',
+};
+
+/** With what they belong to. Both engines look up each table by its key, in this order. Parameters: pairs of a dataset and an id. */
+export function findChunks(kind: ChunkKind, { isPair }: Dialect): Statement<ChunkHit> {
+  const isSegment = kind === 'segment';
+  const [hit, id, position] = isSegment
+    ? ['s', 'CAST(NULL AS TEXT)', 'CAST(NULL AS BIGINT)']
+    : ['c', 'c.id', 'c.position'];
+  return `
+    SELECT d.id AS dataset_id, ${sorted('d.name')} AS dataset_name, o.id AS document_id, o.name AS document_name,
+      s.id AS segment_id, s.position AS segment_position, ${id} AS child_chunk_id, ${position} AS child_chunk_position,
+      ${textColumns(`${hit}.content`)}
+    FROM ${isSegment ? '' : 'child_chunks c CROSS JOIN'} segments s CROSS JOIN documents o CROSS JOIN datasets d
+    WHERE ${isPair(`${hit}.dataset_id`, `${hit}.id`)}
+      ${isSegment ? '' : 'AND c.deleted = 0 AND s.dataset_id = c.dataset_id AND s.id = c.segment_id'}
+      AND o.dataset_id = s.dataset_id AND o.id = s.document_id AND d.id = s.dataset_id`;
+}
+
 /** Rows in a range of positions, newest first. Parameters: the returned values, the first position, the end, a count. */
 export function findEntries<R extends object>(
   { search: dialect, isIn, list }: Dialect,
@@ -28,25 +53,22 @@ export function findEntries<R extends object>(
   const { tokens, conversation_id, scope, min_cost, min_latency, waits_after, created_from, created_to } = query;
   const hasTokens = tokens.length > 0;
   const position = hasTokens ? dialect.position : 's.position';
-  const conditions: [string, Value][] = hasTokens ? [[dialect.matches[table], dialect.queryOf(tokens)]] : [];
-  if (conversation_id !== undefined) conditions.push(['s.conversation_id = ?', conversation_id]);
-  if (scope !== undefined) {
-    const inWorkspace = 's.dataset_id IN (SELECT d.id FROM datasets d WHERE d.workspace_id = ?)';
-    conditions.push([inWorkspace, scope.workspace_id]);
-    if (scope.dataset_ids !== null) conditions.push([isIn('s.dataset_id'), list(scope.dataset_ids)]);
-  }
-  if (min_cost !== undefined) conditions.push(['s.cost >= ?', min_cost]);
-  if (min_latency !== undefined) conditions.push(['s.latency >= ?', min_latency]);
-  if (waits_after !== undefined) conditions.push(['s.waits_until > ?', waits_after]);
-  if (created_from !== undefined) conditions.push(['s.created_at >= ?', created_from]);
-  if (created_to !== undefined) conditions.push(['s.created_at < ?', created_to]);
-  const where = conditions.map(([text]) => text);
-  if (!hasTokens) where.push(dialect.isIndexed[table]);
+  const dataset_ids = scope?.dataset_ids ?? undefined;
+  const { texts: where, values } = split([
+    ...(hasTokens ? given(dialect.matches[table], dialect.queryOf(tokens)) : [[dialect.isIndexed[table]] as const]),
+    ...given('s.conversation_id = ?', conversation_id),
+    ...given('s.dataset_id IN (SELECT d.id FROM datasets d WHERE d.workspace_id = ?)', scope?.workspace_id),
+    ...given(isIn('s.dataset_id'), dataset_ids && list(dataset_ids)),
+    ...given('s.cost >= ?', min_cost),
+    ...given('s.latency >= ?', min_latency),
+    ...given('s.waits_until > ?', waits_after),
+    ...inPeriod('s.created_at', { from: created_from, to: created_to }),
+  ]);
   const statement = `
     SELECT ${position} AS position, ${columns[table]} FROM ${hasTokens ? dialect.from[table] : `${table} s`}
     WHERE ${[...where, `${position} >= ?`, `${position} < ?`].join(' AND ')}
     ORDER BY ${position} DESC LIMIT ?`;
-  return [statement, conditions.map(([, value]) => value)];
+  return [statement, values];
 }
 
 /** How many rows `findEntries` returns. */

@@ -14,13 +14,6 @@ export type BackgroundRequest =
 export type BackgroundResponse = { number: number } & ({ result: unknown } | { failure: ErrorMessage });
 
 type Pending = { resolve: (result: never) => void; reject: (error: Error) => void };
-type WaitingRead = {
-  statement: string;
-  values: Value[];
-  signal: AbortSignal | undefined;
-  resolve: (rows: object[]) => void;
-  reject: (error: Error) => void;
-};
 
 /** Whether the serving thread needs long for these rows. Then no others are read until it has its turn. */
 const isLarge = (rows: readonly object[]): boolean =>
@@ -34,8 +27,7 @@ export class BackgroundReader implements Background {
   readonly #path: string;
   readonly #pending = new Map<number, Pending>();
   /** Statements are sent one by one, so that those of clients that have disconnected are never run. */
-  readonly #waiting: WaitingRead[] = [];
-  #isReading = false;
+  #lastRead: Promise<unknown> = Promise.resolve();
   #thread: Worker | undefined;
   #count = 0;
 
@@ -44,34 +36,16 @@ export class BackgroundReader implements Background {
   }
 
   reader(signal?: AbortSignal): Reader {
-    return <R extends object>(statement: Statement<R>, ...values: Value[]) =>
-      new Promise<R[]>((resolve, reject) => {
-        this.#waiting.push({ statement, values, signal, resolve: resolve as (rows: object[]) => void, reject });
-        this.#readNext();
-      });
-  }
-
-  #readNext(): void {
-    if (this.#isReading) return;
-    const next = this.#waiting.shift();
-    if (next === undefined) return;
-    const { statement, values, signal, resolve, reject } = next;
-    if (signal?.aborted) {
-      reject(clientDisconnected());
-      return this.#readNext();
-    }
-    this.#isReading = true;
-    const end = () => {
-      this.#isReading = false;
-      this.#readNext();
-    };
-    this.#send<object[]>((number) => ({ number, statement, values }))
-      .then(async (rows) => {
+    return <R extends object>(statement: Statement<R>, ...values: Value[]) => {
+      const reading = this.#lastRead.then(async () => {
+        if (signal?.aborted) throw clientDisconnected();
+        const rows = await this.#send<R[]>((number) => ({ number, statement, values }));
         if (isLarge(rows)) await nextTurn();
-        resolve(rows);
-      })
-      .catch(reject)
-      .finally(end);
+        return rows;
+      });
+      this.#lastRead = reading.catch(() => undefined);
+      return reading;
+    };
   }
 
   async runSearch<N extends SearchName>(name: N, input: SearchInput<N>, signal: AbortSignal): Promise<SearchResult<N>> {

@@ -1,36 +1,27 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { asError } from '../../domain/errors.ts';
 import type { DatabaseFacts, LaterChanges } from '../../domain/store/monitoring.ts';
 
 /** `target`: an empty file for a consistent snapshot. Without it, the file is checked; or its erasures are read. */
 export type BackupTask = { path: string; target?: string; reads?: 'erasures' };
-/** The message that the thread sends when it ends. */
-export type BackupResult = { failure: string } | { facts: DatabaseFacts } | { later: LaterChanges };
 
 /** Copies a consistent snapshot of the database at `path` into the empty file at `target`. */
-export async function backupSqlite(path: string, target: string): Promise<DatabaseFacts> {
-  const result = await runTask({ path, target });
-  if ('facts' in result) return result.facts;
-  throw new Error(`the database ${path} could not be copied: ${failureOf(result)}`);
-}
+export const backupSqlite = (path: string, target: string): Promise<DatabaseFacts> =>
+  runTask({ path, target }, `the database ${path} could not be copied`);
 
 /** Throws if the file is not a complete database. */
-export async function checkSqlite(path: string): Promise<void> {
-  const result = await runTask({ path });
-  if (!('facts' in result)) throw new Error(`the restored database is damaged: ${failureOf(result)}`);
-}
+export const checkSqlite = (path: string): Promise<void> => runTask({ path }, 'the restored database is damaged');
 
-export async function readLaterChanges(path: string): Promise<LaterChanges> {
-  const result = await runTask({ path, reads: 'erasures' });
-  if ('later' in result) return result.later;
-  throw new Error(`the database ${path} cannot be read: ${failureOf(result)}`);
-}
+export const readLaterChanges = (path: string): Promise<LaterChanges> =>
+  runTask({ path, reads: 'erasures' }, `the database ${path} cannot be read`);
 
-async function runTask(workerData: BackupTask): Promise<BackupResult> {
+/** The thread sends one message, or fails. */
+async function runTask<T>(workerData: BackupTask, failure: string): Promise<T> {
   const file = import.meta.url.endsWith('.ts') ? './backup-thread.ts' : './backup-thread.js';
   const worker = new Worker(new URL(file, import.meta.url), { workerData });
-  const [result] = (await once(worker, 'message')) as [BackupResult];
+  const [result] = await once(worker, 'message').catch((error) => {
+    throw new Error(`${failure}: ${asError(error).message}`);
+  });
   return result;
 }
-
-const failureOf = (result: BackupResult): string => ('failure' in result ? result.failure : '');

@@ -52,7 +52,7 @@ export class Connection {
 
   /** Whether writes add outbox entries for the change feed. */
   readonly writesOutbox: boolean;
-  /** Outbox entries of the transaction that are not written yet: see `addOutboxEntries`. */
+  /** Outbox entries of the transaction that are not written yet: see `writePendingEntries`. */
   readonly pendingEntries: PendingEntry[] = [];
 
   constructor(path: string, busyMillis: number, { writesOutbox = true } = {}) {

@@ -1,23 +1,10 @@
 import { dirname } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { nextTurn } from '../../domain/large-text.ts';
-import type { CachedVersion, FoundPage, OpenPage, PagePosition, PageShape } from '../../domain/store/store.ts';
-import {
-  type Engine,
-  type ExportStep,
-  type IsWanted,
-  type Reader,
-  type Row,
-  type Snapshot,
-  unitsOf,
-  type Value,
-  type WriteInput,
-  type WriteName,
-  type WriteOptions,
-  type WriteResult,
-} from '../base/engine.ts';
+import type { FoundPage, OpenPage } from '../../domain/store/store.ts';
+import { type Engine, type ExportedRows, type ExportStep, type Reader, type Row, unitsOf } from '../base/engine.ts';
 import { selectByKey } from '../base/sized.ts';
-import type { Statement } from '../base/statement.ts';
+import type { Statement, Value } from '../base/statement.ts';
 import * as sql from '../statements.ts';
 import { resultByRead } from '../writes.ts';
 import { BackgroundReader } from './background.ts';
@@ -92,16 +79,14 @@ export class SqliteEngine implements Engine {
     return new WriterQueue(this.#ownWriter);
   }
 
-  async read<R extends object = Row>(statement: Statement<R>, ...values: Value[]): Promise<R[]> {
-    return orUnavailable(() => this.#reader.all(statement, ...values));
-  }
+  readonly read: Reader = async (statement, ...values) => orUnavailable(() => this.#reader.all(statement, ...values));
 
   /**
    * Changed by commits of the writer thread and of other processes. Reading it takes locks, so one read is used for all
    * requests that have arrived in the same tick of the event loop, unless the writer thread has committed in between. A
    * request that was sent after another process had committed arrives in a later tick.
    */
-  dataVersion(): number | undefined {
+  readonly dataVersion: Engine['dataVersion'] = () => {
     const commits = this.#writes?.commits;
     if (this.#tickVersion === undefined || commits === undefined || commits !== this.#tickCommits) {
       if (this.#tickVersion === undefined) setImmediate(this.#endTick);
@@ -109,17 +94,13 @@ export class SqliteEngine implements Engine {
       this.#tickCommits = commits;
     }
     return this.#tickVersion;
-  }
+  };
 
   readonly #endTick = (): void => {
     this.#tickVersion = undefined;
   };
 
-  async findPage(
-    position: PagePosition,
-    shape: PageShape,
-    cached: CachedVersion | undefined,
-  ): Promise<FoundPage | undefined> {
+  readonly findPage: Engine['findPage'] = async (position, shape, cached) => {
     const find = (mayBeLarge: boolean) =>
       orUnavailable(() =>
         this.#reader.snapshot(() => findPage(this.#reader, position, shape, cached?.version, mayBeLarge)),
@@ -128,10 +109,10 @@ export class SqliteEngine implements Engine {
     if (found !== 'may_be_large') return found;
     await nextTurn();
     return find(true) as FoundPage | undefined;
-  }
+  };
 
-  async openPage(position: PagePosition, shape: PageShape): Promise<OpenPage | undefined> {
-    return orUnavailable(() => {
+  readonly openPage: Engine['openPage'] = async (position, shape) =>
+    orUnavailable(() => {
       const db = new Connection(this.#path, readerBusyMillis);
       let page: OpenPage | undefined;
       try {
@@ -141,11 +122,10 @@ export class SqliteEngine implements Engine {
         if (page === undefined) db.close();
       }
     });
-  }
 
   /** Other requests run between two reads, and between the rows of a long one. */
-  async openSnapshot(): Promise<Snapshot> {
-    return orUnavailable(() => {
+  readonly openSnapshot: Engine['openSnapshot'] = async () =>
+    orUnavailable(() => {
       const db = new Connection(this.#path, readerBusyMillis);
       db.db.exec('PRAGMA query_only = ON; BEGIN');
       const read: Reader = async <R extends object>(statement: Statement<R>, ...values: Value[]) => {
@@ -162,28 +142,26 @@ export class SqliteEngine implements Engine {
       };
       return { read, close };
     });
-  }
 
-  async ping(): Promise<void> {
+  readonly ping: Engine['ping'] = async () => {
     this.#reader.requireFile();
     await this.read(sql.ping);
-  }
+  };
 
-  async write<N extends WriteName>(name: N, input: WriteInput<N>, options: WriteOptions = {}): Promise<WriteResult<N>> {
+  readonly write: Engine['write'] = async (name, input, options) => {
     this.#writes ??= this.#writesToOwnWriter();
-    const result = this.#writes.isBlocked ? await resultByRead[name]?.(input, this.read.bind(this)) : undefined;
+    const result = this.#writes.isBlocked ? await resultByRead[name]?.(input, this.read) : undefined;
     if (result !== undefined) return result;
     return this.#writes.run(name, input, options);
-  }
+  };
 
   /** Uses a separate connection, so that one transaction spans all statements. */
-  async *readAll(steps: readonly ExportStep[], isWanted: IsWanted): AsyncGenerator<{ step: number; rows: Row[] }> {
+  async *readAll(steps: readonly ExportStep[]): AsyncGenerator<ExportedRows> {
     const db = orUnavailable(() => new Connection(this.#path, readerBusyMillis));
     try {
       db.db.exec('PRAGMA query_only = ON; BEGIN');
-      for (const [step, wanted] of steps.entries()) {
-        if (!isWanted(wanted)) continue;
-        const found = orUnavailable(() => db.iterate(selectByKey(wanted, 'all')));
+      for (const step of steps) {
+        const found = orUnavailable(() => db.iterate(selectByKey(step, 'all')));
         for (let isRead = false; !isRead; ) {
           const rows: Row[] = [];
           isRead = orUnavailable(() => readBatch(found, rows));

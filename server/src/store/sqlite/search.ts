@@ -1,6 +1,12 @@
 import { indexedMessage, tokensWithIds, wordsOf } from '../../domain/words/search-document.ts';
 import { tokenRules } from '../../domain/words/tokens.ts';
-import type { FoundChunk, FoundMessage, IndexTables } from '../base/index-tables.ts';
+import {
+  type FoundChunk,
+  type FoundMessage,
+  type IndexTables,
+  type MessageRow,
+  rowColumns,
+} from '../base/index-tables.ts';
 import { itemsText } from '../base/message-tables.ts';
 import type { SpooledOf } from '../base/spooled-record.ts';
 import { execute, first, query, type Statement, type Write } from '../base/statement.ts';
@@ -14,20 +20,8 @@ import * as sql from '../search/statements.ts';
 
 type IndexEntry = { position: number; filter_terms: string | null; text: string };
 
-/** A message, and its entry if there is one. */
-const findMessage: Statement<{
-  text: string;
-  app_id: string;
-  user: string | null;
-  model_provider: string | null;
-  model: string | null;
-  deleted: number;
-  position: number | null;
-  created_at: number | null;
-  cited: string | null;
-  filter_terms: string | null;
-}> = `
-  SELECT ${sql.searched.text} AS text, m.model_provider, m.model, c.app_id, c."user", c.deleted, s.position, s.created_at, s.cited, s.filter_terms
+const findMessage: Statement<MessageRow & { text: string; filter_terms: string | null }> = `
+  SELECT ${sql.searched.text} AS text, ${rowColumns}, s.filter_terms
   FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
   LEFT JOIN search_messages s ON s.conversation_id = m.conversation_id AND s.id = m.id
   WHERE m.conversation_id = ? AND m.id = ?`;
@@ -96,19 +90,8 @@ export const index: IndexTables = {
   *add(messages) {
     for (const { position, conversation_id, id, indexed } of messages) {
       const { created_at, user, cost, latency, waits_until, cited, filterTerms } = indexed;
-      yield* execute(
-        writeEntry,
-        position,
-        conversation_id,
-        id,
-        created_at,
-        user,
-        cost,
-        latency,
-        waits_until,
-        cited,
-        filterTerms,
-      );
+      const entry = [position, conversation_id, id, created_at, user, cost, latency, waits_until, cited, filterTerms];
+      yield* execute(writeEntry, ...entry);
     }
     yield* execute(flushRemoved);
     for (const { position, indexed } of messages) {

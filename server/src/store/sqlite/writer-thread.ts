@@ -10,11 +10,10 @@ import {
 } from '../base/disk-errors.ts';
 import type { WriteInput, WriteName, WriteResult } from '../base/engine.ts';
 import { writes } from '../writes.ts';
-import { writePendingEntries } from './changes.ts';
 import { busyMillis, emptyLog, rebuildFile } from './clean-files.ts';
 import { Connection } from './connection.ts';
 import { messages } from './messages.ts';
-import { runWrite } from './run-write.ts';
+import { runWrite, writePendingEntries } from './run-write.ts';
 import { index } from './search.ts';
 import { dialect } from './statements.ts';
 import {
@@ -187,8 +186,7 @@ function resultOf<N extends WriteName>(
   input: WriteInput<N>,
   progress: (applied: number) => void,
 ): WriteResult<N> {
-  const { writesOutbox } = db;
-  return runWrite(db, writes[name](input, { dialect, index, messages, writesOutbox, progress }));
+  return runWrite(db, writes[name](input, { dialect, index, messages, progress }));
 }
 
 function failureOf(error: unknown): ErrorMessage {

@@ -3,9 +3,15 @@ import type { RecordKind } from '../../contract/record.ts';
 import type { ExportStep, Row } from '../base/engine.ts';
 import { columnsOf, type RowKind, tables, textColumnsOf } from './tables.ts';
 
-export const exportSteps: readonly ExportStep[] = keysOf(tables).map(stepOf);
+export const exportSteps: readonly ExportStep[] = keysOf(tables).map(newStep);
 
-function stepOf(kind: RecordKind): ExportStep {
+export function stepOf(kind: RecordKind): ExportStep {
+  const step = exportSteps.find((one) => one.kind === kind);
+  if (step === undefined) throw new Error(`no export of ${kind}`);
+  return step;
+}
+
+function newStep(kind: RecordKind): ExportStep {
   const table = tables[kind];
   const names = textColumnsOf(kind);
   if ('order' in table) {

@@ -1,23 +1,14 @@
-import type { SelectableKind, Selection } from '../../domain/store/selection.ts';
-import type { ExportStep, Reader, Row } from '../base/engine.ts';
+import type { Selection } from '../../domain/store/selection.ts';
+import type { ExportedRows, Reader, Row } from '../base/engine.ts';
 import { type Condition, inPeriod, ofConversation, split } from '../base/selection.ts';
 import { readByKey, sizedColumns } from '../base/sized.ts';
-import { exportSteps } from './export.ts';
-
-/** Rows of a step of an export. Messages come with the user of their conversation. */
-export type SelectedRows = { step: ExportStep; rows: Row[]; user?: string | null };
-
-const stepOf = (kind: SelectableKind): ExportStep => {
-  const step = exportSteps.find((one) => one.kind === kind);
-  if (step === undefined) throw new Error(`no export of ${kind}`);
-  return step;
-};
+import { stepOf } from './export.ts';
 
 /**
  * The selected conversations with their messages, each after its app and workspace. With a period, only conversations that have
  * messages in it. Small reads along indexes: the first rows come at once, and memory stays flat, whatever is selected.
  */
-export async function* readSelected(read: Reader, selection: Selection): AsyncGenerator<SelectedRows> {
+export async function* readSelected(read: Reader, selection: Selection): AsyncGenerator<ExportedRows> {
   const needsMessages = selection.from !== undefined || selection.to !== undefined;
   const parents = new ParentRows(read);
   for (const app_id of await findApps(read, selection)) {
@@ -44,7 +35,7 @@ class ParentRows {
     this.#read = read;
   }
 
-  async *of(app_id: string): AsyncGenerator<SelectedRows> {
+  async *of(app_id: string): AsyncGenerator<ExportedRows> {
     if (this.#isSeen(app_id)) return;
     const apps = await this.#find('app', app_id);
     const workspace_id = `${apps[0]?.workspace_id}`;

@@ -1,5 +1,6 @@
 import type { Prepared } from '../../domain/records/prepared-record.ts';
 import type { Dialect } from '../base/engine.ts';
+import { lockOf } from '../base/leases.ts';
 import type { Statement, Value } from '../base/statement.ts';
 
 /** The SQL that writes records, besides the upserts. */
@@ -44,7 +45,5 @@ export const findMessageIds: Statement<{ id: string; created_at: number; sequenc
 export const findReviewIds: Statement<{ id: string }> =
   'SELECT message_id AS id FROM reviews WHERE conversation_id = ?';
 
-/** Imports run one after another, across all instances: the row stays locked until the end of the transaction. */
-export const lockImports = `
-  INSERT INTO leases (name, holder, expires_at) VALUES ('import', '', 0)
-  ON CONFLICT (name) DO UPDATE SET expires_at = leases.expires_at + 1`;
+/** Imports run one after another, across all instances. */
+export const lockImports = lockOf('import');

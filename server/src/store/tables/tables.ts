@@ -16,8 +16,11 @@ type RowTable = {
   added?: readonly Column[];
   /** Columns that do not change when a record is written again. */
   unchanged?: readonly string[];
-  /** Fields that are only displayed. They are stored together, as JSON in the column `details`, without default values. */
-  displayOnly?: readonly string[];
+  /**
+   * Fields with a column; by default all. The others are only displayed: they are stored together, as JSON in the column `details`,
+   * without default values.
+   */
+  columnFields?: readonly string[];
   /** Columns that depend on others, when a record is written again. `value` returns the new value of a column. */
   computed?: Readonly<Record<string, (value: (column: string) => string) => string>>;
 };
@@ -58,24 +61,16 @@ const newUpdatedAt = internal('updated_at', 'bigint', ({ created_at, renamed_at,
   Math.max(...[created_at, renamed_at ?? created_at, updated_at ?? created_at].map(Number)),
 );
 
+/** The table is the kind. A secret is never stored. */
+function fieldsOf(kind: RowKind): string[] {
+  return Object.keys(records[kind].properties).filter((field) => field !== 'record' && field !== 'secret');
+}
+
 /** The table of each kind of record, in the order of an export: parents before children. */
 export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, DocumentTable>> = {
   workspace: { name: 'workspaces', key: ['id'] },
-  app: { name: 'apps', key: ['id'], displayOnly: ['description', 'parameters', 'site'] },
-  dataset: {
-    name: 'datasets',
-    key: ['id'],
-    displayOnly: [
-      'description',
-      'indexing_technique',
-      'embedding_model',
-      'embedding_model_provider',
-      'doc_form',
-      'data_source_type',
-      'updated_at',
-      'settings',
-    ],
-  },
+  app: { name: 'apps', key: ['id'], columnFields: ['id', 'workspace_id', 'name', 'mode', 'retention_days'] },
+  dataset: { name: 'datasets', key: ['id'], columnFields: ['id', 'workspace_id', 'name', 'tags', 'created_at'] },
   api_key: { name: 'api_keys', key: ['id'] },
   person: { name: 'persons', key: ['id'] },
   model_provider: { name: 'model_providers', order: ['workspace_id', 'position'] },
@@ -85,40 +80,20 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
     // The counts of a document change with its segments.
     added: [displayStatus, internal('segment_count', 'bigint', () => 0), internal('word_count', 'bigint', () => 0)],
     unchanged: ['segment_count', 'word_count'],
-    displayOnly: [
-      'updated_at',
-      'enabled',
-      'archived',
-      'indexing_status',
-      'doc_form',
-      'doc_language',
-      'data_source_type',
-      'data_source_info',
-      'tokens',
-      'doc_metadata',
-      'created_by',
-      'disabled_at',
-    ],
+    columnFields: ['id', 'dataset_id', 'name', 'position', 'created_at'],
   },
   segment: {
     name: 'segments',
     key: inDataset,
     added: [internal('word_count', 'bigint', (record) => record.word_count as number)],
-    displayOnly: [
-      'answer',
-      'keywords',
-      'enabled',
-      'tokens',
-      'hit_count',
-      'index_node_id',
-      'index_node_hash',
-      'created_at',
-      'updated_at',
-      'created_by',
-      'disabled_at',
-    ],
+    columnFields: ['id', 'document_id', 'position', 'content', 'status'],
   },
-  child_chunk: { name: 'child_chunks', key: inDataset, added: [version], displayOnly: ['index_node_id'] },
+  child_chunk: {
+    name: 'child_chunks',
+    key: inDataset,
+    added: [version],
+    columnFields: fieldsOf('child_chunk').filter((field) => field !== 'index_node_id'),
+  },
   child_chunk_revision: { name: 'child_chunk_revisions', key: ['dataset_id', 'child_chunk_id', 'revision'] },
   conversation: {
     name: 'conversations',
@@ -146,22 +121,26 @@ export const tables: Readonly<Record<RowKind, RowTable> & Record<DocumentKind, D
     key: ['conversation_id', 'message_id'],
     // A request gets the version that it writes.
     added: [internal('version', 'text', ({ version }) => (typeof version === 'string' ? version : newVersion()))],
-    displayOnly: ['note', 'expected_answer', 'history'],
+    columnFields: fieldsOf('review').filter((field) => !['note', 'expected_answer', 'history'].includes(field)),
   },
 };
 
+function displayOnly(kind: RowKind): string[] {
+  const { columnFields } = tables[kind];
+  return columnFields === undefined ? [] : fieldsOf(kind).filter((field) => !columnFields.includes(field));
+}
+
 /** The columns of a kind: one for each field of its schema, key columns that are not fields, and the added ones. */
 export function columnsOf(kind: RowKind): readonly Column[] {
-  const { key, idColumn = 'id', columns = {}, added = [], displayOnly = [] } = tables[kind];
+  const { key, idColumn = 'id', columns = {}, added = [], columnFields = fieldsOf(kind) } = tables[kind];
   const fields = Object.entries(records[kind].properties)
-    // The table is the kind. A secret is never stored.
-    .filter(([field]) => field !== 'record' && field !== 'secret' && !displayOnly.includes(field))
+    .filter(([field]) => columnFields.includes(field))
     .map(([field, schema]) => fieldColumn(field, field === 'id' ? idColumn : (columns[field] ?? field), schema));
   const names = fields.map(({ name }) => name);
   const others = key
     .filter((name) => !names.includes(name))
     .map((name) => internal(name, 'text', (record) => record[name] as string));
-  return [...fields, ...others, ...(displayOnly.length > 0 ? [detailsColumn(kind, displayOnly)] : []), ...added];
+  return [...fields, ...others, ...(displayOnly(kind).length > 0 ? [detailsColumn(kind)] : []), ...added];
 }
 
 /** The columns of a kind whose texts may be long. Ids and the names of kinds and states are short. */
@@ -176,14 +155,15 @@ export function textColumnsOf(kind: RecordKind): readonly string[] {
 const isText = (column: string): boolean => !/(^|_)(id|at)$/.test(column);
 
 /** Fields that have their default values are left out; if all have, the column is null. */
-function detailsColumn(kind: RowKind, displayOnly: readonly string[]): Column {
-  const defaults = displayDefaults(kind, displayOnly);
+function detailsColumn(kind: RowKind): Column {
+  const fields = displayOnly(kind);
+  const defaults = displayDefaults(kind, fields);
   return {
     name: 'details',
     type: 'text',
     field: 'details',
     write: (record) => {
-      const given = displayOnly.filter((field) => JSON.stringify(record[field]) !== JSON.stringify(defaults[field]));
+      const given = fields.filter((field) => JSON.stringify(record[field]) !== JSON.stringify(defaults[field]));
       return given.length === 0
         ? null
         : JSON.stringify(Object.fromEntries(given.map((field) => [field, record[field]])));
@@ -193,10 +173,10 @@ function detailsColumn(kind: RowKind, displayOnly: readonly string[]): Column {
 }
 
 /** The time of a record that was written before its kind had the field is unknown: 0. */
-function displayDefaults(kind: RowKind, displayOnly: readonly string[]): Row {
+function displayDefaults(kind: RowKind, fields: readonly string[]): Row {
   const schemas = records[kind].properties as Record<string, { default?: unknown }>;
   return Object.fromEntries(
-    displayOnly.map((field) => {
+    fields.map((field) => {
       const value = schemas[field]?.default;
       return [field, value === now ? 0 : value];
     }),
@@ -208,7 +188,7 @@ const detailsReaders = new Map<RowKind, Column['read']>();
 /** The fields in the column `details` of a row, with their defaults. */
 export function detailsOf(kind: RowKind, details: unknown): Row {
   let read = detailsReaders.get(kind);
-  if (read === undefined) detailsReaders.set(kind, (read = detailsColumn(kind, tables[kind].displayOnly ?? []).read));
+  if (read === undefined) detailsReaders.set(kind, (read = detailsColumn(kind).read));
   return read(details) as Row;
 }
 

@@ -29,10 +29,8 @@ function makeUpsert(kind: RowKind, omitted: readonly string[]): Upsert {
   const columns = columnsOf(kind);
   const names = columns.map((column) => column.name);
   const types = Object.fromEntries(columns.map((column) => [column.name, column.type]));
-  const { one, many } = insertInto(name, types, onConflict(kind, columns, omitted));
   return {
-    one,
-    many,
+    ...insertInto(name, types, onConflict(kind, columns, omitted)),
     changed: insertInto(name, types, onConflict(kind, columns, omitted, true)).one,
     key: key.map((column) => names.indexOf(column)),
     returning: `RETURNING ${key.map((column) => `${name}.${column}`).join(', ')}`,

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordKind } from '../../../contract/record.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { type KindRules, kindRules } from '../../../domain/records/record-kinds.ts';
-import type { ExportStep, IsWanted, Reader, Row, Value } from '../../base/engine.ts';
+import type { ExportedRows, ExportStep, Reader, Row, Value } from '../../base/engine.ts';
 import type { Condition } from '../../base/selection.ts';
 import { readByKey } from '../../base/sized.ts';
 import type { Statement } from '../../base/statement.ts';
 import { SeenIds } from '../../import/seen-ids.ts';
 import { distribution } from '../../schema/schema.ts';
+import { exportSteps } from '../../tables/export.ts';
 import type { PostgresPool, Transaction } from '../pool/pool.ts';
-import type { StepRows } from '../server/export.ts';
 
 /** A page of a large table on many shards takes longer than other statements. */
 const pageMillis = 60_000;
@@ -26,31 +26,24 @@ const retryMillis = 500;
  * The rows of a dataset are read dataset by dataset, on one shard. Conversations are read from all shards at once, and their
  * messages by ranges of conversations that have about one page of messages.
  */
-export async function* exportPages(
-  pool: PostgresPool,
-  steps: readonly ExportStep[],
-  isWanted: IsWanted,
-): AsyncGenerator<StepRows> {
+export async function* exportPages(pool: PostgresPool, steps: readonly ExportStep[]): AsyncGenerator<ExportedRows> {
   const reader = new PageReader(pool);
+  // The rows of what others refer to are read in any case.
+  const rowsOf = async function* (step: ExportStep, pages: AsyncIterable<Row[]>): AsyncGenerator<ExportedRows> {
+    for await (const rows of pages) if (steps.includes(step) && rows.length > 0) yield { step, rows };
+  };
   try {
-    const needed = neededKinds(steps.filter(isWanted));
-    const all = [...steps.entries()].filter(([, { kind }]) => needed.has(kind));
-    const rowsOf = (at: number, step: ExportStep, pages: AsyncIterable<Row[]>) => stepRows(at, pages, isWanted(step));
+    const needed = neededKinds(steps);
+    const all = exportSteps.filter(({ kind }) => needed.has(kind));
     const isSmall = ({ table }: ExportStep) => distribution.reference.includes(table);
-    const small = all.filter(([, step]) => isSmall(step));
     // These are on every node. In one snapshot of one node they fit together.
-    yield* pool.open('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async function* (transaction) {
-      for (const [at, step] of small) yield* rowsOf(at, step, reader.readTable(step, transaction));
+    yield* pool.snapshot(async function* (transaction) {
+      for (const step of all.filter(isSmall)) yield* rowsOf(step, reader.readTable(step, transaction));
     });
-    for (const [at, step] of all) if (!isSmall(step)) yield* rowsOf(at, step, reader.readDistributed(step));
+    for (const step of all) if (!isSmall(step)) yield* rowsOf(step, reader.readDistributed(step));
   } finally {
     reader.close();
   }
-}
-
-/** The rows of what others refer to are read in any case. */
-async function* stepRows(step: number, pages: AsyncIterable<Row[]>, isWanted: boolean): AsyncGenerator<StepRows> {
-  for await (const rows of pages) if (isWanted && rows.length > 0) yield { step, rows };
 }
 
 /** These kinds, and those that they refer to. */

@@ -23,8 +23,6 @@ export type PoolOptions = {
 };
 
 export interface Transaction {
-  /** Whether its writes add outbox entries for the change feed. */
-  readonly writesOutbox: boolean;
   query<R extends object = Row>(statement: Statement<R>, ...values: readonly Value[]): Promise<R[]>;
   /** The number of changed rows. */
   execute(statement: string, ...values: readonly Value[]): Promise<number>;
@@ -173,21 +171,20 @@ export class PostgresPool {
       return this.#run(client, statement, values, limit);
     };
     return {
-      writesOutbox: this.writesOutbox,
       query: async <R>(statement: string, ...values: Value[]) => (await run(statement, values)).rows as R[],
       execute: async (statement, ...values) => (await run(statement, values)).rowCount ?? 0,
     };
   }
 
-  /** A transaction that stays open while a generator yields; it is never retried. */
-  async *open<T>(begin: string, work: (transaction: Transaction) => AsyncGenerator<T>): AsyncGenerator<T> {
+  /** A transaction with one snapshot that stays open while a generator yields; it is never retried. */
+  async *snapshot<T>(work: (transaction: Transaction) => AsyncGenerator<T>): AsyncGenerator<T> {
     const { statementMillis } = this.#options;
     const deadline = performance.now() + statementMillis;
     const client = await this.#connect(deadline);
     let isDone = false;
     try {
       const transaction = this.#on(client, statementMillis, deadline);
-      await transaction.query(begin);
+      await transaction.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
       yield* work(transaction);
       await transaction.query('COMMIT');
       isDone = true;

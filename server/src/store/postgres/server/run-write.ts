@@ -1,6 +1,7 @@
 import { findEntry } from '../../accounting/audit.ts';
 import type { Command, Scalar, Statement, Value, Write } from '../../base/statement.ts';
 import { insertOutbox, outboxValues } from '../../changes/outbox.ts';
+import { distribution } from '../../schema/schema.ts';
 import type { PostgresPool, Session } from '../pool/pool.ts';
 
 export type RunOptions = {
@@ -33,7 +34,7 @@ export function runWrite<T>(
     while (step.done !== true) {
       const command: Command = step.value;
       if (command.kind === 'entry') entry = command;
-      step = write.next(await run(session, command, singleRowsMax));
+      step = write.next(await run(session, command, singleRowsMax, pool.writesOutbox));
       if (command.kind === 'begin' && limitLocks !== undefined) await session.query(limitLocks);
     }
     sent = entry && { entry, result: step.value };
@@ -41,7 +42,7 @@ export function runWrite<T>(
   }, statementMillis);
 }
 
-async function run(session: Session, command: Command, singleRowsMax: number): Promise<unknown> {
+async function run(session: Session, command: Command, singleRowsMax: number, writesOutbox: boolean): Promise<unknown> {
   switch (command.kind) {
     case 'query':
       return session.query(command.statement, ...command.values);
@@ -57,7 +58,7 @@ async function run(session: Session, command: Command, singleRowsMax: number): P
     case 'entry':
       return undefined;
     case 'outbox':
-      if (command.entries.length === 0 || !session.writesOutbox) return undefined;
+      if (command.entries.length === 0 || !writesOutbox) return undefined;
       return session.execute(insertOutbox, ...outboxValues(command.entries, command.at));
   }
 }
@@ -67,7 +68,8 @@ async function writeRows(
   { statements, rows }: Extract<Command, { kind: 'rows' }>,
   singleRowsMax: number,
 ): Promise<number> {
-  if (rows.length > singleRowsMax || statements.isUndistributed)
+  // Rows that are not on different nodes are written by one statement, even if they are few.
+  if (rows.length > singleRowsMax || !Object.hasOwn(distribution.distributed, statements.table))
     return session.execute(statements.many, ...listsOf(rows));
   let changed = 0;
   for (const values of rows) changed += await session.execute(statements.one, ...values);

@@ -1,7 +1,12 @@
 import { limits } from '../../../contract/limits.ts';
-import type { ModelFields } from '../../../domain/records/usage.ts';
 import { indexedMessage, tokensWithIds } from '../../../domain/words/search-document.ts';
-import type { FoundMessage, IndexTables, MessageKey } from '../../base/index-tables.ts';
+import {
+  type FoundMessage,
+  type IndexTables,
+  type MessageKey,
+  type MessageRow,
+  rowColumns,
+} from '../../base/index-tables.ts';
 import { smallText } from '../../base/sized.ts';
 import { execute, first, query, type Statement, type Write } from '../../base/statement.ts';
 import { findText, searched } from '../../search/statements.ts';
@@ -12,24 +17,13 @@ import { listsOf } from './run-write.ts';
  * that first and then removes it from the index, so the index never has a text that is not stored.
  */
 
-type FoundRow = MessageKey &
-  ModelFields & {
-    text: string | null;
-    app_id: string;
-    user: string | null;
-    deleted: number;
-    position: number | null;
-    created_at: number | null;
-    cited: string | null;
-  };
 /**
  * Messages with their conversations and entries. Without large texts: these are read one by one, so that other requests are
  * handled between the words of two. In one order, so that two transactions never deadlock. Each table has the condition on
  * `conversation_id`, so that Citus finds its shard. Parameters: conversation ids, ids.
  */
-const lockMessages: Statement<FoundRow> = `
-  SELECT m.conversation_id, m.id, ${smallText(searched)} AS text,
-    m.model_provider, m.model, c.app_id, c."user", c.deleted, s.position, s.created_at, s.cited
+const lockMessages: Statement<MessageKey & MessageRow> = `
+  SELECT m.conversation_id, m.id, ${smallText(searched)} AS text, ${rowColumns}
   FROM messages m
   JOIN conversations c ON c.conversation_id = m.conversation_id
   LEFT JOIN search_messages s

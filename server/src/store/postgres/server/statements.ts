@@ -92,20 +92,12 @@ export const dialect: Dialect = {
     ) AS instances`,
 };
 
-/** Leases are rows of a table, since distributed engines have no advisory locks. */
 export const leaseTable = `
   CREATE TABLE IF NOT EXISTS leases (
     name TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     holder TEXT COLLATE "C" NOT NULL,
     expires_at BIGINT NOT NULL
   )`;
-
-/** Returns a row if the lease was acquired. Parameters: name, holder, expires_at, now. */
-export const takeLease = `
-  INSERT INTO leases (name, holder, expires_at) VALUES ($1, $2, $3)
-  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-  WHERE leases.expires_at < $4 OR leases.holder = excluded.holder
-  RETURNING holder`;
 
 /** Of the tables that grow with imports. */
 export const updateStatistics = 'ANALYZE conversations, messages, documents, segments, child_chunks';
