@@ -22,7 +22,6 @@ export const Purge = named('Purge', 'Either `conversation_id`, or `app_id` and `
   user: nonEmpty(Type.String({ pattern: noNul.source, description: 'The user, exactly.' })),
   dry_run: Type.Optional(flag('Only counts, also for a read-only key. Default: false.')),
 });
-export type Purge = Static<typeof Purge>;
 
 const erasedCopies = ['files', 'replica'] as const;
 

@@ -106,7 +106,6 @@ export type MessageDetails = Static<typeof MessageDetails>;
 export const MessageDetailsList = named('MessageDetailsList', 'Details of messages.', {
   data: list(MessageDetails, 'One entry for each of the messages that exist, oldest message first.'),
 });
-export type MessageDetailsList = Static<typeof MessageDetailsList>;
 
 const sums = {
   messages: integer('Number of messages.'),

@@ -25,14 +25,18 @@ const Upstream = named('UpstreamStatistics', 'With an upstream: its requests sin
 });
 export type UpstreamStatistics = Static<typeof Upstream>;
 
+const errorCounts = {
+  client_errors: integer('Requests with a status from 400 to 499.'),
+  server_errors: integer('Requests with a status of 500 or above.'),
+};
+
 export const Traffic = named('Traffic', 'Requests to this instance in the last hour.', {
   interval_seconds: integer('Length of an interval.'),
   data: list(
     named('TrafficInterval', 'An interval.', {
       at: epochSeconds('Start of the interval.'),
       requests: integer('Number of requests.'),
-      client_errors: integer('Requests with a status from 400 to 499.'),
-      server_errors: integer('Requests with a status of 500 or above.'),
+      ...errorCounts,
       p50: millis('half'),
       p90: millis('90 %'),
       p99: millis('99 %'),
@@ -60,11 +64,6 @@ const Failure = named('Failure', 'A kind of failure.', {
     'Error message of the last one, without values of the request; with the path if the route does not say it.',
   ),
 });
-
-const errorCounts = {
-  client_errors: integer('Requests with a status from 400 to 499.'),
-  server_errors: integer('Requests with a status of 500 or above.'),
-};
 
 const KeyErrors = named('KeyErrors', 'Failed requests of a key.', {
   key_id: text('ID of the key.'),

@@ -18,7 +18,7 @@ type RetentionOptions = {
 export async function listRetention(
   { erasure }: Store,
   now: number,
-  { days, app_id, period }: RetentionOptions = {},
+  { days, app_id, period }: RetentionOptions,
 ): Promise<NamedRetention[]> {
   const common = days ?? (await erasure.readRetentionDays());
   const apps: NamedRetention[] = [];

@@ -1,4 +1,5 @@
 import type { FoundMessage } from '../../contract/conversation.ts';
+import { hourSeconds } from '../records/usage.ts';
 import type { ReadBudget } from '../store/read-budget.ts';
 import type { SearchReads } from '../store/search-reads.ts';
 import type { SearchInput, SearchResult } from '../store/searches.ts';
@@ -7,8 +8,6 @@ import { parseQuery, type SearchWords } from '../words/search-query.ts';
 import { partsOf, snippetCutter } from '../words/snippets.ts';
 import { verified } from './candidates.ts';
 import { candidateMessages, findsNothing } from './message-candidates.ts';
-
-const hourSeconds = 3_600;
 
 /**
  * Messages of one user of an app. A position of the index would tell how many messages others have, so its cursor is a
