@@ -9,6 +9,9 @@ export interface DifySource {
   close(): Promise<void>;
 }
 
+/** Whole seconds since 1970. The source stores times in UTC, without a zone. */
+export const epoch = (column: string): string => `floor(extract(epoch FROM ${column}))::float8`;
+
 /** A point of the source: every transaction before `xid` has ended. `time` is the source's clock, in seconds. */
 export type SourcePoint = { server: string; xid: string; time: number };
 

@@ -1,5 +1,4 @@
-import { epoch } from './rows/selection.ts';
-import { type DifySource, type Reading, type SourcePoint, type Target, tableOf } from './source.ts';
+import { type DifySource, epoch, type Reading, type SourcePoint, type Target, tableOf } from './source.ts';
 import type { SourceState } from './state.ts';
 
 /** Kinds whose ids are compared with those of the source. `feedback` is listed by message. */

@@ -1,8 +1,8 @@
 import type { KnowledgeCount, MessageCount } from '../../domain/store/import-sources.ts';
 import { isUnfinished } from '../rows/messages.ts';
-import { conditionOf, epoch, Parameters, selectedFrom } from '../rows/selection.ts';
+import { conditionOf, Parameters, selectedFrom } from '../rows/selection.ts';
 import type { RunContext } from '../run-context.ts';
-import { type SourcePoint, tableOf } from '../source.ts';
+import { epoch, type SourcePoint, tableOf } from '../source.ts';
 import { changedSince } from './changed.ts';
 
 /** A conversation or dataset with fewer or older records in Backscroll; `target` is undefined if it is missing. */

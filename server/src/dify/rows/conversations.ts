@@ -1,7 +1,7 @@
 import { isAbsent, withoutInternals } from '../map/json.ts';
 import { RecordMapper } from '../map/record-mapper.ts';
-import type { Reading, RecordInput, Row } from '../source.ts';
-import { columns, epoch, readRows } from './selection.ts';
+import { epoch, type Reading, type RecordInput, type Row } from '../source.ts';
+import { columns, readRows } from './selection.ts';
 
 /** The conversations with these ids that are selected, by id. */
 export async function readConversations(reading: Reading, ids: readonly string[]): Promise<RecordInput[]> {

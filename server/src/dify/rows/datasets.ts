@@ -2,8 +2,8 @@ import { constantsOf, KnowledgeBase } from '../../contract/knowledge.ts';
 import { compile, type Validator } from '../../contract/validator.ts';
 import { isObject, type OpenObject, pick, words } from '../map/json.ts';
 import { RecordMapper } from '../map/record-mapper.ts';
-import type { DifySource, Mapping, Reading, RecordInput, Row } from '../source.ts';
-import { columns, epoch, readRows, text } from './selection.ts';
+import { type DifySource, epoch, type Mapping, type Reading, type RecordInput, type Row } from '../source.ts';
+import { columns, readRows, text } from './selection.ts';
 
 /** Fields of the record, and its settings in their order. */
 const fields = words('id name description indexing_technique embedding_model embedding_model_provider');

@@ -1,8 +1,8 @@
 import { limits } from '../../contract/limits.ts';
 import { asText, isAbsent, isObject, type OpenObject, pick, words } from '../map/json.ts';
 import { RecordMapper } from '../map/record-mapper.ts';
-import { type Mapping, type Reading, type RecordInput, type Row, silentReport } from '../source.ts';
-import { columns, epoch, readRows, text } from './selection.ts';
+import { epoch, type Mapping, type Reading, type RecordInput, type Row, silentReport } from '../source.ts';
+import { columns, readRows, text } from './selection.ts';
 
 /** Columns that are fields of the record. */
 const ofDocument = words(`

@@ -1,7 +1,7 @@
 import { asText, isAbsent, isObject, type OpenObject, pick, withoutInternals } from '../map/json.ts';
 import type { PartsOf, RecordMapper } from '../map/record-mapper.ts';
-import type { DifySource } from '../source.ts';
-import { epoch, readParts } from './selection.ts';
+import { type DifySource, epoch } from '../source.ts';
+import { readParts } from './selection.ts';
 
 /**
  * Rows of `execution_extra_contents` with their rows of `human_input_forms`. The tables with the tokens of forms

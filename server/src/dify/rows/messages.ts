@@ -3,6 +3,7 @@ import { type OpenObject, withoutInternals } from '../map/json.ts';
 import { type PartsOf, RecordMapper } from '../map/record-mapper.ts';
 import {
   type DifySource,
+  epoch,
   type Mapping,
   type MessageRow,
   queryIds,
@@ -14,7 +15,7 @@ import { mapCitations } from './citations.ts';
 import { readFiles } from './files.ts';
 import { readForms } from './forms.ts';
 import { type MessageKey, orderMessages } from './message-order.ts';
-import { columns, conditionOf, epoch, Parameters, readIds, readParts, selectedFrom } from './selection.ts';
+import { columns, conditionOf, Parameters, readIds, readParts, selectedFrom } from './selection.ts';
 import { readThoughts } from './thoughts.ts';
 
 /**

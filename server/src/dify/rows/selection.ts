@@ -100,9 +100,6 @@ export function conditionOf(kind: SelectedKind, options: ImportOptions, paramete
   return conditions.join(' AND ');
 }
 
-/** Whole seconds since 1970. The source stores times in UTC, without a zone. */
-export const epoch = (column: string): string => `floor(extract(epoch FROM ${column}))::float8`;
-
 /** JSON is parsed by the importer. */
 export const text = (column: string): string => `${column}::text`;
 

@@ -1,7 +1,7 @@
 import { asText, type OpenObject } from '../map/json.ts';
 import type { PartsOf, RecordMapper } from '../map/record-mapper.ts';
-import type { DifySource, PartRow } from '../source.ts';
-import { columns, epoch, readParts } from './selection.ts';
+import { type DifySource, epoch, type PartRow } from '../source.ts';
+import { columns, readParts } from './selection.ts';
 
 export async function readThoughts(source: DifySource, messageIds: readonly string[]): Promise<PartsOf> {
   const thoughts = await readParts(source, ['message_agent_thoughts'], selectThoughts(source), messageIds);
