@@ -60,6 +60,22 @@ onEveryEngine('conversations of OpenAI clients', (engine) => {
     assert.deepEqual((await create()).metadata, {});
   });
 
+  it('shows large inputs that other clients stored, also to many at once', async () => {
+    const user = randomUUID();
+    const inputs = { text: 'x'.repeat(300_000), n: 1, other: 'y' };
+    const ids = [1, 2].map(() => randomUUID());
+    await service.load(
+      ids.map((id, at) => ({ record: 'conversation', id, app_id: one.ids.app, user, created_at: at, inputs })),
+    );
+    const metadata = { text: inputs.text, other: 'y' };
+    const paths = Array.from({ length: 20 }, (_, at) => (at % 2 ? `?user=${user}` : `/${ids[0]}`));
+    const responses = await Promise.all(paths.map((path) => service.request('GET', `${url}${path}`, { key })));
+    for (const { body } of responses)
+      for (const shown of body.data ?? [body]) assert.deepEqual(shown.metadata, metadata);
+    const changed = await service.request('POST', `${url}/${ids[0]}`, { key, body: { metadata: { a: 'b' } } });
+    assert.deepEqual(changed.body.metadata, { a: 'b' });
+  });
+
   it('stores a turn as one message, whose fields readers of /v1 get', async () => {
     const { id } = await create({});
     const added = await add(id, [user('Weather?'), call, output, assistant('It rains.'), user('Thanks'), user('Bye')]);

@@ -2,8 +2,8 @@ import { hash, randomUUID } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
 import { isUuid } from '../../contract/primitives.ts';
 import { derivedId, withHyphens } from '../derived-id.ts';
-import { invalidParam } from '../errors.ts';
-import { slicesOf } from '../large-text.ts';
+import { clientDisconnected, invalidParam } from '../errors.ts';
+import { nextTurn, slicesOf } from '../large-text.ts';
 import type { Item } from '../records/items.ts';
 import { readRows } from '../render-list.ts';
 import type { ConversationRow, ConversationScope } from '../store/app-store.ts';
@@ -33,8 +33,22 @@ function toConversation({ id, created_at, inputs }: Pick<ConversationRow, 'id' |
   return { id: shownId(id), object: 'conversation', created_at, metadata } satisfies ItemConversation;
 }
 
-export const getConversation = async ({ items }: Store, scope: ItemScope): Promise<ItemConversation> =>
-  toConversation(requireConversation(await items.findConversation(scope)));
+export async function getConversation(
+  { items }: Store,
+  scope: ItemScope,
+  signal?: AbortSignal,
+): Promise<ItemConversation> {
+  const found = requireConversation(await items.findConversation(scope));
+  if (found.bytes <= limits.joinedDocBytesMax) return toConversation(found);
+  await takeTurn(signal);
+  return toConversation(requireConversation(await items.findConversation(scope, 'all')));
+}
+
+/** Before large metadata is read: only one request has it in memory, until its response is sent. */
+async function takeTurn(signal: AbortSignal | undefined): Promise<void> {
+  await nextTurn();
+  if (signal?.aborted) throw clientDisconnected();
+}
 
 /** The id of a conversation that a key creates with an idempotency key. */
 export const conversationIdOf = (key_id: string, idempotency_key: string): string =>
@@ -90,6 +104,7 @@ export async function listConversations(
   { apps }: Store,
   scope: ConversationScope,
   { after, limit, order }: ConversationListQuery,
+  signal: AbortSignal,
 ): Promise<ConversationList> {
   if (scope.user?.includes('\0')) return { data: [], has_more: false };
   const query = {
@@ -100,6 +115,7 @@ export async function listConversations(
   };
   const found = requireConversation(await apps.listConversations(query));
   const [slice = []] = slicesOf(found.items, limits.pageBytesMax);
+  if (slice.some(({ row }) => row === undefined)) await takeTurn(signal);
   const rows = await readRows(slice);
   return { data: rows.map(toConversation), has_more: found.has_more || slice.length < found.items.length };
 }

@@ -16,7 +16,8 @@ export type TurnPosition = { id: string; created_at: number; sequence: number };
 export type TurnStart = Pick<TurnPosition, 'created_at' | 'sequence'> & { isIncluded: boolean };
 
 export interface ItemReads {
-  findConversation(scope: ItemScope): Promise<ItemConversation | undefined>;
+  /** `bytes`: the size of `inputs`, which are null if they are large, unless all are read. */
+  findConversation(scope: ItemScope, texts?: 'all'): Promise<(ItemConversation & { bytes: number }) | undefined>;
   /** The next messages in this order. `bytes`: the size of their texts. */
   listTurns(
     conversation_id: string,

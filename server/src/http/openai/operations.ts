@@ -11,7 +11,7 @@ import type { Store } from '../../domain/store/store.ts';
 import { requireValid } from '../request/query.ts';
 import * as schemas from './schemas.ts';
 
-type Context = { store: Store; app_id: string; author: ItemAuthor };
+type Context = { store: Store; app_id: string; author: ItemAuthor; disconnected: () => AbortSignal };
 
 /** Runs an operation. Its result is the response, or the text of it. */
 type Operation = (request: FastifyRequest, context: Context) => Promise<object | string>;
@@ -65,17 +65,18 @@ export const operations = {
     return conversations.createConversation(store, scope, created, author, repetitionOf(request));
   },
 
-  async listConversations(request, { store, app_id }) {
+  async listConversations(request, { store, app_id, disconnected }) {
     const query = request.query as Static<typeof schemas.ConversationQuery>;
     const user = userOf(request);
     if (user !== undefined && query.user !== undefined && query.user !== user)
       return listText({ data: [], ids: [], has_more: false });
     const scope = { app_id, user: user ?? query.user };
-    const { data, has_more } = await conversations.listConversations(store, scope, pageOf(query));
+    const { data, has_more } = await conversations.listConversations(store, scope, pageOf(query), disconnected());
     return listText({ data: data.map((one) => JSON.stringify(one)), ids: data.map(({ id }) => id), has_more });
   },
 
-  getConversation: (request, context) => conversations.getConversation(context.store, scopeOf(request, context)),
+  getConversation: (request, context) =>
+    conversations.getConversation(context.store, scopeOf(request, context), context.disconnected()),
 
   async updateConversation(request, context) {
     const { metadata } = bodyOf(schemas.NewMetadata, request);

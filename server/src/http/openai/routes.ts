@@ -39,12 +39,12 @@ function route(
       errorBody: schemas.ErrorBody,
       config: { isBodyOptional: described.optionalBody !== undefined },
       onRequest: [requireChat],
-      run: async ({ caller, now, store, dependencies }, reply) => {
+      run: async ({ caller, now, store, dependencies, disconnected }, reply) => {
         const app_id = caller.app.id;
         if (method !== 'GET') await dependencies.owned?.requireOwnApp(app_id);
         const { operations } = await import('./operations.ts');
         const author = { key_id: caller.key_id, now };
-        const result = await operations[name](reply.request, { store, app_id, author });
+        const result = await operations[name](reply.request, { store, app_id, author, disconnected });
         reply.header('content-type', 'application/json; charset=utf-8').header('cache-control', 'no-store');
         return typeof result === 'string' ? result : JSON.stringify(result);
       },

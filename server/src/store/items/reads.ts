@@ -3,7 +3,7 @@ import type { ReadEngine } from '../base/engine.ts';
 import * as sql from './statements.ts';
 
 export const itemReads = ({ read, dialect }: ReadEngine): ItemReads => ({
-  findConversation: async (scope) => (await read(...sql.findConversation(scope)))[0],
+  findConversation: async (scope, texts) => (await read(...sql.findConversation(scope, texts ?? 'small')))[0],
   listTurns: (conversation_id, order, start, count) => read(...sql.listTurns(conversation_id, order, start, count)),
   readTurns: (conversation_id, ids) => read(sql.readTurns(dialect), conversation_id, dialect.list(ids)),
   findAlias: async (conversation_id, alias) =>

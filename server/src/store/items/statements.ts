@@ -1,6 +1,7 @@
 import type { StoredTurn } from '../../domain/records/turns.ts';
 import type { ItemConversation, ItemOrder, ItemScope, TurnPosition, TurnStart } from '../../domain/store/items.ts';
 import type { Dialect } from '../base/engine.ts';
+import { firstOf, type Reading, type Sized, sizedColumns } from '../base/sized.ts';
 import { type Bound, insertInto, type Statement, upsertInto } from '../base/statement.ts';
 
 const inScope = ({ user }: ItemScope): string =>
@@ -11,9 +12,13 @@ const valuesOf = ({ conversation_id, app_id, user }: ItemScope): string[] => [
   ...(user === undefined ? [] : [user]),
 ];
 
-export const findConversation = (scope: ItemScope): Bound<ItemConversation> => [
-  `SELECT conversation_id AS id, created_at, "user", COALESCE(inputs, derived_inputs) AS inputs
-   FROM conversations WHERE ${inScope(scope)}`,
+const conversation = {
+  columns: ['conversation_id AS id', 'created_at', '"user"'],
+  texts: { inputs: firstOf('inputs', 'derived_inputs') },
+};
+
+export const findConversation = (scope: ItemScope, texts: Reading): Bound<Sized<ItemConversation>> => [
+  `SELECT ${sizedColumns(conversation, texts)} FROM conversations WHERE ${inScope(scope)}`,
   ...valuesOf(scope),
 ];
 

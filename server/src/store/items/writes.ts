@@ -164,7 +164,7 @@ export function* changeMetadata({ scope, author, metadata }: MetadataChange): Wr
   const { app_id, conversation_id } = scope;
   yield* begin();
   if ((yield* execute(...sql.touchConversation(scope, newVersion()))) === 0) return false;
-  const stored = yield* first(...sql.findConversation(scope));
+  const stored = yield* first(...sql.findConversation(scope, 'all'));
   const others = Object.entries(JSON.parse(stored?.inputs ?? '{}')).filter(([, value]) => typeof value !== 'string');
   yield* execute(sql.setInputs, JSON.stringify({ ...Object.fromEntries(others), ...metadata }), conversation_id);
   yield* changed({
