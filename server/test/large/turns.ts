@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { StatementSync } from 'node:sqlite';
 import { mock, type TestContext } from 'node:test';
 
@@ -46,4 +47,10 @@ export function countTurns(t: TestContext): Turns {
     for (const { mock: one } of mocks) one.restore();
   });
   return turns;
+}
+
+/** What this thread has read from files that are not mapped into its memory, and from connections. 0 if the system does not count it. */
+export function bytesRead(): number {
+  if (process.platform !== 'linux') return 0;
+  return Number(/^rchar: (\d+)$/m.exec(readFileSync('/proc/thread-self/io', 'utf8'))?.[1]);
 }

@@ -179,7 +179,7 @@ export class SqlKnowledgeReads implements KnowledgeReads {
       }
       const last = rows.at(-1);
       if (last === undefined || rows.length < scanChunks) return;
-      after = [last.position, last.id];
+      after = [last.after, last.id];
     }
   }
 

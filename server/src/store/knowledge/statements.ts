@@ -4,7 +4,7 @@ import type { KnowledgeLocation } from '../../domain/store/child-chunks.ts';
 import type { OffsetQuery } from '../../domain/store/knowledge-reads.ts';
 import type { Dialect } from '../base/engine.ts';
 import { type Condition, split } from '../base/selection.ts';
-import { type Sized, type SizedColumns, sizedColumns } from '../base/sized.ts';
+import { type Sized, type SizedColumns, sizedColumns, type TextSource } from '../base/sized.ts';
 import type { Bound, Statement } from '../base/statement.ts';
 import { type PathRow, pathStatement, selectPath } from './path.ts';
 
@@ -73,10 +73,20 @@ export const listed: Lists = {
   },
 };
 
-const columnsOf = ({ columns, texts }: ListTable, row: string): SizedColumns => ({
-  columns: columns.map((name) => `${row}.${name}`),
-  texts: Object.fromEntries(texts.map((name) => [name, `${row}.${name}`])),
-});
+/**
+ * Of a large row only the id and the size are read: to read a column that is stored after a large text, SQLite reads all pages of that
+ * text. The texts come first, as it then knows where the columns after them are.
+ */
+const columnsOf = ({ columns, texts }: ListTable, row: string): SizedColumns => {
+  const others = columns.filter((name) => name !== 'id');
+  return {
+    columns: [`${row}.id`],
+    texts: Object.fromEntries([
+      ...texts.map((name): [string, TextSource] => [name, `${row}.${name}`]),
+      ...others.map((name): [string, TextSource] => [name, { text: `${row}.${name}`, bytes: '0' }]),
+    ]),
+  };
+};
 const wholeColumns = (list: ListTable, row: string): string => sizedColumns(columnsOf(list, row), 'all');
 
 /** Past this page every list is empty. It keeps the offset within the range of the engines. */
@@ -99,15 +109,19 @@ export function pageStatement<R extends ListedRow>(
   const docForm =
     location?.document_id === undefined ? [] : [`${jsonField('o.details', 'doc_form')} AS found_doc_form`];
   const counted = `(SELECT COUNT(*) AS total FROM ${table} WHERE ${where}) t`;
+  // Of the keys of the order, those of a page are read from the index, as a row may be large.
+  const keys = order.map((column) => column.replace(/(\w+).*/, '$1 AS by_$1'));
+  const pageOrder = order.map((column) => `p.by_${column}`).join(', ');
   const text = `
     SELECT ${[...(path?.columns ?? []), ...docForm, 't.total', 'p.*'].join(', ')}
     FROM ${path === undefined ? counted : `${path.from} CROSS JOIN ${counted}`}
     LEFT JOIN (
-      SELECT ${sizedColumns(columnsOf(list, 'x'), 'small')}
-      FROM (SELECT id FROM ${table} WHERE ${where} ORDER BY ${order.join(', ')} LIMIT ? OFFSET ?) k
-      JOIN ${table} x ON ${inDataset}x.id = k.id
+      SELECT ${sizedColumns(columnsOf(list, 'x'), 'small')}, k.*
+      FROM (SELECT ${keys.join(', ')} FROM ${table} WHERE ${where}
+        ORDER BY ${order.join(', ')} LIMIT ? OFFSET ?) k
+      JOIN ${table} x ON ${inDataset}x.id = k.by_id
     ) p ON TRUE
-    ${path === undefined ? '' : `WHERE ${path.where}`} ORDER BY ${order.map((column) => `p.${column}`).join(', ')}`;
+    ${path === undefined ? '' : `WHERE ${path.where}`} ORDER BY ${pageOrder}`;
   const dataset = location === undefined ? [] : [location.dataset_id];
   const pageValues = [...values, query.limit, offsetOf(query), ...dataset];
   return [text, ...(path?.fromValues ?? []), ...values, ...pageValues, ...(path?.whereValues ?? [])];
@@ -142,8 +156,8 @@ export const chunksStatement = (isIn: string): Statement<Sized<ChildChunk>> => `
   WHERE c.dataset_id = ? AND ${isIn} AND c.deleted = 0 ORDER BY c.segment_id, c.position, c.id LIMIT ?`;
 
 /** Child chunks of one segment, after a position. Parameters: dataset_id, segment_id, position, id, count. */
-export const chunksAfter: Statement<Sized<ChildChunk>> = `
-  SELECT ${sizedColumns(columnsOf(listed.childChunks, 'c'), 'small')} FROM child_chunks c
+export const chunksAfter: Statement<Sized<ChildChunk> & { after: number }> = `
+  SELECT c.position AS after, ${sizedColumns(columnsOf(listed.childChunks, 'c'), 'small')} FROM child_chunks c
   WHERE c.dataset_id = ? AND c.segment_id = ? AND c.deleted = 0 AND (c.position, c.id) > (?, ?)
   ORDER BY c.position, c.id LIMIT ?`;
 
