@@ -1,10 +1,11 @@
 import { limits } from '../contract/limits.ts';
-import { type LargeText, type Listed, openText, type TextParts } from './large-text.ts';
+import { clientDisconnected } from './errors.ts';
+import { type LargeText, type Listed, nextTurn, openText, type TextParts } from './large-text.ts';
 import type { ListReads, Store } from './store/store.ts';
 
 /**
- * Lists as JSON text. One whose texts fit into memory is rendered at once. A larger one is found again in a snapshot, and rendered in
- * slices while it is sent.
+ * Lists as JSON text. One whose texts fit into one slice is rendered at once; in a turn of its own, if many of its size would hold the
+ * thread. A larger one is found again in a snapshot, and rendered in slices while it is sent.
  */
 
 export type JsonBody = string | LargeText;
@@ -28,7 +29,7 @@ export async function renderList<R, F extends FoundList<R>>(
   disconnected: () => AbortSignal,
 ): Promise<F & { body: JsonBody }> {
   const found = await find(store);
-  const body = await renderWhole<R>(found);
+  const body = await renderWhole<R>(found, disconnected);
   if (body !== undefined) return { ...found, body };
   const { close, ...reads } = await store.openReads(disconnected());
   const large = await find(reads).catch((error: Error) => {
@@ -46,8 +47,17 @@ export const renderBody = async <R>(
   find: (reads: ListReads) => Promise<FoundList<R>>,
 ): Promise<JsonBody> => (await renderList<R, FoundList<R>>(store, find, disconnected)).body;
 
-async function renderWhole<R>({ head, tail, items, render }: FoundList<R>): Promise<string | undefined> {
-  if (items.reduce((sum, { bytes }) => sum + bytes, 0) > limits.pageBytesMax) return undefined;
+async function renderWhole<R>(
+  { head, tail, items, render }: FoundList<R>,
+  disconnected: () => AbortSignal,
+): Promise<string | undefined> {
+  const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
+  if (bytes > limits.largePageReadBytes) return undefined;
+  if (bytes > limits.largePageWriteBytes) {
+    const signal = disconnected();
+    await nextTurn();
+    if (signal.aborted) throw clientDisconnected();
+  }
   const text = await render(await readRows(items));
   if (text === undefined) return undefined;
   let body = head;

@@ -118,6 +118,15 @@ onEveryEngine('lists of large texts', (engine) => {
     });
   }
 
+  if (engine === 'sqlite')
+    it('200: a page of some mebibytes is also read in slices', async (t) => {
+      const turns = countTurns(t);
+      const path = '/v1/conversations?limit=3&user=bob';
+      const { status, body } = await service.request('GET', path, { key: app });
+      assert.deepEqual([status, body.data.length], [200, 3]);
+      assert.ok(turns.largestTurn < 2 * limits.largePageReadBytes, `${turns.largestTurn} bytes in one turn`);
+    });
+
   it('requests whose clients have left while they waited are not read', async (t) => {
     const headers = { authorization: `Bearer ${app}` };
     const { path } = lists.conversations ?? assert.fail();

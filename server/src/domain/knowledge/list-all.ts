@@ -89,7 +89,7 @@ export async function addChildChunks(
   segments: readonly SegmentListed[],
 ): Promise<SegmentWithChunks[]> {
   const ids = segments.map(({ id }) => id);
-  const chunks = await store.knowledge.findChildChunks(canonicalId(dataset_id), ids);
+  const chunks = await store.knowledge.findChildChunks(canonicalId(dataset_id), ids, limits.pageBytesMax);
   return segments.map((segment) => {
     const own = chunks?.get(segment.id) ?? [];
     return { ...segment, child_chunks: chunks === undefined ? null : [...own] };

@@ -110,6 +110,7 @@ function segmentItems(
       const chunks = await reads.findChildChunks(
         dataset_id,
         segments.map(({ id }) => id),
+        limits.largePageReadBytes,
       );
       if (chunks === undefined) return undefined;
       return joinTexts(segments, (segment) => {

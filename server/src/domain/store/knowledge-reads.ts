@@ -49,7 +49,8 @@ export interface KnowledgeReads {
 
   /** DatasetTotals of datasets, by id. */
   findTotals(dataset_ids: readonly string[]): Promise<ReadonlyMap<string, DatasetTotals>>;
-  findChildChunks(dataset_id: string, segment_ids: readonly string[]): Promise<ChunksBySegment>;
+  /** Undefined if their texts have more than `bytesMax`. */
+  findChildChunks(dataset_id: string, segment_ids: readonly string[], bytesMax: number): Promise<ChunksBySegment>;
   /** All child chunks of a segment, one after another. */
   scanChildChunks(dataset_id: string, segment_id: string): AsyncIterable<ChildChunk>;
 }

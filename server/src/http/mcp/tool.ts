@@ -137,9 +137,20 @@ function pairStart(value: string, offset: number): number {
 }
 
 /** The page of a list. One that is too large for memory is closed, and not returned. */
-export function parseBody(body: JsonBody): ToolResult {
-  if (typeof body !== 'string') throw tooLargeForTool(body);
-  return JSON.parse(body);
+export async function parseBody(body: JsonBody): Promise<ToolResult> {
+  if (typeof body === 'string') return JSON.parse(body);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body.chunks) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > limits.pageBytesMax) throw tooLargeForTool(body);
+    }
+  } finally {
+    body.close();
+  }
+  return JSON.parse(Buffer.concat(chunks).toString());
 }
 
 /** A result is in memory as a whole, unlike a page of the API. */

@@ -1,5 +1,6 @@
 import type { ChildChunk } from '../../contract/child-chunk.ts';
 import { limits } from '../../contract/limits.ts';
+import { nextTurn } from '../../domain/large-text.ts';
 import type { KnowledgeLocation, MissingPart } from '../../domain/store/child-chunks.ts';
 import type {
   DatasetRow,
@@ -157,12 +158,17 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     return totals;
   };
 
-  readonly findChildChunks: KnowledgeReads['findChildChunks'] = async (dataset_id, segment_ids) => {
+  readonly findChildChunks: KnowledgeReads['findChildChunks'] = async (dataset_id, segment_ids, bytesMax) => {
     if (segment_ids.length === 0) return new Map();
     const { isIn, list } = this.#dialect;
-    const statement = sql.chunksStatement(isIn('c.segment_id'));
-    const rows = await this.#read(statement, dataset_id, list(segment_ids), sql.pageChunksMax + 1);
-    if (rows.length > sql.pageChunksMax || bytesOf(rows) > limits.pageBytesMax) return undefined;
+    const ofSegments = isIn('c.segment_id');
+    const values = [dataset_id, list(segment_ids), sql.pageChunksMax + 1];
+    const [size] = await this.#read(sql.chunksSize(ofSegments), ...values);
+    const bytes = size?.bytes ?? 0;
+    if (bytes > bytesMax) return undefined;
+    if (bytes > limits.largePageWriteBytes) await nextTurn();
+    const rows = await this.#read(sql.chunksStatement(ofSegments), ...values);
+    if (rows.length > sql.pageChunksMax || bytesOf(rows) > bytesMax) return undefined;
     const chunks: ChildChunk[] = [];
     for (const row of rows) {
       chunks.push(...(row.bytes <= sql.smallChunkBytesMax ? [row] : await this.#readChunk(dataset_id, row.id)));

@@ -150,10 +150,17 @@ export const pageChunksMax = 1_000;
 /** A larger text of a child chunk is read only after the size of its page was checked. */
 export const smallChunkBytesMax = Math.floor(limits.pageBytesMax / pageChunksMax);
 
+const ofSegments = (isIn: string) => `c.dataset_id = ? AND ${isIn} AND c.deleted = 0`;
+
+/** The size of the child chunks of several segments. Parameters: dataset_id, segment ids, count. */
+export const chunksSize = (isIn: string): Statement<{ bytes: number }> => `
+  SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM (
+    SELECT octet_length(c.content) AS bytes FROM child_chunks c WHERE ${ofSegments(isIn)} LIMIT ?) sizes`;
+
 /** Child chunks of several segments. Parameters: dataset_id, segment ids, count. */
 export const chunksStatement = (isIn: string): Statement<Sized<ChildChunk>> => `
   SELECT ${sizedColumns(columnsOf(listed.childChunks, 'c'), 'small', smallChunkBytesMax)} FROM child_chunks c
-  WHERE c.dataset_id = ? AND ${isIn} AND c.deleted = 0 ORDER BY c.segment_id, c.position, c.id LIMIT ?`;
+  WHERE ${ofSegments(isIn)} ORDER BY c.segment_id, c.position, c.id LIMIT ?`;
 
 /** Child chunks of one segment, after a position. Parameters: dataset_id, segment_id, position, id, count. */
 export const chunksAfter: Statement<Sized<ChildChunk> & { after: number }> = `
