@@ -1,7 +1,7 @@
-import { type ChildProcess, type ChildProcessByStdio, execFile, fork, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, execFile, execFileSync, fork, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -317,13 +317,17 @@ async function sendOnce(
 
 export const oneLine = /^[^\n]+\n$/;
 
-/** The suffixes of those database files that contain this text. */
-export function filesContaining(database: string, text: string): string[] {
-  return ['', '-wal', '-shm', '-journal'].filter((suffix) => {
-    const file = `${database}${suffix}`;
-    return existsSync(file) && readFileSync(file).includes(text);
-  });
-}
+const findInFiles = `
+  const [database, text] = process.argv.slice(1);
+  const contains = (file) => fs.existsSync(file) && fs.readFileSync(file).includes(text);
+  console.log(JSON.stringify(['', '-wal', '-shm', '-journal'].filter((suffix) => contains(database + suffix))));`;
+
+/**
+ * The suffixes of those database files that contain this text. Another process reads them: closing a file ends all locks that a process
+ * has on it, and a service in this process would lose its database to the next command that closes it.
+ */
+export const filesContaining = (database: string, text: string): string[] =>
+  JSON.parse(execFileSync(process.execPath, ['-e', findInFiles, database, text], { encoding: 'utf8' }));
 
 type CommandResponse = { status: number; body: { data: never } };
 
