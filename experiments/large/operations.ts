@@ -121,7 +121,8 @@ async function measure(service: ServerProcess, operation: Operation, mode: Mode)
   );
   const { heldMillis, peakMebibytes } = await watch.end();
   const wrong = statuses
-    .filter((status) => ![200, 404, 503].includes(status))
+    // 400: suggested questions are asked for.
+    .filter((status) => ![200, 400, 404, 503].includes(status))
     .map((status) => `${operation.id} ${status}`);
   return { id: operation.id, heldMillis, mebibytes: peakMebibytes, wrong };
 }

@@ -1,5 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { limits } from '../contract/limits.ts';
+import { clientDisconnected } from './errors.ts';
 
 /**
  * A response that is too large for memory: its length, if it is known, and its text in chunks, which are read while they are sent, all from
@@ -68,6 +69,12 @@ export const nextTurn = (): Promise<void> => {
   turn = turn.then(waitForTurn);
   return turn;
 };
+
+/** Before a request reads large texts: none of a client that has disconnected meanwhile. */
+export async function takeTurn(signal: AbortSignal | undefined): Promise<void> {
+  await nextTurn();
+  if (signal?.aborted) throw clientDisconnected();
+}
 
 async function waitForTurn(): Promise<void> {
   await nextTick();

@@ -2,8 +2,8 @@ import { hash, randomUUID } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
 import { isUuid } from '../../contract/primitives.ts';
 import { derivedId, withHyphens } from '../derived-id.ts';
-import { clientDisconnected, invalidParam } from '../errors.ts';
-import { nextTurn, slicesOf } from '../large-text.ts';
+import { invalidParam } from '../errors.ts';
+import { slicesOf, takeTurn } from '../large-text.ts';
 import type { Item } from '../records/items.ts';
 import { readRows } from '../render-list.ts';
 import type { ConversationRow, ConversationScope } from '../store/app-store.ts';
@@ -42,12 +42,6 @@ export async function getConversation(
   if (found.bytes <= limits.joinedDocBytesMax) return toConversation(found);
   await takeTurn(signal);
   return toConversation(requireConversation(await items.findConversation(scope, 'all')));
-}
-
-/** Before large metadata is read: only one request has it in memory, until its response is sent. */
-async function takeTurn(signal: AbortSignal | undefined): Promise<void> {
-  await nextTurn();
-  if (signal?.aborted) throw clientDisconnected();
 }
 
 /** The id of a conversation that a key creates with an idempotency key. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
 import { derivedId } from '../derived-id.ts';
 import { invalidParam, notFound } from '../errors.ts';
-import { nextTurn, slicesOf } from '../large-text.ts';
+import { slicesOf, takeTurn } from '../large-text.ts';
 import { aliasOf, type Item, type ItemPlace, isDeleted, itemId, placeIn, shownItem } from '../records/items.ts';
 import { itemsOfMessage } from '../records/turns.ts';
 import type { ItemAppendOutcome, ItemAuthor, ItemOrder, ItemScope, TurnPosition, TurnStart } from '../store/items.ts';
@@ -56,11 +56,16 @@ export type ItemQuery = { after: string | undefined; limit: number; order: ItemO
  * A page of items after another one. It ends early, with `has_more`, if its texts are large, and is never empty while others
  * follow: clients stop at an empty page.
  */
-export async function listItems({ items: reads }: Store, scope: ItemScope, query: ItemQuery): Promise<ItemPage> {
+export async function listItems(
+  { items: reads }: Store,
+  scope: ItemScope,
+  query: ItemQuery,
+  signal: AbortSignal,
+): Promise<ItemPage> {
   const { after, limit, order } = query;
   const { conversation_id } = scope;
   requireConversation(await reads.findConversation(scope));
-  const from = after === undefined ? undefined : await findItem(reads, conversation_id, after);
+  const from = after === undefined ? undefined : await findItem(reads, conversation_id, after, signal);
   const page: ItemPage = { data: [], ids: [], has_more: false };
   let bytes = 0;
   const isFull = (text: string) =>
@@ -70,6 +75,8 @@ export async function listItems({ items: reads }: Store, scope: ItemScope, query
     const turns = await reads.listTurns(conversation_id, order, start, limit + 1);
     for (const slice of slicesOf(turns)) {
       const ids = slice.map(({ id }) => id);
+      const sliceBytes = slice.reduce((sum, turn) => sum + turn.bytes, 0);
+      if (sliceBytes > limits.joinedDocBytesMax) await takeTurn(signal);
       for (const turn of inOrder(slice, await reads.readTurns(conversation_id, ids))) {
         for (const { item, place } of placesIn(turn, order, from?.place)) {
           const text = JSON.stringify(shownItem(item, place));
@@ -79,7 +86,6 @@ export async function listItems({ items: reads }: Store, scope: ItemScope, query
           bytes += text.length;
         }
       }
-      await nextTurn();
     }
     const last = turns.at(-1);
     if (last === undefined || turns.length <= limit) return page;
@@ -105,11 +111,11 @@ function placesIn(turn: Turn, order: ItemOrder, after: ItemPlace | undefined): {
 }
 
 /** Finds an item, also a deleted one, by its id or the one that the client gave. Throws if there is none. */
-async function findItem(reads: Store['items'], conversation_id: string, id: string) {
+async function findItem(reads: Store['items'], conversation_id: string, id: string, signal?: AbortSignal) {
   const place = placeIn(id);
   const candidates = place ? [place.message_id] : await reads.findAlias(conversation_id, id);
   for (const message_id of candidates) {
-    const [turn] = await reads.readTurns(conversation_id, [message_id]);
+    const turn = await readTurn(reads, conversation_id, message_id, signal);
     const items = turn ? itemsOfMessage(turn) : [];
     const index = place?.index ?? items.findLastIndex((item) => aliasOf(item) === id);
     const item = items[index];
@@ -119,15 +125,22 @@ async function findItem(reads: Store['items'], conversation_id: string, id: stri
   throw itemMissing();
 }
 
-async function findExisting({ items: reads }: Store, scope: ItemScope, id: string) {
+async function readTurn(reads: Store['items'], conversation_id: string, id: string, signal: AbortSignal | undefined) {
+  const found = await reads.findTurn(conversation_id, id);
+  if (found === undefined || found.turn !== undefined) return found?.turn;
+  await takeTurn(signal);
+  return (await reads.readTurns(conversation_id, [id]))[0];
+}
+
+async function findExisting({ items: reads }: Store, scope: ItemScope, id: string, signal?: AbortSignal) {
   requireConversation(await reads.findConversation(scope));
-  const found = await findItem(reads, scope.conversation_id, id);
+  const found = await findItem(reads, scope.conversation_id, id, signal);
   if (isDeleted(found.item)) throw itemMissing();
   return found;
 }
 
-export async function getItem(store: Store, scope: ItemScope, id: string): Promise<object> {
-  const { item, place } = await findExisting(store, scope, id);
+export async function getItem(store: Store, scope: ItemScope, id: string, signal: AbortSignal): Promise<object> {
+  const { item, place } = await findExisting(store, scope, id, signal);
   return shownItem(item, place);
 }
 

@@ -88,7 +88,7 @@ export const operations = {
 
   async listItems(request, context) {
     const query = pageOf(request.query as Static<typeof schemas.ItemQuery>);
-    return listText(await items.listItems(context.store, scopeOf(request, context), query));
+    return listText(await items.listItems(context.store, scopeOf(request, context), query, context.disconnected()));
   },
 
   async addItems(request, context) {
@@ -97,7 +97,8 @@ export const operations = {
     return listText(await items.appendItems(context.store, scope, added, context.author, repetitionOf(request)));
   },
 
-  getItem: (request, context) => items.getItem(context.store, scopeOf(request, context), pathOf(request).item_id),
+  getItem: (request, context) =>
+    items.getItem(context.store, scopeOf(request, context), pathOf(request).item_id, context.disconnected()),
 
   async deleteItem(request, context) {
     const scope = scopeOf(request, context);

@@ -50,11 +50,15 @@ export function listTurns(
   return [text, id, ...(start === undefined ? [] : [start.created_at, start.sequence]), count];
 }
 
-const turn = 'id, created_at, sequence, doc, items';
+const turn = { columns: ['id', 'created_at', 'sequence'], texts: { doc: 'doc', items: 'items' } };
+
+/** The texts are null if they are large. Parameters: conversation_id, id. */
+export const findSmallTurn: Statement<Sized<StoredTurn & TurnPosition>> = `
+  SELECT ${sizedColumns(turn, 'small')} FROM messages WHERE conversation_id = ? AND id = ?`;
 
 /** Parameters: conversation_id, ids. */
 export const readTurns = ({ isIn }: Dialect): Statement<StoredTurn & TurnPosition> =>
-  `SELECT ${turn} FROM messages WHERE conversation_id = ? AND ${isIn('id')}`;
+  `SELECT ${sizedColumns(turn, 'all')} FROM messages WHERE conversation_id = ? AND ${isIn('id')}`;
 
 /** Few messages can have it: texts with the same characters have other quotes. Parameters: conversation_id, the field in JSON. */
 export const findAlias: Statement<{ id: string }> = `
