@@ -214,7 +214,6 @@ async function fetchKnownResponses(base: string, { stable, busy, admin }: Hostil
     ['/v1/workspaces/current/models/model-types/none', stable.keys.knowledge],
     ['/admin/no-such-path', admin],
     ['/health/live', undefined],
-    ['/health/ready', undefined],
   ];
   const responses: KnownResponse[] = [];
   for (const [target, key] of requests) {

@@ -81,7 +81,7 @@ function checkOne(
 ): boolean {
   const { status, headers } = response;
   if (status >= 500 && status !== 501) report('a server error');
-  const isHandled = isOwnResponse(request, headers);
+  const isHandled = isOwnResponse(request, headers) && !isInvalidHttp(response);
   const fault = isHandled ? request.faultOf?.(response) : undefined;
   if (fault !== undefined) report(fault);
   if (isHandled && request.expectation === 'rejected') report('handled, though it is malformed');
@@ -115,6 +115,10 @@ function mayLoseResponses({ requests, end, pace }: Exchange): boolean {
   const isOneRead = pace === 'whole' && requests.reduce((sum, request) => sum + request.bytes.length, 0) < 60_000;
   return end !== 'close' || (isEnded && !isOneRead);
 }
+
+/** The parser's response. If it rejects the body, the id of the request is known. */
+const isInvalidHttp = ({ status, headers, body }: RawResponse): boolean =>
+  status === 400 && headers.connection === 'close' && body.includes('the request is not valid HTTP');
 
 /** Whether this is a response to the request, not a rejection by the parser. Without a valid id both get a new one. */
 function isOwnResponse({ id }: HostileRequest, headers: Record<string, string>): boolean {

@@ -70,10 +70,15 @@ export const nextTurn = (): Promise<void> => {
   return turn;
 };
 
-/** Before a request reads large texts: none of a client that has disconnected meanwhile. */
-export async function takeTurn(signal: AbortSignal | undefined): Promise<void> {
-  await nextTurn();
-  if (signal?.aborted) throw clientDisconnected();
+let lastRead: Promise<unknown> = Promise.resolve();
+/** Reads large texts as a whole, of one request at a time, and not for a client that has disconnected meanwhile. */
+export function readInTurn<T>(signal: AbortSignal | undefined, read: () => Promise<T>): Promise<T> {
+  const result = lastRead.then(nextTurn).then(() => {
+    if (signal?.aborted) throw clientDisconnected();
+    return read();
+  });
+  lastRead = result.catch(() => undefined);
+  return result;
 }
 
 async function waitForTurn(): Promise<void> {
