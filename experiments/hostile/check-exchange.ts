@@ -116,9 +116,9 @@ function mayLoseResponses({ requests, end, pace }: Exchange): boolean {
   return end !== 'close' || (isEnded && !isOneRead);
 }
 
-/** The parser's response. If it rejects the body, the id of the request is known. */
-const isInvalidHttp = ({ status, headers, body }: RawResponse): boolean =>
-  status === 400 && headers.connection === 'close' && body.includes('the request is not valid HTTP');
+/** The response to a body that is not valid, or to CONNECT: the id of the request is known. */
+const isInvalidHttp = ({ headers, body }: RawResponse): boolean =>
+  headers.connection === 'close' && /the request is not valid HTTP|CONNECT is not supported/.test(body.toString());
 
 /** Whether this is a response to the request, not a rejection by the parser. Without a valid id both get a new one. */
 function isOwnResponse({ id }: HostileRequest, headers: Record<string, string>): boolean {

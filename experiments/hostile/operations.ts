@@ -248,6 +248,8 @@ export class OperationRequests {
         user: 'ann',
       },
       'POST /v1/conversations/{conversation_id}/name': { name: text, user: 'ann' },
+      'PUT /admin/views/{name}': { address: '#/conversations' },
+      'POST /openai/v1/conversations/{conversation_id}/items': { items: [{ role: 'user', content: text }] },
     };
     const object =
       ownBodies[`${method} ${path}`] ??
