@@ -93,17 +93,7 @@ export const healthRoutes: Routes = (
     async (_request, reply) => {
       // While it waits for the database, it does not take the place of another request.
       inFlight.add(-1);
-      reading ??= readMetrics().finally(() => (reading = undefined));
-      const text = await reading.finally(() => inFlight.add(1));
-      return reply.header('content-type', metrics.contentType).send(text);
-    },
-  );
-
-  /** Of all requests that arrive meanwhile, too. */
-  let reading: Promise<string> | undefined;
-  const readMetrics = async () =>
-    metrics.text(
-      await allInTime({
+      const state = await allInTime({
         changes: store.changes.count(),
         search: search === undefined ? indexLag(store) : undefined,
         dify: followLag(store, Date.now()),
@@ -113,8 +103,10 @@ export const healthRoutes: Routes = (
         copies: store.erasure.readCopies(),
         backups: store.monitoring.listJobs(),
         keyErrors: recentKeyErrors(store, clock()),
-      }),
-    );
+      }).finally(() => inFlight.add(1));
+      return reply.header('content-type', metrics.contentType).send(await metrics.text(state));
+    },
+  );
 };
 
 async function readInformation(store: Store, isOwned: boolean) {
