@@ -36,11 +36,11 @@ describe('the dashboard and the alerts', () => {
     service = await startService('sqlite', { UPSTREAM_URL: 'http://127.0.0.1:9/v1' });
     const { one, admin, records } = makeTwoTenants();
     await service.load(records);
-    assert.equal((await service.request('GET', '/v1/unknown', { key: one.keys.app })).status, 502);
+    assert.equal((await service.as(one.keys.app).get('/v1/unknown')).status, 502);
     await until(() => service.logs.some((line) => line.includes('"status":502')));
     await service.saveUses();
     await service.store.run('noteJob', { kind: 'store', at: 1, bytes: 1, millis: 1 });
-    metrics = (await service.request('GET', '/metrics', { key: admin })).text;
+    metrics = (await service.as(admin).get('/metrics')).text;
   });
   after(() => service.close());
 

@@ -104,9 +104,7 @@ onEveryEngine('conversations of an app', (engine) => {
   });
 
   it('200: a transcript is the page of GET /v1/messages, with the same tag', async () => {
-    const appPage = await service.request('GET', `/v1/messages?conversation_id=${one.ids.conversation}`, {
-      key: one.keys.app,
-    });
+    const appPage = await service.as(one.keys.app).get(`/v1/messages?conversation_id=${one.ids.conversation}`);
     const adminPage = await get(`${path}/${one.ids.conversation}/messages`);
     assert.equal(adminPage.text, appPage.text);
     assert.equal(adminPage.headers.etag, appPage.headers.etag);

@@ -8,7 +8,7 @@ import { makeTwoTenants, message, onEveryEngine, useService } from '../support/h
 onEveryEngine('creating an app', (engine) => {
   const admin = makeSecret('admin');
   const service = useService(engine, [{ record: 'api_key', kind: 'admin', name: 'a', secret: admin }]);
-  const create = (body: unknown) => service.request('POST', '/admin/apps', { key: admin, body });
+  const create = (body: unknown) => service.as(admin).post('/admin/apps', body);
 
   it('201: creates a workspace if there is none, and uses it for the next app', async () => {
     const first = await create({ name: 'Help desk' });
@@ -16,9 +16,9 @@ onEveryEngine('creating an app', (engine) => {
     assert.deepEqual([first.body.name, first.body.mode, first.body.workspace_name], ['Help desk', 'chat', 'Help desk']);
     const second = await create({ name: 'Shop', mode: 'advanced-chat' });
     assert.deepEqual([second.body.workspace_id, second.body.mode], [first.body.workspace_id, 'advanced-chat']);
-    const { data } = (await service.request('GET', '/admin/apps', { key: admin })).body;
+    const { data } = (await service.as(admin).get('/admin/apps')).body;
     assert.deepEqual(data, [first.body, second.body]);
-    const { body } = await service.request('GET', '/admin/workspaces', { key: admin });
+    const { body } = await service.as(admin).get('/admin/workspaces');
     assert.equal(body.data.length, 1);
   });
 
@@ -45,7 +45,7 @@ onEveryEngine('changing an app', (engine) => {
     { record: 'app', id: one.ids.app, workspace_id: one.ids.workspace, name: 'a', mode: 'chat', description: 'kept' },
   ]);
   const change = (body: unknown, id: string = one.ids.app, key = admin) =>
-    service.request('PATCH', `/admin/apps/${id}`, { key, body });
+    service.as(key).patch(`/admin/apps/${id}`, body);
   const { get: read } = service.as(admin);
   const due = async (period?: number) => {
     const query = period === undefined ? '' : `&period=${period}`;
@@ -60,7 +60,7 @@ onEveryEngine('changing an app', (engine) => {
     assert.deepEqual([status, body.name, body.retention_days], [200, 'Help desk', null]);
     assert.equal((await change({ retention_days: 90 })).body.name, 'Help desk');
     assert.deepEqual((await read(`/admin/apps/${one.ids.app}`)).body, { ...body, retention_days: 90 });
-    const exported = (await service.request('GET', '/admin/records?kinds=app', { key: admin })).text;
+    const exported = (await service.as(admin).get('/admin/records?kinds=app')).text;
     const record = exported.split('\n').find((line) => line.includes(one.ids.app)) ?? '{}';
     assert.deepEqual(
       (({ name, description, retention_days }) => [name, description, retention_days])(JSON.parse(record)),

@@ -18,9 +18,7 @@ onEveryEngine('activity in the console API', (engine) => {
   const service = useService(engine, records);
 
   const list = async (query: Record<string, string> = {}): Promise<Entry[]> => {
-    const { status, body, text } = await service.request('GET', `/admin/activity?${new URLSearchParams(query)}`, {
-      key: admin,
-    });
+    const { status, body, text } = await service.as(admin).get(`/admin/activity?${new URLSearchParams(query)}`);
     assert.equal(status, 200, text);
     return body.data;
   };
@@ -130,9 +128,7 @@ onEveryEngine('activity in the console API', (engine) => {
       const walked: Entry[] = [];
       for (let cursor: string | null = null; ; ) {
         const parameters = { ...query, limit: '3', ...(cursor !== null && { cursor }) };
-        const { body } = await service.request('GET', `/admin/activity?${new URLSearchParams(parameters)}`, {
-          key: admin,
-        });
+        const { body } = await service.as(admin).get(`/admin/activity?${new URLSearchParams(parameters)}`);
         assert.ok(body.data.length <= 3);
         walked.push(...body.data);
         assert.equal(body.has_more, body.next_cursor !== null);

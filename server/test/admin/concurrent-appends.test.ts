@@ -10,7 +10,7 @@ onEveryEngine('appends at the same time', (engine) => {
     const { one, other, admin, records } = makeTwoTenants();
     await service.load(records);
     const changesAfter = async (cursor: string) =>
-      (await service.request('GET', `/admin/changes?limit=1000&after=${cursor}`, { key: admin })).body;
+      (await service.as(admin).get(`/admin/changes?limit=1000&after=${cursor}`)).body;
     const { cursor } = await changesAfter('now');
     const append = async ({ ids, keys }: Tenant, id: string) => {
       const text = message(id, 2_000);
@@ -27,7 +27,7 @@ onEveryEngine('appends at the same time', (engine) => {
     });
     for (const { key, conversation_id, message_id } of stored) {
       const path = `/v1/messages?conversation_id=${conversation_id}&user=ann`;
-      const { body } = await service.request('GET', path, { key });
+      const { body } = await service.as(key).get(path);
       assert.deepEqual(pluck(body.data, 'id'), [message_id]);
     }
     const changes: { kind: string; id: string }[] = (await changesAfter(cursor)).data;

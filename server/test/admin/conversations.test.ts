@@ -38,7 +38,7 @@ onEveryEngine('conversations of all apps', (engine) => {
     message(idAt(4), 9_999),
   ]);
 
-  const get = (query = '') => service.request('GET', `${path}${query}`, { key: admin });
+  const get = (query = '') => service.as(admin).get(`${path}${query}`);
   const numbers = (rows: Row[]) => rows.map(({ id }) => Number(id.slice(-12))).filter((at) => at < 10);
 
   it('200: latest update first, then by id, descending; each once, whatever the limit', async () => {
@@ -95,7 +95,7 @@ onEveryEngine('conversations of all apps', (engine) => {
     assert.equal((await get(`?${many.join('&')}`)).status, 400);
     assert.equal((await get(`?app_id=${randomUUID()}`)).status, 404);
     assert.equal((await get('?cursor=x')).status, 400);
-    assert.equal((await service.request('GET', path, { key: one.keys.app })).status, 401);
+    assert.equal((await service.as(one.keys.app).get(path)).status, 401);
   });
 
   it('200: only a user, in one app or all, and only those whose last activity is in a period', async () => {
@@ -135,7 +135,7 @@ onEveryEngine('conversations of all apps', (engine) => {
     const rate = async (rating: string | null, expected: number) => {
       const body = { rating, user: 'ann' };
       const url = `/v1/messages/${rated.id}/feedbacks`;
-      const { status, text } = await service.request('POST', url, { key: one.keys.app, body });
+      const { status, text } = await service.as(one.keys.app).post(url, body);
       assert.equal(status, 200, text);
       assert.equal(await countOf(), expected, String(rating));
     };

@@ -22,7 +22,7 @@ onEveryEngine('exports with filters', (engine) => {
     ...{ labels: ['tone'], expected_answer: '4111 1111 1111 1111', updated_at: 1 },
   };
   const service = useService(engine, [...records, conversation, rated, far, review]);
-  const get = (path: string, key = admin) => service.request('GET', path, { key });
+  const get = (path: string, key = admin) => service.as(key).get(path);
 
   it('200: CSV with a header, quoted cells and no formulas', async () => {
     const { status, text, headers } = await get('/admin/messages.csv?user=%3Deve');

@@ -24,13 +24,13 @@ describe('failed requests of the last hour', () => {
     service.freezeClock();
   });
   const read = async (): Promise<Row[]> => {
-    const { status, body } = await service.request('GET', '/admin/failures', { key: admin });
+    const { status, body } = await service.as(admin).get('/admin/failures');
     assert.equal(status, 200);
     return body.data;
   };
   /** The server counts and logs a request after its client got the response. */
   const send = async (path: string, key?: string): Promise<string> => {
-    const { headers } = await service.request('GET', path, { key });
+    const { headers } = await service.as(key).get(path);
     const id = String(headers['x-request-id']);
     while (!service.logs.some((line) => line.includes(id))) await nextTick();
     return id;
@@ -97,7 +97,7 @@ describe('failed requests of the last hour', () => {
     while (line() === undefined) await nextTick();
     const { message, error } = JSON.parse(line() ?? '');
     assert.deepEqual([message, error], ['response of the upstream', undefined]);
-    const { body } = await front.request('GET', '/admin/failures', { key: admin });
+    const { body } = await front.as(admin).get('/admin/failures');
     const [row] = body.data;
     const shown = 'response of the upstream: /v1/chat-messages';
     assert.deepEqual([row.route, row.request_id, row.code, row.message], ['/v1/*', request_id, null, shown]);
@@ -108,7 +108,7 @@ describe('failed requests of the last hour', () => {
     await send(`/v1/${secret}`);
     const body = { kind: 'app', name: 'x', app_id: `private ${secret}` };
     for (const bad of [body, { ...body, 'private name': 1 }, { ...body, name: { private: 1 } }]) {
-      const { headers } = await service.request('POST', '/admin/keys', { key: admin, body: bad });
+      const { headers } = await service.as(admin).post('/admin/keys', bad);
       const id = String(headers['x-request-id']);
       while (!service.logs.some((line) => line.includes(id))) await nextTick();
       const { message } = (await read()).find(({ request_id }) => request_id === id);
@@ -132,11 +132,11 @@ onEveryEngine('failed requests by key', (engine) => {
     for (const service of [first, second]) service.freezeClock();
     const fail = async (service: Service, status: number, key?: string) => {
       const before = service.logs.length;
-      assert.equal((await service.request('GET', '/v1/unknown', { key })).status, status);
+      assert.equal((await service.as(key).get('/v1/unknown')).status, status);
       while (service.logs.length === before) await nextTick();
       await service.saveUses();
     };
-    const read = async () => (await first.request('GET', '/admin/failures', { key: admin })).body.by_key;
+    const read = async () => (await first.as(admin).get('/admin/failures')).body.by_key;
     // Those of the console are not errors of a client.
     const { headers } = await first.request('POST', '/console/session', {
       ...{ body: { key: admin }, headers: { 'backscroll-console': '1' } },
@@ -154,7 +154,7 @@ onEveryEngine('failed requests by key', (engine) => {
     await fail(first, 401);
     first.advanceClock(20 * 3_600);
     second.advanceClock(20 * 3_600);
-    const wrongKind = await second.request('GET', one.chunkPath, { key: one.keys.app });
+    const wrongKind = await second.as(one.keys.app).get(one.chunkPath);
     assert.equal(wrongKind.status, 401);
     while (!second.logs.some((line) => line.includes('"status":401'))) await nextTick();
     await second.saveUses();
@@ -166,7 +166,7 @@ onEveryEngine('failed requests by key', (engine) => {
       { at: at + 20 * 3_600, client_errors: 1, server_errors: 0 },
     ];
     assert.deepEqual(both, { ...ofKey, client_errors: 1, server_errors: 1, hours: [failed, rejected] });
-    const metrics = (await second.request('GET', '/metrics', { key: admin })).text;
+    const metrics = (await second.as(admin).get('/metrics')).text;
     const labels = `key_id="${one.keyIds.app}",key="app",status=`;
     for (const status of ['4xx', '5xx'])
       assert.ok(metrics.includes(`\nbackscroll_key_errors_24h{${labels}"${status}"} 1\n`), metrics);

@@ -15,7 +15,7 @@ async function start(t: TestContext, engine: Engine, settings: Record<string, st
   await service.index();
   service.freezeClock();
   const read = async (from: Service = service) => {
-    const { status, body, text } = await from.request('GET', '/admin/health', { key: admin });
+    const { status, body, text } = await from.as(admin).get('/admin/health');
     assert.equal(status, 200, text);
     return body;
   };
@@ -75,14 +75,14 @@ onEveryEngine('health in words', (engine) => {
     assert.equal(await verdict('retention'), undefined, 'a dry run erases nothing');
     await retain(service.store, { now: now - 40 }, () => undefined);
     assert.match((await verdict('retention')).text, /^Retention ran \d+ s ago$/);
-    const { text } = await service.request('GET', '/metrics', { key: admin });
+    const { text } = await service.as(admin).get('/metrics');
     assert.doesNotMatch(text, /backup_age_seconds\{/);
   });
 
   it('200: an upstream that does not respond, and the last error with its text', async (t) => {
     const { service, one, verdict, read } = await start(t, engine, { UPSTREAM_URL: 'http://127.0.0.1:9/v1' });
     assert.equal((await verdict('upstream')).text, 'Upstream was not asked yet');
-    assert.equal((await service.request('GET', '/v1/unknown', { key: one.keys.app })).status, 502);
+    assert.equal((await service.as(one.keys.app).get('/v1/unknown')).status, 502);
     while (!service.logs.some((line) => line.includes('"status":502'))) await nextTick();
     service.advanceClock(240);
     const [worst] = (await read()).verdicts;

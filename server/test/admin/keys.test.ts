@@ -14,9 +14,9 @@ onEveryEngine('keys in the console API', (engine) => {
     adminId = (await service.store.listKeys()).find(({ kind }) => kind === 'admin')?.id ?? '';
   });
 
-  const create = (body: unknown, headers = {}) => service.request('POST', '/admin/keys', { key: admin, body, headers });
-  const revoke = (id: string) => service.request('DELETE', `/admin/keys/${id}`, { key: admin });
-  const listKeys = async () => (await service.request('GET', '/admin/keys?limit=100', { key: admin })).body.data;
+  const create = (body: unknown, headers = {}) => service.as(admin).post('/admin/keys', body, headers);
+  const revoke = (id: string) => service.as(admin).delete(`/admin/keys/${id}`);
+  const listKeys = async () => (await service.as(admin).get('/admin/keys?limit=100')).body.data;
   const newestAuditEntry = async () => {
     const { entries } = await service.store.listAudit({ limit: 1 });
     const [{ id: _, at: __, ...entry } = assert.fail()] = entries;
@@ -47,7 +47,7 @@ onEveryEngine('keys in the console API', (engine) => {
       assert.equal(response.headers['cache-control'], 'no-store');
       const { id, secret, ...more } = response.body;
       assert.deepEqual(more, {});
-      if (path !== '') assert.equal((await service.request('GET', path, { key: secret })).status, 200, kind);
+      if (path !== '') assert.equal((await service.as(secret).get(path)).status, 200, kind);
       const { created_at, last_used_at, requests, errors, ...key } = (await listKeys()).find(
         (key: { id: string }) => key.id === id,
       );
@@ -62,9 +62,9 @@ onEveryEngine('keys in the console API', (engine) => {
 
   it('200: renames a key; 201: rotates it: the new secret works at once, and the old one for a day', async () => {
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
-    const status = async (secret: string) => (await service.request('GET', page, { key: secret })).status;
-    const patch = (id: string, body: object) => service.request('PATCH', `/admin/keys/${id}`, { key: admin, body });
-    const rotate = (id: string) => service.request('POST', `/admin/keys/${id}/rotate`, { key: admin });
+    const status = async (secret: string) => (await service.as(secret).get(page)).status;
+    const patch = (id: string, body: object) => service.as(admin).patch(`/admin/keys/${id}`, body);
+    const rotate = (id: string) => service.as(admin).post(`/admin/keys/${id}/rotate`);
     const old = (await create({ kind: 'app', app_id: app, name: 'web', read_only: true })).body;
     const renamed = await patch(old.id, { name: 'web 2027' });
     assert.deepEqual([renamed.status, renamed.body.name, renamed.body.read_only], [200, 'web 2027', true]);
@@ -109,7 +109,7 @@ onEveryEngine('keys in the console API', (engine) => {
     const { id, secret } = (await create({ kind: 'app', app_id: app, name: 'counted' })).body;
     const lines = service.logs.length;
     for (const path of ['', `?conversation_id=${one.ids.conversation}`, '?conversation_id=x'])
-      await service.request('GET', `/v1/messages${path}`, { key: secret });
+      await service.as(secret).get(`/v1/messages${path}`);
     await until(() => service.logs.slice(lines).filter((line) => line.includes(id)).length === 3);
     await service.saveUses();
     const { requests, errors } = (await listKeys()).find((key: { id: string }) => key.id === id);
@@ -141,7 +141,7 @@ onEveryEngine('keys in the console API', (engine) => {
   it('200: a revoked key allows nothing; revoking again changes nothing; the audit log has the key that revoked it', async () => {
     const { id, secret } = (await create({ kind: 'app', app_id: app })).body;
     const models = '/v1/workspaces/current/models/model-types/llm';
-    assert.equal((await service.request('GET', models, { key: secret })).status, 200);
+    assert.equal((await service.as(secret).get(models)).status, 200);
     const response = await revoke(id.toUpperCase());
     assert.equal(response.status, 200);
     assert.partialDeepStrictEqual(
@@ -151,7 +151,7 @@ onEveryEngine('keys in the console API', (engine) => {
     assert.ok(Math.abs(response.body.revoked_at - Date.now() / 1000) < 60);
     const entry = { key_id: adminId, action: 'revoke', record: 'api_key', count: 1, ids: [id] };
     assert.partialDeepStrictEqual(await newestAuditEntry(), entry);
-    assert.equal((await service.request('GET', models, { key: secret })).status, 401);
+    assert.equal((await service.as(secret).get(models)).status, 401);
     service.advanceClock(100);
     assert.deepEqual((await revoke(id)).body, response.body);
   });
@@ -159,7 +159,7 @@ onEveryEngine('keys in the console API', (engine) => {
   it('200: a change of a key returns the key; other fields of the body change nothing', async () => {
     const key = (await create({ kind: 'app', app_id: app, name: 'reader' })).body;
     const body = { read_only: true, kind: 'admin', text: 'x' };
-    const response = await service.request('PATCH', `/admin/keys/${key.id}`, { key: admin, body });
+    const response = await service.as(admin).patch(`/admin/keys/${key.id}`, body);
     assert.equal(response.status, 200);
     const listed = (await listKeys()).find(({ id }: { id: string }) => id === key.id);
     assert.partialDeepStrictEqual(listed, response.body);
@@ -167,14 +167,13 @@ onEveryEngine('keys in the console API', (engine) => {
   });
 
   it('200: an admin key gets another role at once; 403 and 400: not from itself, and not another kind', async () => {
-    const change = (id: string, key: string, body: object) =>
-      service.request('PATCH', `/admin/keys/${id}`, { key, body });
+    const change = (id: string, key: string, body: object) => service.as(key).patch(`/admin/keys/${id}`, body);
     const { id, secret } = (await create({ kind: 'admin' })).body;
     const own = await change(id, secret, { role: 'viewer' });
     assert.deepEqual([own.status, own.body.message], [403, 'a key cannot change its own role']);
     const { status, body } = await change(id, admin, { role: 'editor' });
     assert.deepEqual([status, body.role, body.read_only], [200, 'editor', false]);
-    const refused = await service.request('GET', '/admin/keys', { key: secret });
+    const refused = await service.as(secret).get('/admin/keys');
     assert.deepEqual([refused.status, refused.body.message], [403, 'this operation needs the role admin']);
     assert.equal((await change(id, admin, { read_only: true })).body.role, 'editor');
     // Both must allow: the role allows edits, the key is read-only.
@@ -196,7 +195,7 @@ onEveryEngine('keys in the console API', (engine) => {
     const purge = async (key: object, dry_run: boolean) => {
       const { secret } = (await create({ kind: 'admin', ...key })).body;
       const body = { conversation_id: one.ids.conversation, dry_run };
-      return (await service.request('POST', '/admin/purge', { key: secret, body })).status;
+      return (await service.as(secret).post('/admin/purge', body)).status;
     };
     assert.equal(await purge({ role: 'editor' }, true), 403);
     assert.equal(await purge({ read_only: true }, false), 403);
@@ -213,7 +212,7 @@ onEveryEngine('keys in the console API', (engine) => {
 
   it('200 and 401: a key can revoke itself', async () => {
     const { id, secret } = (await create({ kind: 'admin' })).body;
-    assert.equal((await service.request('DELETE', `/admin/keys/${id}`, { key: secret })).status, 200);
-    assert.equal((await service.request('GET', '/admin/keys', { key: secret })).status, 401);
+    assert.equal((await service.as(secret).delete(`/admin/keys/${id}`)).status, 200);
+    assert.equal((await service.as(secret).get('/admin/keys')).status, 401);
   });
 });

@@ -11,10 +11,9 @@ onEveryEngine('child chunks in the console API', (engine) => {
     adminId = (await service.store.listKeys()).find(({ kind }) => kind === 'admin')?.id ?? '';
   });
 
-  const get = (headers = {}) => service.request('GET', path, { key: admin, headers });
-  const patch = (content: unknown, headers = {}, at = path) =>
-    service.request('PATCH', at, { key: admin, headers, body: { content } });
-  const revisions = async () => (await service.request('GET', `${path}/revisions`, { key: admin })).body.data;
+  const get = (headers = {}) => service.as(admin).get(path, headers);
+  const patch = (content: unknown, headers = {}, at = path) => service.as(admin).patch(at, { content }, headers);
+  const revisions = async () => (await service.as(admin).get(`${path}/revisions`)).body.data;
   const newestAuditEntry = async () => {
     const { entries } = await service.store.listAudit({ limit: 1 });
     const [{ id: _, at: __, ...entry } = assert.fail()] = entries;
@@ -25,14 +24,11 @@ onEveryEngine('child chunks in the console API', (engine) => {
   it('200: the chunk is the same as for a knowledge key, with the same tag', async () => {
     const response = await get();
     assert.equal(response.status, 200);
-    assert.deepEqual(
-      comparedParts(response),
-      comparedParts(await service.request('GET', one.chunkPath, { key: one.keys.knowledge })),
-    );
+    assert.deepEqual(comparedParts(response), comparedParts(await service.as(one.keys.knowledge).get(one.chunkPath)));
     assert.equal(response.headers['cache-control'], 'private, no-cache');
     assert.equal((await get({ 'if-none-match': response.headers.etag })).status, 304);
     const upper = path.replaceAll(/[0-9a-f-]{36}/g, (id) => id.toUpperCase());
-    assert.equal((await service.request('GET', upper, { key: admin })).status, 200);
+    assert.equal((await service.as(admin).get(upper)).status, 200);
   });
 
   it('200: an edit stores the earlier text as a revision with the key, and is in the audit log', async () => {

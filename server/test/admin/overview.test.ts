@@ -32,7 +32,7 @@ onEveryEngine('overview', (engine) => {
     ...many.map(({ id }) => message(id, (first + 100) * day)),
     message(many[24]?.id ?? '', (first + 100) * day),
   ]);
-  const get = (query: string) => service.request('GET', `/admin/overview?${query}`, { key: admin });
+  const get = (query: string) => service.as(admin).get(`/admin/overview?${query}`);
   const none = { messages: 0, liked: 0, disliked: 0, failed: 0, tokens: 0 };
 
   it('200: totals of whole days and of the period before, by day, app, model and user', async () => {

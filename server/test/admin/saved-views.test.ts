@@ -13,9 +13,8 @@ onEveryEngine('saved views', (engine) => {
   });
 
   const pathOf = (name: string) => `/admin/views/${encodeURIComponent(name)}`;
-  const save = (name: string, address: unknown, key = admin) =>
-    service.request('PUT', pathOf(name), { key, body: { address } });
-  const list = async (query = '') => (await service.request('GET', `/admin/views${query}`, { key: admin })).body;
+  const save = (name: string, address: unknown, key = admin) => service.as(key).put(pathOf(name), { address });
+  const list = async (query = '') => (await service.as(admin).get(`/admin/views${query}`)).body;
 
   it('200: a name leads to an address; saving it again replaces the address', async () => {
     const address = '#/conversations?rating=dislike&q=%22a+b%22';
@@ -33,13 +32,13 @@ onEveryEngine('saved views', (engine) => {
   });
 
   it('204: deletes a name, also one that does not exist', async () => {
-    for (const _ of [1, 2]) assert.equal((await service.request('DELETE', pathOf('a'), { key: admin })).status, 204);
+    for (const _ of [1, 2]) assert.equal((await service.as(admin).delete(pathOf('a'))).status, 204);
     assert.ok((await list()).data.every(({ name }: { name: string }) => name !== 'a'));
   });
 
   it('403: the role viewer reads them, and changes none', async () => {
-    assert.equal((await service.request('GET', '/admin/views', { key: viewer })).status, 200);
+    assert.equal((await service.as(viewer).get('/admin/views')).status, 200);
     assert.equal((await save('mine', '#/users', viewer)).status, 403);
-    assert.equal((await service.request('DELETE', pathOf('mine'), { key: viewer })).status, 403);
+    assert.equal((await service.as(viewer).delete(pathOf('mine'))).status, 403);
   });
 });

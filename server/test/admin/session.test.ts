@@ -136,7 +136,7 @@ onEveryEngine('sessions of the console', (engine) => {
     });
     assert.equal(imported.status, 200, imported.text);
     const secret = secretOf(cookie);
-    assert.equal((await service.request('GET', '/admin/keys', { key: secret })).status, 401, 'it is not a key');
+    assert.equal((await service.as(secret).get('/admin/keys')).status, 401, 'it is not a key');
     assert.equal((await signIn(secret)).status, 401);
   });
 
@@ -147,7 +147,7 @@ onEveryEngine('sessions of the console', (engine) => {
     assert.equal(await statusOf(cookie), 200);
     const write = () => service.request('POST', '/admin/keys', { ...withSession(cookie), body: { kind: 'admin' } });
     assert.deepEqual((await write()).body, { status: 403, code: 'forbidden', message: 'this key is read-only' });
-    await service.request('PATCH', `/admin/keys/${id}`, { key: admin, body: { read_only: false } });
+    await service.as(admin).patch(`/admin/keys/${id}`, { read_only: false });
     assert.equal((await write()).status, 201);
     assert.equal((await service.request('DELETE', path, withSession(cookie))).status, 204);
     assert.equal(await statusOf(cookie), 401);
@@ -159,7 +159,7 @@ onEveryEngine('sessions of the console', (engine) => {
     assert.equal((await service.request('GET', path, withSession(cookie))).body.role, 'viewer');
     assert.equal((await service.request('GET', '/admin/users', withSession(cookie))).status, 200);
     assert.equal(await statusOf(cookie), 403);
-    await service.request('PATCH', `/admin/keys/${id}`, { key: admin, body: { role: 'admin' } });
+    await service.as(admin).patch(`/admin/keys/${id}`, { role: 'admin' });
     assert.equal(await statusOf(cookie), 200);
     const own = { ...withSession(cookie), body: { role: 'viewer' } };
     assert.equal((await service.request('PATCH', `/admin/keys/${id}`, own)).status, 403);
@@ -309,8 +309,8 @@ onEveryEngine('sessions of the console', (engine) => {
     const second = await startService(engine, {}, service.config.database_url);
     t.after(() => second.close());
     const endKey: Record<string, (id: string) => Promise<unknown>> = {
-      'revoked by this instance': (id) => service.request('DELETE', `/admin/keys/${id}`, { key: admin }),
-      'revoked by the other instance': (id) => second.request('DELETE', `/admin/keys/${id}`, { key: admin }),
+      'revoked by this instance': (id) => service.as(admin).delete(`/admin/keys/${id}`),
+      'revoked by the other instance': (id) => second.as(admin).delete(`/admin/keys/${id}`),
       'given another secret': (id) =>
         second.load([{ record: 'api_key', id, kind: 'admin', name: 'separate', secret: makeSecret('admin') }]),
       expired: (id) =>
@@ -368,7 +368,7 @@ onEveryEngine('sessions of the console', (engine) => {
     const cookie = await newSession(admin);
     await service.request('GET', '/admin/workspaces', withSession(cookie, { 'x-request-id': secretOf(cookie) }));
     assert.equal((await service.request('GET', '/admin/workspaces', withSession(cookie))).status, 200);
-    const exported = await service.request('GET', '/admin/records', { key: admin });
+    const exported = await service.as(admin).get('/admin/records');
     const rows = JSON.stringify(
       await runSql(engine, service.config.database_url, 'SELECT * FROM console_sessions ORDER BY created_at'),
     );

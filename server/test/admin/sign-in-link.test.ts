@@ -76,7 +76,7 @@ onEveryEngine('a sign-in link', (engine) => {
 
   it('401: is neither a key nor a session, and does nothing by GET', async () => {
     const token = await createToken();
-    const { status } = await service.request('GET', '/admin/keys', { key: token });
+    const { status } = await service.as(token).get('/admin/keys');
     assert.equal(status, 401);
     for (const value of [token, encodeURIComponent(`link:${token}`)]) {
       const headers = { cookie: `backscroll_session=${value}`, 'backscroll-console': '1' };

@@ -29,7 +29,7 @@ describe('traffic of the last hour', () => {
     while (lines() < requests) await nextTick();
   };
   const readTraffic = async (): Promise<Interval[]> => {
-    const { status, body } = await service.request('GET', '/admin/traffic', { key: admin });
+    const { status, body } = await service.as(admin).get('/admin/traffic');
     assert.equal(status, 200);
     assert.equal(body.interval_seconds, 10);
     return body.data;
@@ -49,8 +49,7 @@ describe('traffic of the last hour', () => {
   it('200: requests to /v1, to records and to no route are listed for an hour once their interval is over; others are not', async () => {
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
     const statuses: number[] = [];
-    const send = async (path: string, key?: string) =>
-      statuses.push((await service.request('GET', path, { key })).status);
+    const send = async (path: string, key?: string) => statuses.push((await service.as(key).get(path)).status);
     for (const path of ['/unknown', '/health/live', '/admin/keys', '/metrics', '/docs']) await send(path, admin);
     statuses.length = 0;
     await send(page, one.keys.app);
@@ -82,7 +81,7 @@ describe('traffic of the last hour', () => {
     const { apps } = service.store;
     const { listModelEntries } = apps;
     apps.listModelEntries = () => Promise.reject(new Error('an internal error'));
-    assert.equal((await service.request('GET', models, { key: one.keys.app })).status, 500);
+    assert.equal((await service.as(one.keys.app).get(models)).status, 500);
     apps.listModelEntries = listModelEntries;
     await waitForRequests(6);
     service.advanceClock(10);

@@ -34,7 +34,7 @@ onEveryEngine('users of all apps', (engine) => {
     message(eve.id, 500, { total_price: '1', currency: 'EUR' }),
   ]);
 
-  const get = (query = '') => service.request('GET', `/admin/users${query}`, { key: admin });
+  const get = (query = '') => service.as(admin).get(`/admin/users${query}`);
   async function walk(query: string, limit: number): Promise<Row[]> {
     const rows: Row[] = [];
     for (let cursor = ''; ; ) {
@@ -99,7 +99,7 @@ onEveryEngine('users of all apps', (engine) => {
   it('200: follows ratings, renames, changed users and purges', async () => {
     const listed = async (user: string) => (await walk(`q=${user}`, 5))[0];
     const key = one.keys.app;
-    const renamed = await service.request('POST', `/v1/conversations/${eve.id}/name`, { key, body: { name: 'n' } });
+    const renamed = await service.as(key).post(`/v1/conversations/${eve.id}/name`, { name: 'n' });
     assert.equal((await listed('eve')).last_at, renamed.body.updated_at);
     await service.load([{ ...eve, user: 'mallory' }]);
     assert.equal(await listed('eve'), undefined);

@@ -56,7 +56,7 @@ onOneEngine('the example of a history for assistant-ui', (engine) => {
     await history.append({ parentId: null, message: message('u1', 'user', 'one') });
     const status = { type: 'incomplete', reason: 'error', error: 'overloaded' };
     await history.append({ parentId: 'u1', message: message('a1', 'assistant', '', status) });
-    const { body } = await service.request('GET', `/v1/messages?conversation_id=${id}`, { key: keys.app });
+    const { body } = await service.as(keys.app).get(`/v1/messages?conversation_id=${id}`);
     assert.deepEqual([body.data.length, body.data[0].status, body.data[0].error], [1, 'error', 'overloaded']);
     assert.deepEqual(shown(await open(id).load()).texts, ['user: one', 'assistant: overloaded']);
   });

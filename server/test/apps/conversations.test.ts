@@ -27,13 +27,12 @@ onEveryEngine('conversations of an app', (engine) => {
     created_at: 10,
     ...more,
   });
-  const get = (path: string, key = one.keys.app) => service.request('GET', `/v1${path}`, { key });
+  const get = (path: string, key = one.keys.app) => service.as(key).get(`/v1${path}`);
   const list = async (query: Record<string, string | number> = {}, key = one.keys.app) => {
     const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
     return get(`/conversations?${search}`, key);
   };
-  const post = (path: string, body: unknown, key = one.keys.app) =>
-    service.request('POST', `/v1${path}`, { key, body });
+  const post = (path: string, body: unknown, key = one.keys.app) => service.as(key).post(`/v1${path}`, body);
   const rename = (id: string, body: unknown, key = one.keys.app) => post(`/conversations/${id}/name`, body, key);
   const remove = (id: string, body?: unknown, key = one.keys.app) =>
     service.request('DELETE', `/v1/conversations/${id}`, { key, ...(body !== undefined && { body }) });
@@ -128,7 +127,7 @@ onEveryEngine('conversations of an app', (engine) => {
     await service.load(ids.map((id, at) => conversation(id, { user, created_at: 100 - at })));
     const idsOf = ({ body }: Awaited<ReturnType<typeof list>>) => body.data.map(({ id }: { id: string }) => id);
     const follow = ({ headers }: Awaited<ReturnType<typeof list>>) =>
-      service.request('GET', /^<(.*)>; rel="next"$/.exec(String(headers.link))?.[1] ?? '', { key: one.keys.app });
+      service.as(one.keys.app).get(/^<(.*)>; rel="next"$/.exec(String(headers.link))?.[1] ?? '');
     const first = await list({ user, limit: 2, last_id: '' });
     assert.deepEqual(idsOf(first), ids.slice(0, 2));
     await service.load([message(ids[1] ?? '', 200)]);
@@ -209,7 +208,7 @@ onEveryEngine('conversations of an app', (engine) => {
       await rename(id, { name: 'x' }, other.keys.app),
     ])
       assert.deepEqual(response.body, missing);
-    assert.equal((await service.request('POST', `/v1/conversations/${id}/name`, { key: one.keys.app })).status, 415);
+    assert.equal((await service.as(one.keys.app).post(`/v1/conversations/${id}/name`)).status, 415);
   });
 
   it('200: a rename never sets updated_at back, even if the clock was', async () => {
@@ -243,7 +242,7 @@ onEveryEngine('conversations of an app', (engine) => {
     assert.equal((await remove(id, '{')).status, 415);
     const json = { 'content-type': 'application/json' };
     const path = `/v1/conversations/${id}`;
-    const invalid = await service.request('DELETE', path, { key: one.keys.app, headers: json, body: '{' });
+    const invalid = await service.as(one.keys.app).delete(path, '{', json);
     assert.equal(invalid.body.code, 'bad_request');
     assert.equal((await remove(id, { user: 1 })).body.code, 'invalid_param');
     const deleted = await remove(id, { user });
@@ -362,7 +361,7 @@ onEveryEngine('conversations of an app', (engine) => {
     const id = randomUUID();
     await service.load([conversation(id)]);
     const patchKey = (key_id: string, read_only: unknown) =>
-      service.request('PATCH', `/admin/keys/${key_id}`, { key: admin, body: { read_only } });
+      service.as(admin).patch(`/admin/keys/${key_id}`, { read_only });
     const changed = await patchKey(one.keyIds.app, true);
     assert.deepEqual([changed.status, changed.body.read_only], [200, true]);
     assert.equal((await list()).status, 200);

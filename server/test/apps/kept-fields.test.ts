@@ -211,7 +211,7 @@ onEveryEngine('records written again', (engine) => {
     const ratedAt = async () => (await storedRecord('message', unrated.id)).rated_at;
     const rate = async (rating: string | null) => {
       const path = `/v1/messages/${unrated.id}/feedbacks`;
-      const { status } = await service.request('POST', path, { key: one.keys.app, body: { rating, user: 'ann' } });
+      const { status } = await service.as(one.keys.app).post(path, { rating, user: 'ann' });
       assert.equal(status, 200);
     };
     assert.equal(await ratedAt(), null);
@@ -232,7 +232,7 @@ onEveryEngine('records written again', (engine) => {
   it('never shows the text of feedback to readers', async () => {
     const id = randomUUID();
     await service.load([{ record: 'conversation', id, app_id }, message(id, 6, { feedback_content: 'secret words' })]);
-    const { text } = await service.request('GET', `/v1/messages?conversation_id=${id}`, { key: one.keys.app });
+    const { text } = await service.as(one.keys.app).get(`/v1/messages?conversation_id=${id}`);
     assert.ok(!text.includes('secret words') && !text.includes('feedback_content'));
   });
 });

@@ -90,10 +90,10 @@ describe('a write whose COMMIT succeeds, but whose response from PostgreSQL is l
     const path = `/v1/conversations/${ids.conversation}`;
     assert.equal(await write('POST', `${path}/name`, keys.app, { name: 'n' }), 200);
     assert.equal(await write('DELETE', path, keys.app), 204);
-    assert.equal((await service.request('DELETE', path, { key: keys.app })).status, 404);
+    assert.equal((await service.as(keys.app).delete(path)).status, 404);
     const chunks = one.chunkPath.slice(0, one.chunkPath.lastIndexOf('/'));
     assert.equal(await write('POST', chunks, keys.knowledge, { content: 'new' }), 200);
-    assert.equal((await service.request('GET', chunks, { key: keys.knowledge })).body.total, 2);
+    assert.equal((await service.as(keys.knowledge).get(chunks)).body.total, 2);
     assert.equal(await write('DELETE', one.chunkPath, keys.knowledge), 204);
   });
 
@@ -102,7 +102,7 @@ describe('a write whose COMMIT succeeds, but whose response from PostgreSQL is l
     await service.load(records);
     const other = await startService('postgres', {}, database.url);
     t.after(() => other.close());
-    const read = () => other.request('GET', chunkPath, { key: keys.knowledge });
+    const read = () => other.as(keys.knowledge).get(chunkPath);
     const edit = ({ request }: Service, content: string, headers = {}) =>
       request('PATCH', chunkPath, { key: keys.knowledge, body: { content }, headers });
     const texts = [(await read()).body.data.content];

@@ -35,7 +35,7 @@ onEveryEngine('feedback, search and times for app keys', (engine) => {
   before(async () => {
     await service.index();
   });
-  const get = (path: string, key = one.keys.app) => service.request('GET', path, { key });
+  const get = (path: string, key = one.keys.app) => service.as(key).get(path);
 
   it('200: messages with the same id, of two conversations, are on one page each', async () => {
     const [oneCopy, otherCopy] = [conversation(other.ids.app, 'sam', 1), conversation(other.ids.app, 'sam', 1)];
@@ -105,10 +105,7 @@ onEveryEngine('feedback, search and times for app keys', (engine) => {
     const [target] = many;
     const ids = async () => (await get('/v1/app/feedbacks')).body.data.map((row: Row) => row.message_id);
     const rate = (rating: string | null) =>
-      service.request('POST', `/v1/messages/${target?.id}/feedbacks`, {
-        key: one.keys.app,
-        body: { rating, user: 'zoe' },
-      });
+      service.as(one.keys.app).post(`/v1/messages/${target?.id}/feedbacks`, { rating, user: 'zoe' });
     assert.equal((await rate('like')).status, 200);
     assert.equal((await ids())[0], target?.id);
     // Without the feedback, a record keeps it.
@@ -180,7 +177,7 @@ onEveryEngine('feedback, search and times for app keys', (engine) => {
     await service.load([answered]);
     await service.index();
     const find = async (query: string) => {
-      const { body } = await service.request('GET', `/admin/search?${query}`, { key: admin });
+      const { body } = await service.as(admin).get(`/admin/search?${query}`);
       return body.data.map(({ message_id }: Row) => message_id);
     };
     assert.deepEqual(await find('model=lantern-2'), [answered.id]);

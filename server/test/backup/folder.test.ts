@@ -55,7 +55,7 @@ describe('a store of backups in a folder', { concurrency: 3 }, () => {
     await succeed(['purge', '--conversation', conversation.id, '--yes']);
     const service = await startService('sqlite', {}, `sqlite:${database}`);
     const path = `/admin/apps/${one.ids.app}/conversations/${partly}/messages/${message1.id}`;
-    assert.equal((await service.request('DELETE', path, { key: admin })).status, 204);
+    assert.equal((await service.as(admin).delete(path)).status, 204);
     await service.close();
     await backUp();
     const objects = readdirSync(join(cwd, 'store', 'erased')).map((name) =>

@@ -29,7 +29,7 @@ describe('the console on a cluster', () => {
   });
   after(() => tracedService?.close());
 
-  const trace = (path: string) => tracedService.trace(() => service.request('GET', path, { key: admin }));
+  const trace = (path: string) => tracedService.trace(() => service.as(admin).get(path));
   const nameOf = (path: string) => path.replace(/[0-9a-f-]{36}/g, '…');
 
   for (const path of ['/admin/workspaces', '/admin/apps', '/admin/keys'])

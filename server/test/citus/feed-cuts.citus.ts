@@ -91,7 +91,7 @@ describe('the change feed and the search, if a commit on several nodes is interr
     const [service] = services;
     await recover();
     assert.equal(await prepared(), 0);
-    const exported = (await service?.request('GET', '/admin/records', { key: admin }))?.text ?? '';
+    const exported = (await service?.as(admin).get('/admin/records'))?.text ?? '';
     for (const follower of followers) {
       await follower.catchUp();
       assert.deepEqual(await follower.differences(exported), []);

@@ -42,8 +42,7 @@ describe('while a transaction is in doubt on a worker', () => {
         { record: 'conversation', id: one.ids.conversation, app_id: one.ids.app, created_at: 1 },
         { record: 'segment', id: one.ids.segment, document_id: one.ids.document, position: 1, content: 'other text' },
       );
-  const purge = () =>
-    service.request('POST', '/admin/purge', { key: admin, body: { conversation_id: one.ids.conversation } });
+  const purge = () => service.as(admin).post('/admin/purge', { conversation_id: one.ids.conversation });
 
   it('503 after DATABASE_TIMEOUT for imports and purges that need its rows, 200 when it has ended', async () => {
     assert.ok((await nodesOf(url)).length > 1);

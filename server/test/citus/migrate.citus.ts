@@ -34,20 +34,20 @@ async function assertServes(url: string): Promise<void> {
     const { one, records, admin } = makeTwoTenants();
     await service.load([...records, message(one.ids.conversation, 1), message(one.ids.conversation, 2)]);
     const path = `/v1/messages?conversation_id=${one.ids.conversation}&limit=1`;
-    const page = await service.request('GET', path, { key: one.keys.app });
+    const page = await service.as(one.keys.app).get(path);
     assert.deepEqual([page.status, page.body.data.length, page.body.has_more], [200, 1, true]);
-    const older = await service.request('GET', `${path}&first_id=${page.body.data[0].id}`, { key: one.keys.app });
+    const older = await service.as(one.keys.app).get(`${path}&first_id=${page.body.data[0].id}`);
     assert.deepEqual([older.status, older.body.data.length, older.body.has_more], [200, 1, false]);
     const edit = { key: one.keys.knowledge, body: { content: randomUUID() } };
     const edited = await service.request('PATCH', chunkPath(one.ids), edit);
     assert.deepEqual([edited.status, edited.body.data.content], [200, edit.body.content]);
     const key = { kind: 'admin', name: 'another' };
-    assert.equal((await service.request('POST', '/admin/keys', { key: admin, body: key })).status, 201);
+    assert.equal((await service.as(admin).post('/admin/keys', key)).status, 201);
     const lines = `${JSON.stringify(message(one.ids.conversation, 3))}\n`;
     const headers = { 'content-type': 'application/x-ndjson' };
-    const appended = await service.request('POST', '/admin/records', { key: one.keys.writer, headers, body: lines });
+    const appended = await service.as(one.keys.writer).post('/admin/records', lines, headers);
     assert.deepEqual([appended.status, appended.body], [200, { records: 1 }]);
-    const exported = await service.request('GET', '/admin/records', { key: admin });
+    const exported = await service.as(admin).get('/admin/records');
     assert.ok(exported.text.includes(edit.body.content));
     assert.equal((await service.request('GET', '/health/ready')).status, 200);
   } finally {

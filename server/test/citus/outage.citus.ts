@@ -61,7 +61,7 @@ describe('while a worker is down', () => {
   }
 
   const getPage = ({ ids, keys }: (typeof tenants)[number]) =>
-    service.request('GET', `/v1/messages?conversation_id=${ids.conversation}`, { key: keys.app });
+    service.as(keys.app).get(`/v1/messages?conversation_id=${ids.conversation}`);
 
   it('200 and 503: pages of the other nodes are served, first reads and repeated ones', async () => {
     await assertSplit(getPage, ({ ids }) => ids.conversation);
@@ -70,7 +70,7 @@ describe('while a worker is down', () => {
 
   it('200 and 503: edits on the other nodes succeed', async () => {
     const edit = ({ ids, keys }: (typeof tenants)[number]) =>
-      service.request('PATCH', chunkPath(ids), { key: keys.knowledge, body: { content: randomUUID() } });
+      service.as(keys.knowledge).patch(chunkPath(ids), { content: randomUUID() });
     await assertSplit(edit, ({ ids }) => ids.dataset);
   });
 
@@ -83,10 +83,7 @@ describe('while a worker is down', () => {
   it('200: health checks, models and keys need no worker', async () => {
     assert.equal((await service.request('GET', '/health/ready')).status, 200);
     const { app } = tenants[0]?.keys ?? {};
-    assert.equal(
-      (await service.request('GET', '/v1/workspaces/current/models/model-types/llm', { key: app })).status,
-      200,
-    );
+    assert.equal((await service.as(app).get('/v1/workspaces/current/models/model-types/llm')).status, 200);
   });
 
   it('503: no key can be created or revoked, because keys are on every node', async () => {
@@ -114,7 +111,7 @@ describe('while a worker is down', () => {
       const { rows } = await client.query('SELECT nodename, nodeport FROM pg_dist_node ORDER BY groupid DESC LIMIT 1');
       return `${rows[0].nodename}:${rows[0].nodeport}`;
     });
-    const { text } = await service.request('GET', '/metrics', { key: metricsToken });
+    const { text } = await service.as(metricsToken).get('/metrics');
     const counted = `^backscroll_database_unavailable_total\\{cause="connection",node="${node}"\\} [1-9]`;
     assert.match(text, new RegExp(counted, 'm'));
     assert.ok(text.includes(`backscroll_node_up{node="${node}"} 0\n`));

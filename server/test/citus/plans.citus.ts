@@ -29,7 +29,7 @@ describe('on a cluster', () => {
       count += 1;
       await service.load([{ ...message(conversation, 100 + count) }]);
       tracedService.reset();
-      return service.request('GET', page(), { key: one.keys.app });
+      return service.as(one.keys.app).get(page());
     };
     const result = await trace(read);
     assertOneShard(result);
@@ -40,9 +40,9 @@ describe('on a cluster', () => {
   it('an older page is read on one shard, by statements on the fast path', async () => {
     const read = async () => {
       await service.load([message(conversation, 1)]);
-      const newest = await service.request('GET', page(), { key: one.keys.app });
+      const newest = await service.as(one.keys.app).get(page());
       tracedService.reset();
-      return service.request('GET', page(`&first_id=${newest.body.data.at(-1).id}`), { key: one.keys.app });
+      return service.as(one.keys.app).get(page(`&first_id=${newest.body.data.at(-1).id}`));
     };
     const result = await trace(read);
     assertOneShard(result);
@@ -51,7 +51,7 @@ describe('on a cluster', () => {
   });
 
   it('a page that has not changed is checked by one statement on the fast path', async () => {
-    const { headers } = await service.request('GET', page(), { key: one.keys.app });
+    const { headers } = await service.as(one.keys.app).get(page());
     const conditional = { key: one.keys.app, headers: { 'if-none-match': headers.etag } };
     const result = await trace(() => service.request('GET', page(), conditional));
     assertOneShard(result);
@@ -60,8 +60,7 @@ describe('on a cluster', () => {
   });
 
   it('an edit uses one shard and no two-phase commit', async () => {
-    const edit = () =>
-      service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content: randomUUID() } });
+    const edit = () => service.as(one.keys.knowledge).patch(one.chunkPath, { content: randomUUID() });
     const result = await trace(edit);
     assertOneShard(result);
     assert.deepEqual(tables(result).slice(1), [
@@ -77,8 +76,7 @@ describe('on a cluster', () => {
   });
 
   it('an edit that changes nothing is one read', async () => {
-    const edit = () =>
-      service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content: 'the same' } });
+    const edit = () => service.as(one.keys.knowledge).patch(one.chunkPath, { content: 'the same' });
     const result = await trace(edit);
     assertOneShard(result);
     assert.equal(result.commands.length, 1);
@@ -138,15 +136,13 @@ describe('on a cluster', () => {
   });
 
   it('models and keys are read on the coordinator', async () => {
-    const result = await trace(() =>
-      service.request('GET', '/v1/workspaces/current/models/model-types/llm', { key: one.keys.app }),
-    );
+    const result = await trace(() => service.as(one.keys.app).get('/v1/workspaces/current/models/model-types/llm'));
     assert.deepEqual(
       result.commands.filter((command) => !/_\d+/.test(command)),
       [],
     );
     assert.equal(result.nodes.size, 0);
-    assert.equal((await service.request('GET', '/admin/keys', { key: admin })).status, 200);
+    assert.equal((await service.as(admin).get('/admin/keys')).status, 200);
   });
 
   it('24 editors of one chunk do not fail, and every text is stored', async (t) => {
@@ -154,7 +150,7 @@ describe('on a cluster', () => {
     t.after(() => busy.close());
     const texts = Array.from({ length: 24 }, () => randomUUID());
     const replies = await Promise.all(
-      texts.map((content) => busy.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } })),
+      texts.map((content) => busy.as(one.keys.knowledge).patch(one.chunkPath, { content })),
     );
     assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]));
     const chunks: Uint8Array[] = [];

@@ -60,19 +60,14 @@ describe('while a worker hangs', () => {
     await remove?.();
   });
 
-  const page = ({ ids, keys }: Tenant) =>
-    service.request('GET', `/v1/messages?conversation_id=${ids.conversation}`, { key: keys.app });
+  const page = ({ ids, keys }: Tenant) => service.as(keys.app).get(`/v1/messages?conversation_id=${ids.conversation}`);
   const rename = ({ ids, keys }: Tenant) =>
-    service.request('POST', `/v1/conversations/${ids.conversation}/name`, {
-      key: keys.app,
-      body: { name: randomUUID() },
-    });
+    service.as(keys.app).post(`/v1/conversations/${ids.conversation}/name`, { name: randomUUID() });
   const append =
     (count: number) =>
     ({ ids, keys }: Tenant) =>
       service.as(keys.writer).append(...Array.from({ length: count }, (_, at) => message(ids.conversation, at)));
-  const edit = ({ ids, keys }: Tenant) =>
-    service.request('PATCH', chunkPath(ids), { key: keys.knowledge, body: { content: randomUUID() } });
+  const edit = ({ ids, keys }: Tenant) => service.as(keys.knowledge).patch(chunkPath(ids), { content: randomUUID() });
   const ofConversation = ({ ids }: Tenant) => ids.conversation;
   const ofDataset = ({ ids }: Tenant) => ids.dataset;
 
@@ -111,8 +106,8 @@ describe('while a worker hangs', () => {
     const key = one.keys.app;
     for (let times = 0; times < 10; times += 1) {
       assert.equal((await service.request('GET', '/health/ready')).status, 200);
-      assert.equal((await service.request('GET', '/v1/conversations', { key })).status, 503);
-      assert.equal((await service.request('GET', '/admin/changes', { key: admin })).status, 503);
+      assert.equal((await service.as(key).get('/v1/conversations')).status, 503);
+      assert.equal((await service.as(admin).get('/admin/changes')).status, 503);
     }
     const millis = performance.now() - start;
     assert.ok(millis < 4 * timeoutMillis, `${millis} ms`);
@@ -120,7 +115,7 @@ describe('while a worker hangs', () => {
 
   it('/metrics names the node that hangs, the others respond', async () => {
     const { text } = await until(async () => {
-      const metrics = await service.request('GET', '/metrics', { key: admin });
+      const metrics = await service.as(admin).get('/metrics');
       // On a busy machine, another node may take too long to respond, too.
       return metrics.text.match(/^backscroll_node_up\{.*\} 1$/gm)?.length === 2 && metrics;
     });
@@ -138,7 +133,7 @@ describe('while a worker hangs', () => {
     proxy.setSilent(false);
     for (const request of Object.values(operations))
       for (const tenant of tenants) await until(async () => (await request(tenant)).status === 200);
-    assert.equal((await service.request('GET', '/admin/changes', { key: admin })).status, 200);
+    assert.equal((await service.as(admin).get('/admin/changes')).status, 200);
   });
 
   it('/metrics has the age of a prepared transaction, by node', async () => {
@@ -149,7 +144,7 @@ describe('while a worker hangs', () => {
     await onNode(node ?? '', (client) => client.query(`BEGIN; PREPARE TRANSACTION 'citus_99_1_1_1'`));
     try {
       await until(async () => {
-        const { text } = await service.request('GET', '/metrics', { key: admin });
+        const { text } = await service.as(admin).get('/metrics');
         return new RegExp(`^backscroll_node_oldest_prepared_seconds\\{node="${host}"\\} (?!0$)`, 'm').test(text);
       });
     } finally {

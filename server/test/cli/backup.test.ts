@@ -56,7 +56,7 @@ describe('backup', { concurrency: 3 }, () => {
     const service = await startService('sqlite', {}, `sqlite:${join(cwd, database)}`);
     t.after(() => service.close());
     const ages = async () => {
-      const { text } = await service.request('GET', '/metrics', { key: admin });
+      const { text } = await service.as(admin).get('/metrics');
       return [...text.matchAll(/^backscroll_backup_age_seconds\{kind="(\w+)"\} (\d+)$/gm)];
     };
     assert.deepEqual(await ages(), []);
@@ -116,7 +116,7 @@ describe('backup', { concurrency: 3 }, () => {
     for (const name of databaseFiles.slice(0, 3))
       assertFailed(await call(['backup', name], { cwd }), /the database itself/);
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
-    assert.equal((await service.request('GET', page, { key: one.keys.app })).status, 200);
+    assert.equal((await service.as(one.keys.app).get(page)).status, 200);
   });
 
   it('is only for its owner once it is served, with its log, or the service warns that it is not', async (t) => {

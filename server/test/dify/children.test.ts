@@ -146,7 +146,7 @@ onOneEngine('a record that is selected later', (engine) => {
     const feedbackOf = async (id: string) => (await exportOf(store)).find((record) => record.id === id)?.feedback;
     assert.deepEqual([await feedbackOf(there), await feedbackOf(here)], [{ rating: 'dislike' }, { rating: 'like' }]);
     const body = { rating: 'dislike', user: 'visitor-1' };
-    const rated = await service.request('POST', `/v1/messages/${here}/feedbacks`, { key: tokens.app, body });
+    const rated = await service.as(tokens.app).post(`/v1/messages/${here}/feedbacks`, body);
     assert.equal(rated.status, 200);
     await dify.run(`DELETE FROM message_feedbacks WHERE from_source = 'user'`);
     const result = await runImport(dify.url, store);

@@ -151,7 +151,7 @@ onOneEngine('backscroll import --from-dify', (engine) => {
     assert.equal(body.status, 'ok');
     for (const name of ['messages_lag_seconds', 'others_lag_seconds'])
       assert.ok(body.dify[name] >= 0 && body.dify[name] < 600, JSON.stringify(body));
-    const metrics = await service.request('GET', '/metrics', { key: metrics_token });
+    const metrics = await service.as(metrics_token).get('/metrics');
     assert.match(metrics.text, /^backscroll_dify_lag_seconds\{of="messages"\} \d+$/m);
     await dify.run(`
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity

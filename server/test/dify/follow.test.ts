@@ -84,14 +84,14 @@ onOneEngine('a source that is followed', (engine) => {
     await dify.insert('child_chunks', { id: chunk, segment_id: ids.segment, position: 2, content: 'Stays.' });
     const following = follow(setup, dify.url);
     await until(() => following.polls > 3);
-    const read = (id: string) => service.request('GET', `/v1/messages?conversation_id=${id}`, { key: tokens.app });
+    const read = (id: string) => service.as(tokens.app).get(`/v1/messages?conversation_id=${id}`);
     assert.equal((await read(ids.conversation)).status, 200);
 
     await dify.run(`DELETE FROM message_feedbacks WHERE from_source = 'user'; ${countNow}`);
     await until(async () => (await recordOf(setup, 'message', rated))?.feedback === null);
     await dify.run(`DELETE FROM child_chunks WHERE id = '${ids.chunk}'; ${countNow}`);
     await until(async () => (await recordOf(setup, 'child_chunk', ids.chunk))?.deleted === true);
-    assert.equal((await service.request('GET', `${chunks}/${ids.chunk}`, { key: tokens.dataset })).status, 404);
+    assert.equal((await service.as(tokens.dataset).get(`${chunks}/${ids.chunk}`)).status, 404);
     await dify.run(`DELETE FROM document_segments WHERE id = '${ids.segment}'; ${countNow}`);
     await until(async () => (await recordOf(setup, 'segment', ids.segment))?.enabled === false);
     await dify.run(`

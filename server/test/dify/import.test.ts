@@ -44,15 +44,15 @@ onEveryEngine('an import from Dify', (engine) => {
     assert.equal(result.kind, 'full');
     assert.deepEqual([result.compared, result.differing], [2, []]);
     assert.deepEqual(result.skips, [{ kind: 'api_key', id: difyId(33), reason: 'app missing' }]);
-    const { status, body } = await service.request('GET', `${path}&user=visitor-1`, { key: tokens.app });
+    const { status, body } = await service.as(tokens.app).get(`${path}&user=visitor-1`);
     assert.equal(status, 200);
     const queries = body.data.map(({ query }: { query: string }) => query);
     assert.deepEqual(queries, ['third', 'second', 'first']);
     for (const gone of [`/v1/messages?conversation_id=${ids.deleted}`, `${path}&user=visitor-2`])
-      assert.equal((await service.request('GET', gone, { key: tokens.app })).status, 404);
+      assert.equal((await service.as(tokens.app).get(gone)).status, 404);
     const segments = `/v1/datasets/${ids.dataset}/documents/${ids.document}/segments`;
     const chunk = `${segments}/${ids.segment}/child_chunks/${ids.chunk}`;
-    assert.equal((await service.request('GET', chunk, { key: tokens.dataset })).body.data.content, 'Unplug it first.');
+    assert.equal((await service.as(tokens.dataset).get(chunk)).body.data.content, 'Unplug it first.');
     const text = JSON.stringify(await exportOf(store));
     for (const token of Object.values(tokens)) assert.ok(!text.includes(token));
   });
@@ -65,7 +65,7 @@ onEveryEngine('an import from Dify', (engine) => {
       audit: await store.listAudit(query),
       feed: await store.changes.count(),
       records: await exportOf(store),
-      etag: (await service.request('GET', path, { key: tokens.app })).headers.etag,
+      etag: (await service.as(tokens.app).get(path)).headers.etag,
     });
     const state = await readState();
     for (const options of [{}, { isForced: true }, { keys: false }]) {
@@ -182,15 +182,15 @@ onEveryEngine('an import from Dify', (engine) => {
       });
       await runImport(dify.url, store);
       const key = tokens.dataset;
-      const datasets = await service.request('GET', '/v1/datasets', { key });
-      const documents = await service.request('GET', `/v1/datasets/${ids.dataset}/documents`, { key });
+      const datasets = await service.as(key).get('/v1/datasets');
+      const documents = await service.as(key).get(`/v1/datasets/${ids.dataset}/documents`);
       const path = `/v1/datasets/${ids.dataset}/documents/${ids.document}`;
-      const segments = await service.request('GET', `${path}/segments`, { key });
+      const segments = await service.as(key).get(`${path}/segments`);
       for (const { body } of [datasets, documents, segments]) assert.equal(body.data[0].created_by, account);
-      assert.equal((await service.request('GET', path, { key })).body.created_by, account);
+      assert.equal((await service.as(key).get(path)).body.created_by, account);
       assert.equal(segments.body.data[0].disabled_at, Date.UTC(2026, 10, 2) / 1000);
       const list = async () => {
-        const { body } = await service.request('GET', '/v1/conversations?user=visitor-1', { key: tokens.app });
+        const { body } = await service.as(tokens.app).get('/v1/conversations?user=visitor-1');
         return body.data.map((one: { id: string; updated_at: number }) => [one.id, one.updated_at]);
       };
       const [older, newer] = [
@@ -317,7 +317,7 @@ onEveryEngine('an import from Dify', (engine) => {
     const document = await recordOf(store, 'document', ids.document);
     assert.deepEqual([document?.enabled, document?.archived], [false, true]);
     assert.equal((await exportOf(store)).filter(({ record }) => record === 'message').length, 3, 'nothing is purged');
-    const list = await service.request('GET', '/v1/datasets', { key: tokens.dataset });
+    const list = await service.as(tokens.dataset).get('/v1/datasets');
     assert.deepEqual(
       list.body.data.map(({ id }: { id: string }) => id),
       [ids.dataset],

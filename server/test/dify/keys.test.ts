@@ -29,9 +29,9 @@ onOneEngine('keys from Dify', (engine) => {
   const knowledgeKey = difyId(32);
   const keyOf = async ({ store }: Service, id: string) => (await store.listKeys()).find((key) => key.id === id);
   const appStatus = async (service: Service) =>
-    (await service.request('GET', `/v1/messages?conversation_id=${ids.conversation}`, { key: tokens.app })).status;
+    (await service.as(tokens.app).get(`/v1/messages?conversation_id=${ids.conversation}`)).status;
   const datasets = async (service: Service): Promise<string[]> => {
-    const { body } = await service.request('GET', '/v1/datasets', { key: tokens.dataset });
+    const { body } = await service.as(tokens.dataset).get('/v1/datasets');
     return body.data.map(({ id }: { id: string }) => id).sort();
   };
 
@@ -117,7 +117,7 @@ onOneEngine('keys from Dify', (engine) => {
     await dify.run('UPDATE datasets SET enable_api = false');
     await sync();
     assert.deepEqual(await datasets(service), []);
-    const { status } = await service.request('GET', `/v1/datasets/${ids.dataset}`, { key: tokens.dataset });
+    const { status } = await service.as(tokens.dataset).get(`/v1/datasets/${ids.dataset}`);
     assert.equal(status, 404);
   });
 
@@ -167,7 +167,7 @@ onOneEngine('keys from Dify', (engine) => {
       skipsOf(await sync()).map(({ reason }) => reason),
       ['equal to a newer key'],
     );
-    const info = () => service.request('GET', '/v1/info', { key: tokens.app });
+    const info = () => service.as(tokens.app).get('/v1/info');
     assert.equal((await info()).body.name, 'Other');
     await dify.run(`DELETE FROM api_tokens WHERE id = '${newer}'`);
     for (const options of [{}, { keys: false }, { isForced: true }, {}]) {

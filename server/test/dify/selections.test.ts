@@ -77,9 +77,9 @@ onOneEngine('a selection of a Dify installation', (engine) => {
     await dify.run(`UPDATE messages SET answer = 'changed' WHERE id = '${difyId(71)}'`);
     await runImport(dify.url, service.store);
     const path = `/v1/messages?conversation_id=${chat}`;
-    assert.equal((await service.request('GET', path, { key: tokens.app })).status, 404);
+    assert.equal((await service.as(tokens.app).get(path)).status, 404);
     await runImport(dify.url, service.store, { console: true });
-    assert.equal((await service.request('GET', path, { key: tokens.app })).status, 200);
+    assert.equal((await service.as(tokens.app).get(path)).status, 200);
   });
 
   it('in a dry run is counted, and nothing is written, not even the state', async (t) => {
@@ -151,9 +151,7 @@ onOneEngine('a selection of a Dify installation', (engine) => {
     assert.equal(result.counts.get('model_provider')?.written, 1);
     for (const type of ['llm', 'text-embedding', 'rerank']) {
       const path = `/v1/workspaces/current/models/model-types/${type}`;
-      const [theirs, ours] = await Promise.all(
-        [there, service].map((one) => one.request('GET', path, { key: tokens.dataset })),
-      );
+      const [theirs, ours] = await Promise.all([there, service].map((one) => one.as(tokens.dataset).get(path)));
       assert.deepEqual(ours?.body, theirs?.body);
     }
     assert.equal((await runImport(dify.url, service.store, { models })).written, 0);

@@ -61,7 +61,7 @@ onOneEngine('a comparison of all records with the source', (engine) => {
     assert.equal(await store.run('deleteMessage', { location, eraser }), 'deleted');
     const path = `/v1/messages/${difyId(22)}/feedbacks`;
     const body = { rating: 'like', user: 'visitor-1' };
-    assert.equal((await service.request('POST', path, { key: `app-${'Ab3'.repeat(8)}`, body })).status, 200);
+    assert.equal((await service.as(`app-${'Ab3'.repeat(8)}`).post(path, body)).status, 200);
     assert.deepEqual(await verify(dify.url, store), {});
     assert.deepEqual(await verify(dify.url, store, { isForced: true }), { message: [difyId(22)] });
   });

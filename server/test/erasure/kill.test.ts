@@ -31,8 +31,8 @@ async function newErasure(t: TestContext, engine: Engine) {
   const messages = chats.flatMap(({ id }) => [3000, 3001].map((at) => message(id, at, { query: marker })));
   await service.load([...records, app, ...chats, ...messages]);
   await service.index();
-  const { cursor } = (await service.request('GET', '/admin/changes?after=now', { key: admin })).body;
-  const get = async (path: string) => (await service.request('GET', path, { key: admin })).body;
+  const { cursor } = (await service.as(admin).get('/admin/changes?after=now')).body;
+  const get = async (path: string) => (await service.as(admin).get(path)).body;
 
   const countLeft = async () => (await service.store.erasure.count({ app_id, user })).conversations;
   /** Resolves when some conversations are erased and some are not. */
@@ -40,7 +40,7 @@ async function newErasure(t: TestContext, engine: Engine) {
 
   /** Whether each conversation is stored as a whole or erased as a whole, by whatever one looks. Returns how many are stored. */
   const check = async (action: 'purge' | 'retain') => {
-    const { text } = await service.request('GET', '/admin/records?kinds=conversation,message', { key: admin });
+    const { text } = await service.as(admin).get('/admin/records?kinds=conversation,message');
     const lines = text
       .trim()
       .split('\n')
@@ -156,7 +156,7 @@ onOneEngine('kill -9 during an erasure', (engine) => {
           const next = start(['retain'], { cwd, env });
           assert.equal(await new Promise((resolve) => next.once('exit', resolve)), 0);
         } else {
-          const next = await service.request('POST', '/admin/purge', { key: admin, body: { app_id, user } });
+          const next = await service.as(admin).post('/admin/purge', { app_id, user });
           assert.deepEqual([next.status, next.body.conversations], [200, left]);
         }
         assert.equal(await check(action), 0);

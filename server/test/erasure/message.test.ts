@@ -11,15 +11,12 @@ onEveryEngine('DELETE of a message', (engine) => {
     return { record: 'conversation', id, app_id: one.ids.app, user: 'ann', created_at: 1000, ...more };
   };
   const remove = (conversation_id: string, message_id: string, with_key: string = one.keys.writer) =>
-    service.request('DELETE', `/admin/apps/${one.ids.app}/conversations/${conversation_id}/messages/${message_id}`, {
-      key: with_key,
-    });
-  const pageOf = (id: string, more = '') =>
-    service.request('GET', `/v1/messages?conversation_id=${id}${more}`, { key });
+    service.as(with_key).delete(`/admin/apps/${one.ids.app}/conversations/${conversation_id}/messages/${message_id}`);
+  const pageOf = (id: string, more = '') => service.as(key).get(`/v1/messages?conversation_id=${id}${more}`);
   /** What lists and totals show of a conversation, without what identifies it. */
   const shownOf = async (id: string) => {
-    const { body: list } = await service.request('GET', '/v1/conversations?limit=100', { key });
-    const { body: summaries } = await service.request('GET', `/admin/conversations?id=${id}`, { key: admin });
+    const { body: list } = await service.as(key).get('/v1/conversations?limit=100');
+    const { body: summaries } = await service.as(admin).get(`/admin/conversations?id=${id}`);
     const listed = list.data.find((item: { id: string }) => item.id === id);
     const without = ({ id: _, ...rest }: Record<string, unknown>) =>
       JSON.parse(JSON.stringify(rest).replaceAll(id, ''));
@@ -58,10 +55,7 @@ onEveryEngine('DELETE of a message', (engine) => {
     const [removed, next] = [all[3]?.id ?? '', all[4]?.id ?? ''];
     assert.equal((await remove(chat.id, removed.toUpperCase())).status, 204);
     const tag = before.headers.etag ?? '';
-    const current = await service.request('GET', `/v1/messages?conversation_id=${chat.id}`, {
-      key,
-      headers: { 'if-none-match': tag },
-    });
+    const current = await service.as(key).get(`/v1/messages?conversation_id=${chat.id}`, { 'if-none-match': tag });
     assert.equal(current.status, 200);
     const older = (await pageOf(chat.id, `&first_id=${next}&limit=2`)).body.data;
     assert.deepEqual(pluck(older, 'id'), [all[2]?.id, all[1]?.id]);
@@ -78,15 +72,14 @@ onEveryEngine('DELETE of a message', (engine) => {
     ];
     await service.load([chat, kept, removed]);
     await service.index();
-    const hits = async (q: string) =>
-      (await service.request('GET', `/admin/search?q=${q}`, { key: admin })).body.data.length;
+    const hits = async (q: string) => (await service.as(admin).get(`/admin/search?q=${q}`)).body.data.length;
     assert.deepEqual([await hits('erasedword'), await hits('erased')], [1, 2]);
-    const { cursor } = (await service.request('GET', '/admin/changes?after=now', { key: admin })).body;
+    const { cursor } = (await service.as(admin).get('/admin/changes?after=now')).body;
     assert.equal((await remove(chat.id, removed.id, admin)).status, 204);
     assert.deepEqual([await hits('erasedword'), await hits('erased')], [0, 1]);
     await service.index();
     assert.deepEqual([await hits('erasedword'), await hits('keptword')], [0, 1]);
-    const feed = (await service.request('GET', `/admin/changes?after=${cursor}`, { key: one.keys.feed })).body.data;
+    const feed = (await service.as(one.keys.feed).get(`/admin/changes?after=${cursor}`)).body.data;
     assert.deepEqual(
       feed.map(({ kind, id, gone, path }: Record<string, unknown>) => ({ kind, id, gone, path })),
       [
@@ -99,7 +92,7 @@ onEveryEngine('DELETE of a message', (engine) => {
         },
       ],
     );
-    const { text, body } = await service.request('GET', '/admin/activity?action=purge&limit=1', { key: admin });
+    const { text, body } = await service.as(admin).get('/admin/activity?action=purge&limit=1');
     const [entry] = body.data;
     assert.deepEqual([entry.record, entry.count, entry.messages, entry.app_id], ['message', 1, 1, one.ids.app]);
     assert.deepEqual(entry.records[0].id, `${chat.id}/${removed.id}`);

@@ -8,7 +8,7 @@ import { findText } from './stored-texts.ts';
 
 onEveryEngine('POST /admin/purge', (engine) => {
   const { one, admin, records } = makeTwoTenants();
-  const post = (body: object, key = admin) => service.request('POST', '/admin/purge', { key, body });
+  const post = (body: object, key = admin) => service.as(key).post('/admin/purge', body);
   const conversation = (user: string, more: object = {}) => {
     const id = randomUUID();
     return { record: 'conversation', id, app_id: one.ids.app, user, created_at: 1000, ...more };
@@ -34,10 +34,10 @@ onEveryEngine('POST /admin/purge', (engine) => {
     assert.deepEqual((await post(selection)).body, {
       ...{ conversations: 0, messages: 0, held: 0, audit_id: null, copies: [] },
     });
-    const exported = (await service.request('GET', '/admin/records', { key: admin })).text;
+    const exported = (await service.as(admin).get('/admin/records')).text;
     for (const { id } of own) assert.ok(!exported.includes(id));
     assert.ok(exported.includes(kept.id));
-    const { text, body: log } = await service.request('GET', '/admin/activity?action=purge', { key: admin });
+    const { text, body: log } = await service.as(admin).get('/admin/activity?action=purge');
     const [entry] = log.data;
     assert.deepEqual(
       [entry.id, entry.count, entry.messages, entry.app_id, entry.app_name, entry.key_name],
@@ -61,7 +61,7 @@ onEveryEngine('POST /admin/purge', (engine) => {
     await post({ conversation_id: own.id });
     service.advanceClock(60);
     const path = `/admin/apps/${one.ids.app}/conversations/${kept.id}/messages/${keptMessage.id}`;
-    assert.equal((await service.request('DELETE', path, { key: admin })).status, 204);
+    assert.equal((await service.as(admin).delete(path)).status, 204);
     assert.deepEqual(await send([own, ownMessage], one.keys.writer), { records: 2 });
     const { records, erased } = await send(old, admin);
     assert.equal(records, 6);
@@ -74,9 +74,11 @@ onEveryEngine('POST /admin/purge', (engine) => {
     await service.load([own, moved, message(own.id, 5), message(moved.id, 6)]);
     type Listed = { user: string; messages: number; first_at: number };
     const users = async (q: string) =>
-      (await service.request('GET', `/admin/users?q=${q}`, { key: admin })).body.data.map(
-        ({ user, messages, first_at }: Listed) => [user, messages, first_at],
-      );
+      (await service.as(admin).get(`/admin/users?q=${q}`)).body.data.map(({ user, messages, first_at }: Listed) => [
+        user,
+        messages,
+        first_at,
+      ]);
     assert.deepEqual(await users('dan'), [['dan', 2, 1000]]);
     await service.load([{ ...moved, user: 'dana' }]);
     assert.equal((await post({ conversation_id: own.id })).status, 200);
@@ -97,9 +99,9 @@ onEveryEngine('POST /admin/purge', (engine) => {
       const own = conversation('ann');
       const [erased, kept, later] = [message(own.id, 5), message(own.id, 6), message(own.id, 7)];
       await service.load([own, erased, kept]);
-      const { cursor } = (await service.request('GET', '/admin/changes?after=now', { key: admin })).body;
+      const { cursor } = (await service.as(admin).get('/admin/changes?after=now')).body;
       const changes = async () =>
-        (await service.request('GET', `/admin/changes?after=${cursor}&include=none`, { key: one.keys.feed })).body.data;
+        (await service.as(one.keys.feed).get(`/admin/changes?after=${cursor}&include=none`)).body.data;
       await post({ conversation_id: own.id });
       if (isSequenced) assert.equal((await changes()).length, 1);
       await service.load([own, kept]);
@@ -118,12 +120,12 @@ onEveryEngine('POST /admin/purge', (engine) => {
   it('200: erases one conversation, and the feed lists it as gone', async () => {
     const { id } = conversation('ann');
     await service.load([{ ...conversation('ann'), id }, message(id, 5)]);
-    const { cursor } = (await service.request('GET', '/admin/changes?after=now', { key: admin })).body;
+    const { cursor } = (await service.as(admin).get('/admin/changes?after=now')).body;
     const { body } = await post({ conversation_id: id.toUpperCase() });
     assert.deepEqual([body.conversations, body.messages, body.held], [1, 1, 0]);
-    const page = await service.request('GET', `/v1/messages?conversation_id=${id}`, { key: one.keys.app });
+    const page = await service.as(one.keys.app).get(`/v1/messages?conversation_id=${id}`);
     assert.deepEqual([page.status, page.body.message], [404, 'conversation not exists']);
-    const { body: feed } = await service.request('GET', `/admin/changes?after=${cursor}`, { key: admin });
+    const { body: feed } = await service.as(admin).get(`/admin/changes?after=${cursor}`);
     const [gone] = feed.data;
     assert.deepEqual([feed.data.length, gone.kind, gone.id, gone.gone], [1, 'conversation', id, true]);
     assert.equal((await post({ conversation_id: id })).status, 404);
@@ -135,7 +137,7 @@ onEveryEngine('POST /admin/purge', (engine) => {
     await service.load([...all, ...all.slice(0, 40).map(({ id }) => message(id, 5))]);
     const { body } = await post({ app_id: one.ids.app, user });
     assert.deepEqual([body.conversations, body.messages], [all.length, 40]);
-    const { body: log } = await service.request('GET', '/admin/activity?action=purge&limit=2', { key: admin });
+    const { body: log } = await service.as(admin).get('/admin/activity?action=purge&limit=2');
     const [entry, earlier] = log.data;
     assert.deepEqual([entry.id, entry.count, entry.messages], [body.audit_id, all.length, 40]);
     assert.notEqual(earlier.count, 30);
@@ -152,7 +154,7 @@ onEveryEngine('POST /admin/purge', (engine) => {
       const purging = post({ conversation_id: own.id }).finally(() => {
         isPurging = false;
       });
-      const page = () => service.request('GET', `/v1/messages?conversation_id=${own.id}`, { key: one.keys.app });
+      const page = () => service.as(one.keys.app).get(`/v1/messages?conversation_id=${own.id}`);
       await until(async () => (await page()).status === 404);
       await service.load([conversation('ann')]);
       assert.ok(isPurging);

@@ -46,11 +46,11 @@ async function start(t: TestContext, engine: Engine) {
     assert.equal(code, 0, stderr);
     return stdout;
   };
-  const get = async (path: string) => (await service.request('GET', path, { key: admin })).body;
+  const get = async (path: string) => (await service.as(admin).get(path)).body;
   /** On a busy machine, the note of a read can wait for the erasure of another process for too long: 503, try again. */
   const exported = () =>
     until(async () => {
-      const { status, text } = await service.request('GET', '/admin/records', { key: admin });
+      const { status, text } = await service.as(admin).get('/admin/records');
       return status === 200 && text;
     });
   return { service, url, cwd, one, other, admin, conversation, command, get, exported };
@@ -148,7 +148,7 @@ onEveryEngine('retention', (engine) => {
     await service.load([chat, first, second]);
     await service.index();
     const path = `/admin/apps/${one.ids.app}/conversations/${chat.id}/messages/${second.id}`;
-    assert.equal((await service.request('DELETE', path, { key: admin })).status, 204);
+    assert.equal((await service.as(admin).delete(path)).status, 204);
     await command(['retain']);
     assert.deepEqual(await findText(url, marker), []);
   });

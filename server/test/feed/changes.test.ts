@@ -34,7 +34,7 @@ onEveryEngine('the change feed', (engine) => {
 
   const get = (query: Record<string, string | number>, key = admin) => {
     const text = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, `${value}`]));
-    return service.request('GET', `/admin/changes?${text}`, { key });
+    return service.as(key).get(`/admin/changes?${text}`);
   };
   /** Reads until there is nothing more. */
   const readAll = async (query: Record<string, string | number> = {}, key = admin) => {
@@ -51,11 +51,11 @@ onEveryEngine('the change feed', (engine) => {
   const now = async (key = admin) => (await get({ after: 'now' }, key)).body.cursor as string;
   const identities = (entries: readonly Entry[]) => entries.map(({ kind, id }) => `${kind} ${id}`);
   const edit = (content: string, tenant = one) =>
-    service.request('PATCH', tenant.chunkPath, { key: tenant.keys.knowledge, body: { content } });
+    service.as(tenant.keys.knowledge).patch(tenant.chunkPath, { content });
 
   it('200: from the start all records, parents first, each as in an export', async () => {
     const { entries } = await readAll();
-    const exported = (await service.request('GET', '/admin/records', { key: admin })).text
+    const exported = (await service.as(admin).get('/admin/records')).text
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
@@ -87,8 +87,8 @@ onEveryEngine('the change feed', (engine) => {
     const next = message(one.ids.conversation, 3000);
     const key = one.keys.app;
     await service.load([{ record: 'conversation', id: one.ids.conversation, app_id: one.ids.app }, next]);
-    await service.request('POST', `/v1/messages/${first.id}/feedbacks`, { key, body: { rating: 'like', user: 'ann' } });
-    await service.request('POST', `/v1/conversations/${one.ids.conversation}/name`, { key, body: { name: 'named' } });
+    await service.as(key).post(`/v1/messages/${first.id}/feedbacks`, { rating: 'like', user: 'ann' });
+    await service.as(key).post(`/v1/conversations/${one.ids.conversation}/name`, { name: 'named' });
     const { entries } = await readAll({ after });
     assert.deepEqual(
       new Set(identities(entries)),
@@ -102,7 +102,7 @@ onEveryEngine('the change feed', (engine) => {
     const texts = [1, 2, 3].map((time) => message(conversation.id, time));
     await service.load([conversation, ...texts]);
     const after = await now();
-    await service.request('DELETE', `/v1/conversations/${conversation.id}`, { key: one.keys.app });
+    await service.as(one.keys.app).delete(`/v1/conversations/${conversation.id}`);
     const deleted = await readAll({ after, kinds: 'message' });
     assert.deepEqual(
       deleted.entries.map(({ kind, id, gone, record }) => [kind, id, gone, record]),
@@ -126,9 +126,9 @@ onEveryEngine('the change feed', (engine) => {
 
   it('200: a deleted chunk is gone', async () => {
     const path = one.chunkPath.slice(0, one.chunkPath.lastIndexOf('/'));
-    const { body } = await service.request('POST', path, { key: one.keys.knowledge, body: { content: 'new' } });
+    const { body } = await service.as(one.keys.knowledge).post(path, { content: 'new' });
     const after = await now();
-    await service.request('DELETE', `${path}/${body.data.id}`, { key: one.keys.knowledge });
+    await service.as(one.keys.knowledge).delete(`${path}/${body.data.id}`);
     const { entries } = await readAll({ after });
     assert.deepEqual(
       entries.map(({ id, gone, record }) => [id, gone, record]),
@@ -191,9 +191,9 @@ onEveryEngine('the change feed', (engine) => {
     await edit(randomUUID(), other);
     const { entries } = await readAll({ after });
     const stream = (accept: string, headers = {}) =>
-      service.request('GET', `/admin/changes?${new URLSearchParams(accept.includes('ndjson') ? { after } : {})}`, {
-        key: admin,
-        headers: { accept, ...headers },
+      service.as(admin).get(`/admin/changes?${new URLSearchParams(accept.includes('ndjson') ? { after } : {})}`, {
+        accept,
+        ...headers,
       });
     const lines = (await stream('application/x-ndjson')).text.trim().split('\n');
     assert.deepEqual(
@@ -204,8 +204,7 @@ onEveryEngine('the change feed', (engine) => {
     const expected = lines.map((line) => `id: ${JSON.parse(line).cursor}\ndata: ${line}\n\n`).join('');
     assert.equal(events.replaceAll(':\n\n', ''), expected);
     const reconnected = { accept: 'Text/Event-Stream', 'last-event-id': after };
-    const missed = (await service.request('GET', '/admin/changes?after=now', { key: admin, headers: reconnected }))
-      .text;
+    const missed = (await service.as(admin).get('/admin/changes?after=now', reconnected)).text;
     assert.equal(missed.replaceAll(':\n\n', ''), expected);
   });
 });

@@ -92,7 +92,7 @@ onOneEngine('backscroll changes', (engine) => {
     const { succeed, entries, options } = await newDatabase(t);
     const service = await startService(engine, {}, options.env.DATABASE_URL);
     t.after(service.close);
-    const get = (query: string) => service.request('GET', `/admin/changes${query}`, { key: admin });
+    const get = (query: string) => service.as(admin).get(`/admin/changes${query}`);
     const { cursor } = (await get('?after=now')).body;
     assert.equal((await get(`?after=${cursor}`)).status, 200);
     assert.match(await succeed(['changes', '--new-epoch']), /^all cursors .* invalid.*\n$/);
@@ -183,15 +183,15 @@ onOneEngine('backscroll changes', (engine) => {
       await succeed(['backup', 'copy.db']);
       const before = await startService(engine, {}, url);
       await before.load([message(one.ids.conversation, 5)]);
-      const { cursor } = (await before.request('GET', '/admin/changes?after=now', { key: admin })).body;
+      const { cursor } = (await before.as(admin).get('/admin/changes?after=now')).body;
       await before.close();
       for (const ending of ['-wal', '-shm']) await rm(`${path}${ending}`, { force: true });
       await copyFile(join(options.cwd, 'copy.db'), path);
       const after = await startService(engine, {}, url);
       t.after(after.close);
-      const { status, body } = await after.request('GET', `/admin/changes?after=${cursor}`, { key: admin });
+      const { status, body } = await after.as(admin).get(`/admin/changes?after=${cursor}`);
       assert.deepEqual([status, body.code], [410, 'cursor_gone']);
-      const snapshot = await after.request('GET', '/admin/changes?limit=1000', { key: admin });
+      const snapshot = await after.as(admin).get('/admin/changes?limit=1000');
       assert.equal(snapshot.status, 200);
     });
   }

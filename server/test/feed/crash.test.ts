@@ -51,7 +51,7 @@ onEveryEngine('kill -9 while changes are sequenced', (engine) => {
     t.after(() => service.close());
     await service.load(records);
     const read = async (after: string) => {
-      const { status, body } = await service.request('GET', `/admin/changes?after=${after}`, { key: admin });
+      const { status, body } = await service.as(admin).get(`/admin/changes?after=${after}`);
       assert.equal(status, 200);
       assert.equal(body.has_more, false);
       return body as { data: { kind: string; id: string; cursor: string }[]; cursor: string };
@@ -62,7 +62,7 @@ onEveryEngine('kill -9 while changes are sequenced', (engine) => {
       const written = message(one.ids.conversation, nth);
       await service.load([{ record: 'workspace', id: one.ids.workspace, name: `${nth}` }, written]);
       const content = `text ${nth}`;
-      await service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } });
+      await service.as(one.keys.knowledge).patch(one.chunkPath, { content });
       const script = scripts[engine](service.config.database_url, nth);
       const cwd = new URL('.', import.meta.url);
       const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd, encoding: 'utf8' });

@@ -31,14 +31,10 @@ onEveryEngine('followers of the change feed', (engine) => {
       () => service.load([conversation(pickOne()), message(conversations[0] as string, randomInt(10, 1000))]),
       () => service.load([message(one.ids.conversation, 5), message(other.ids.conversation, 6)]),
       () => service.load([conversation(pickOne(), { deleted: false })]),
-      () => service.request('DELETE', `/v1/conversations/${pickOne()}`, { key }),
-      () => service.request('POST', `/v1/conversations/${pickOne()}/name`, { key, body: { name: randomUUID() } }),
+      () => service.as(key).delete(`/v1/conversations/${pickOne()}`),
+      () => service.as(key).post(`/v1/conversations/${pickOne()}/name`, { name: randomUUID() }),
       ...[one, other].map(
-        (tenant) => () =>
-          service.request('PATCH', tenant.chunkPath, {
-            key: tenant.keys.knowledge,
-            body: { content: randomUUID() },
-          }),
+        (tenant) => () => service.as(tenant.keys.knowledge).patch(tenant.chunkPath, { content: randomUUID() }),
       ),
       () => service.load([{ record: 'workspace', id: one.ids.workspace, name: randomUUID() }]),
       () =>
@@ -46,10 +42,7 @@ onEveryEngine('followers of the change feed', (engine) => {
           conversation(conversations[1] as string),
           { ...message(conversations[1] as string, 3), id: erased },
         ]),
-      () =>
-        service.request('DELETE', `/admin/apps/${one.ids.app}/conversations/${conversations[1]}/messages/${erased}`, {
-          key: admin,
-        }),
+      () => service.as(admin).delete(`/admin/apps/${one.ids.app}/conversations/${conversations[1]}/messages/${erased}`),
       () => retain(service.store, { now: 40 * 86_400 + 5, retention_days: 40 }, () => undefined),
       () => purge(service.store, { conversation_id: conversations[5] as string }, { key_id: null, now: 1 }),
     ];
@@ -68,7 +61,7 @@ onEveryEngine('followers of the change feed', (engine) => {
       isWriting = false;
     });
     await Promise.all(following);
-    const exported = (await service.request('GET', '/admin/records', { key: admin })).text;
+    const exported = (await service.as(admin).get('/admin/records')).text;
     for (const follower of followers) {
       await follower.catchUp();
       assert.deepEqual(await follower.differences(exported), []);

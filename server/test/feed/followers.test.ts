@@ -116,7 +116,7 @@ onEveryEngine('a follower of the change feed that applies what is gone has what 
         if (step.kind === 'read') await followers[step.follower]?.[0].step(step.limit, step.isLost);
         else await actions[step.kind](step);
       }
-      const exported = (await service.request('GET', '/admin/records', { key: admin })).text;
+      const exported = (await service.as(admin).get('/admin/records')).text;
       for (const [follower, mayRead] of followers) {
         await catchUp(follower);
         assert.deepEqual(await follower.differences(exported, mayRead), []);

@@ -73,10 +73,7 @@ onOneEngine('the example that posts bad answers to a webhook', (engine) => {
     ...more,
   });
   const rate = (message_id: string, rating: string, content: string) =>
-    service.request('POST', `/v1/messages/${message_id}/feedbacks`, {
-      key: one.keys.app,
-      body: { rating, content, user: 'ann' },
-    });
+    service.as(one.keys.app).post(`/v1/messages/${message_id}/feedbacks`, { rating, content, user: 'ann' });
   const idsOf = (type: string) => [...new Set(received.filter((one) => one.type === type).map(({ id }) => id))];
   const disliked = () => received.filter(({ type }) => type === 'message.disliked');
 

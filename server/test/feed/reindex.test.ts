@@ -132,7 +132,7 @@ onOneEngine('the example of a worker that keeps an index current', (engine) => {
   }
 
   async function isCurrent(of: Service): Promise<boolean> {
-    const { text } = await of.request('GET', '/admin/records', { key: admin });
+    const { text } = await of.as(admin).get('/admin/records');
     const expected = text
       .trim()
       .split('\n')

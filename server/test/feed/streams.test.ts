@@ -58,11 +58,10 @@ onEveryEngine('readers that wait for changes', (engine) => {
   const get = (query: Record<string, string>, options: object = { key: admin }) =>
     service.request('GET', `/admin/changes?${new URLSearchParams(query)}`, options);
   const now = async () => (await get({ after: 'now' })).body.cursor as string;
-  const edit = (content = randomUUID()) =>
-    service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } });
+  const edit = (content = randomUUID()) => service.as(one.keys.knowledge).patch(one.chunkPath, { content });
   const untilWaiting = (count: number) => until(async () => (await metric('backscroll_changes_waiting')) === count);
   const metric = async (name: string) => {
-    const { text } = await service.request('GET', '/metrics', { key: admin });
+    const { text } = await service.as(admin).get('/metrics');
     return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
   };
 
@@ -93,10 +92,7 @@ onEveryEngine('readers that wait for changes', (engine) => {
   it('get entries as they come, and heartbeats when there are none; a revoked key ends a stream', async () => {
     service.freezeClock();
     const query = { after: await now(), wait: '60' };
-    const secret = await service.request('POST', '/admin/keys', {
-      key: admin,
-      body: { kind: 'feed', workspace_id: one.ids.workspace },
-    });
+    const secret = await service.as(admin).post('/admin/keys', { kind: 'feed', workspace_id: one.ids.workspace });
     const opening = [
       OpenResponse.open(service, query, feed, lines),
       OpenResponse.open(service, query, feed, events),
@@ -117,7 +113,7 @@ onEveryEngine('readers that wait for changes', (engine) => {
     assert.match(sse.text, /^:\n\nid: \S+\ndata: \{.*\}\n\n/);
     const poll = OpenResponse.open(service, { after: await now(), wait: '60' }, secret.body.secret);
     await untilWaiting(4);
-    assert.equal((await service.request('DELETE', `/admin/keys/${secret.body.id}`, { key: admin })).status, 200);
+    assert.equal((await service.as(admin).delete(`/admin/keys/${secret.body.id}`)).status, 200);
     service.advanceClock(15);
     await revoked.ended;
     assert.equal((await poll).message.statusCode, 401);
@@ -156,7 +152,7 @@ onEveryEngine('readers that wait for changes', (engine) => {
       OpenResponse.open(stopping, { after: 'now', wait: '60' }, admin, accept),
     );
     await until(async () => {
-      const { text } = await stopping.request('GET', '/metrics', { key: admin });
+      const { text } = await stopping.as(admin).get('/metrics');
       return text.includes('backscroll_changes_waiting 3\n');
     });
     await stopping.close();
@@ -202,11 +198,9 @@ onEveryEngine('pages of the change feed', (engine) => {
   const service = useService(engine, records);
 
   const get = (query: Record<string, string | number>, key = admin) =>
-    service.request(
-      'GET',
-      `/admin/changes?${new URLSearchParams(Object.entries(query).map(([name, value]) => [name, `${value}`]))}`,
-      { key },
-    );
+    service
+      .as(key)
+      .get(`/admin/changes?${new URLSearchParams(Object.entries(query).map(([name, value]) => [name, `${value}`]))}`);
 
   it('move the cursor past entries that the reader does not see', async () => {
     const start = (await get({ after: 'now' })).body.cursor;
@@ -276,7 +270,7 @@ onEveryEngine('pages of the change feed', (engine) => {
   if (engine === 'postgres') {
     it('/metrics leaves out the feed while the database does not respond', async () => {
       const head = /^backscroll_changes_head \d+$/m;
-      const scrape = () => service.request('GET', '/metrics', { key: admin });
+      const scrape = () => service.as(admin).get('/metrics');
       assert.match((await scrape()).text, head);
       const client = new pg.Client(service.config.database_url);
       await client.connect();

@@ -75,16 +75,16 @@ onEveryEngine('child chunks', (engine) => {
   }
 
   const patch = (tenant: Tenant, content: unknown, headers: Record<string, string | string[]> = {}) =>
-    service.request('PATCH', tenant.chunkPath, { key: tenant.keys.knowledge, body: { content }, headers });
+    service.as(tenant.keys.knowledge).patch(tenant.chunkPath, { content }, headers);
   const patchRaw = (tenant: Tenant, body: string | Uint8Array, headers: Record<string, string> = json) =>
-    service.request('PATCH', tenant.chunkPath, { key: tenant.keys.knowledge, body, headers });
+    service.as(tenant.keys.knowledge).patch(tenant.chunkPath, body, headers);
   const get = (tenant: Tenant, headers: Record<string, string> = {}) =>
-    service.request('GET', tenant.chunkPath, { key: tenant.keys.knowledge, headers });
+    service.as(tenant.keys.knowledge).get(tenant.chunkPath, headers);
   const etagOf = async (tenant: Tenant) => (await get(tenant)).headers.etag ?? assert.fail('no ETag');
 
   async function revisionsOf(tenant: Tenant): Promise<Revision[]> {
     const path = '/admin/records?kinds=child_chunk_revision';
-    const { status, text } = await service.request('GET', path, { key: admin });
+    const { status, text } = await service.as(admin).get(path);
     assert.equal(status, 200);
     return text
       .split('\n')
@@ -455,7 +455,7 @@ onEveryEngine('child chunks', (engine) => {
     it('200: an id may be percent-encoded', async () => {
       const tenant = await createTenant();
       const path = tenant.chunkPath.replaceAll('-', '%2D');
-      assert.equal((await service.request('GET', path, { key: tenant.keys.knowledge })).status, 200);
+      assert.equal((await service.as(tenant.keys.knowledge).get(path)).status, 200);
     });
 
     it('404: parts of one workspace that do not belong together', async () => {
@@ -490,7 +490,7 @@ onEveryEngine('child chunks', (engine) => {
         const edit = { ...options, body: { content: 'x' } };
         assertError(await service.request('PATCH', chunkPath(path), edit), 404, 'not_found', message);
       }
-      assert.equal((await service.request('GET', chunkPath(second), { key: tenant.keys.knowledge })).status, 200);
+      assert.equal((await service.as(tenant.keys.knowledge).get(chunkPath(second))).status, 200);
     });
   });
 
@@ -520,16 +520,11 @@ onEveryEngine('child chunks', (engine) => {
       const edit = { key: secret, body: { content: 'x' } };
       const outside = await assertUnchanged(tenant, () => service.request('PATCH', tenant.chunkPath, edit));
       assertError(outside, 404, 'not_found', 'dataset not found');
-      assertError(
-        await service.request('GET', tenant.chunkPath, { key: secret }),
-        404,
-        'not_found',
-        'dataset not found',
-      );
+      assertError(await service.as(secret).get(tenant.chunkPath), 404, 'not_found', 'dataset not found');
       for (const dataset of [second.dataset, second.dataset.toUpperCase()]) {
         const path = chunkPath({ ...second, dataset });
         assert.equal((await service.request('PATCH', path, edit)).status, 200);
-        assert.equal((await service.request('GET', path, { key: secret })).status, 200);
+        assert.equal((await service.as(secret).get(path)).status, 200);
       }
       const response = await service.request('PATCH', chunkPath(second), { ...edit, key: emptySecret });
       assertError(response, 404, 'not_found', 'dataset not found');
@@ -549,7 +544,7 @@ onEveryEngine('child chunks', (engine) => {
           secret,
         },
       ]);
-      assert.equal((await service.request('GET', tenant.chunkPath, { key: secret })).status, 200);
+      assert.equal((await service.as(secret).get(tenant.chunkPath)).status, 200);
     });
   });
 
@@ -809,7 +804,7 @@ onEveryEngine('child chunks', (engine) => {
       assert.deepEqual(await revisionsOf(tenant), []);
       const from = now();
       await patch(tenant, 'one');
-      await service.request('PATCH', tenant.chunkPath, { key: second.secret, body: { content: 'two' } });
+      await service.as(second.secret).patch(tenant.chunkPath, { content: 'two' });
       await patch(tenant, 'three');
       const to = now();
       const revisions = await revisionsOf(tenant);

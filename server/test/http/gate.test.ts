@@ -46,7 +46,7 @@ onOneEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
   /** Waits until so many requests are in flight. */
   const inFlight = (count: number) =>
     until(async () => {
-      const { text } = await service.request('GET', '/metrics', { key: admin });
+      const { text } = await service.as(admin).get('/metrics');
       // The request for the metrics is in flight too.
       return text.includes(`backscroll_http_requests_in_flight ${count + 1}\n`);
     });
@@ -56,13 +56,13 @@ onOneEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
     pending.push(await startRequest(service.port, one.chunkPath, one.keys.knowledge, body));
     await inFlight(2);
     const rejected = [
-      service.request('GET', page, { key: one.keys.app, headers: { 'x-request-id': 'mine' } }),
+      service.as(one.keys.app).get(page, { 'x-request-id': 'mine' }),
       service.request('GET', page),
       service.request('HEAD', page, { key: one.keys.app }),
       service.request('GET', '/v1/nowhere'),
-      service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content: 'never written' } }),
+      service.as(one.keys.knowledge).patch(one.chunkPath, { content: 'never written' }),
       service.request('PATCH', one.chunkPath, { headers: { connection: 'close' }, body: { content: 'never written' } }),
-      service.request('POST', '/admin/records', { key: admin, body: 'x'.repeat(3_000_000) }),
+      service.as(admin).post('/admin/records', 'x'.repeat(3_000_000)),
     ];
     for (const { status, headers, text } of await Promise.all(rejected)) {
       assert.deepEqual([status, headers['retry-after']], [503, '1']);
@@ -74,8 +74,8 @@ onOneEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
       assert.equal((await service.request('GET', path)).status, 200);
     for (const { finish } of pending) assert.match(await finish(), /^HTTP\/1\.1 200 /);
     await inFlight(0);
-    assert.equal((await service.request('GET', page, { key: one.keys.app })).status, 200);
-    const { body: chunk } = await service.request('GET', one.chunkPath, { key: one.keys.knowledge });
+    assert.equal((await service.as(one.keys.app).get(page)).status, 200);
+    const { body: chunk } = await service.as(one.keys.knowledge).get(one.chunkPath);
     assert.equal(chunk.data.content, 'a text that comes late');
   });
 
@@ -85,7 +85,7 @@ onOneEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
     await inFlight(2);
     for (const { socket } of pending) socket.destroy();
     await inFlight(0);
-    assert.equal((await service.request('GET', page, { key: one.keys.app })).status, 200);
+    assert.equal((await service.as(one.keys.app).get(page)).status, 200);
   });
 
   it('is logged in one line a second, and counted', async () => {
@@ -94,7 +94,7 @@ onOneEngine('more requests in flight than IN_FLIGHT_MAX', (engine) => {
     await until(() => rejected() >= 7);
     assert.equal(rejected(), 7);
     assert.ok(lines().length <= 2, lines().join(''));
-    const { text } = await service.request('GET', '/metrics', { key: admin });
+    const { text } = await service.as(admin).get('/metrics');
     assert.match(text, /backscroll_http_requests_total\{method="GET",route="rejected",status="503"\} 3\n/);
   });
 });

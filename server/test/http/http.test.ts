@@ -460,7 +460,7 @@ onOneEngine('HTTP', (engine) => {
 
     it('200: GET with Content-Type: application/json and no body', async () => {
       for (const { path, key } of gets) {
-        const response = await service.request('GET', path, { key, headers: { 'content-type': 'application/json' } });
+        const response = await service.as(key).get(path, { 'content-type': 'application/json' });
         assert.equal(response.status, 200, path);
       }
     });
@@ -579,7 +579,7 @@ onOneEngine('HTTP', (engine) => {
       const headers = [bearer(one.keys.knowledge), json, `Content-Length: ${body.length}`];
       const responses = await raw(`${head(`PATCH ${one.chunkPath} HTTP/1.1`, ...headers)}${body}nonsense\r\n\r\n`);
       // The service closes the connection after it has processed the first request.
-      const storedText = (await service.request('GET', one.chunkPath, { key: one.keys.knowledge })).body.data.content;
+      const storedText = (await service.as(one.keys.knowledge).get(one.chunkPath)).body.data.content;
       assert.equal(
         responses[0]?.status === 200,
         storedText === JSON.parse(body).content,
@@ -599,7 +599,7 @@ onOneEngine('HTTP', (engine) => {
         socket[method]();
         await closed;
       }
-      assert.equal((await service.request('GET', one.chunkPath, { key: one.keys.knowledge })).status, 200);
+      assert.equal((await service.as(one.keys.knowledge).get(one.chunkPath)).status, 200);
     });
   });
 
@@ -784,7 +784,7 @@ onOneEngine('HTTP', (engine) => {
   describe('304', () => {
     for (const { path, key } of [gets[0], gets[1]].filter((get) => get !== undefined)) {
       it(`304: ${path.startsWith('/v1/messages') ? 'a page' : 'a chunk'} has no body, for GET and HEAD`, async () => {
-        const get = await service.request('GET', path, { key });
+        const get = await service.as(key).get(path);
         const etag = get.headers.etag ?? assert.fail('no ETag');
         for (const method of ['GET', 'HEAD']) {
           const lines = [bearer(key ?? ''), `If-None-Match: ${etag}`];
@@ -801,7 +801,7 @@ onOneEngine('HTTP', (engine) => {
     }
 
     it('304: the connection stays open', async () => {
-      const etag = (await service.request('GET', pagePath, { key: one.keys.app })).headers.etag;
+      const etag = (await service.as(one.keys.app).get(pagePath)).headers.etag;
       const auth = bearer(one.keys.app);
       const conditional = head(`GET ${pagePath} HTTP/1.1`, auth, `If-None-Match: ${etag}`);
       const responses = await raw(conditional + conditional + closing(`GET ${pagePath} HTTP/1.1`, auth));
@@ -867,7 +867,7 @@ onOneEngine('HTTP', (engine) => {
     it('200: health, the OpenAPI document and the reference page, with any key or none', async () => {
       for (const path of ['/health/live', '/health/ready', '/openapi.json', '/docs']) {
         for (const key of [undefined, 'nonsense', one.keys.app]) {
-          assert.equal((await service.request('GET', path, { key })).status, 200, path);
+          assert.equal((await service.as(key).get(path)).status, 200, path);
         }
       }
     });

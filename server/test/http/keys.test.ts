@@ -166,20 +166,20 @@ onEveryEngine('keys', (engine) => {
 
   describe('revocation and expiry', () => {
     it('401: a key that is revoked while in use is rejected immediately by the same instance', async () => {
-      const send = () => service.request('GET', page, { key: extraKeys.live });
+      const send = () => service.as(extraKeys.live).get(page);
       assert.equal((await send()).status, 200);
       await service.load([keyRecord(extraKeys.live, { revoked_at: Math.floor(Date.now() / 1000) })]);
       assertUnauthorized(await send());
-      assertUnauthorized(await service.request('GET', modelPath, { key: extraKeys.live }));
+      assertUnauthorized(await service.as(extraKeys.live).get(modelPath));
     });
 
     it('401: a key that expires while in use is rejected', async () => {
-      assert.equal((await service.request('GET', page, { key: extraKeys.brief })).status, 200);
+      assert.equal((await service.as(extraKeys.brief).get(page)).status, 200);
       service.advanceClock(90_000);
-      assert.equal((await service.request('GET', page, { key: extraKeys.brief })).status, 200);
+      assert.equal((await service.as(extraKeys.brief).get(page)).status, 200);
       service.advanceClock(10_001);
-      assertUnauthorized(await service.request('GET', page, { key: extraKeys.brief }));
-      assert.equal((await service.request('GET', page, { key: keys.app })).status, 200);
+      assertUnauthorized(await service.as(extraKeys.brief).get(page));
+      assert.equal((await service.as(keys.app).get(page)).status, 200);
     });
   });
 });
@@ -281,7 +281,7 @@ onOneEngine('RATE_LIMIT', (engine) => {
   it('429: one key gets exactly RATE_LIMIT requests per second, over all routes', async () => {
     service.advanceClock(10);
     const paths = Array.from({ length: 12 }, (_, index) => (index % 2 ? page : modelPath));
-    const responses = await Promise.all(paths.map((path) => service.request('GET', path, { key: keys.app })));
+    const responses = await Promise.all(paths.map((path) => service.as(keys.app).get(path)));
     const limited = responses.filter(({ status }) => status === 429);
     assert.equal(responses.filter(({ status }) => status === 200).length, 5);
     assert.equal(limited.length, 7);
@@ -289,30 +289,30 @@ onOneEngine('RATE_LIMIT', (engine) => {
       assert.equal(body.code, 'too_many_requests');
       assert.equal(headers['retry-after'], '1');
     }
-    assert.equal((await service.request('GET', modelPath, { key: keys.knowledge })).status, 200, 'another key');
-    assert.equal((await service.request('GET', '/health/live', { key: keys.app })).status, 200, 'an open address');
-    assertUnauthorized(await service.request('GET', page, { key: makeSecret('app') }));
+    assert.equal((await service.as(keys.knowledge).get(modelPath)).status, 200, 'another key');
+    assert.equal((await service.as(keys.app).get('/health/live')).status, 200, 'an open address');
+    assertUnauthorized(await service.as(makeSecret('app')).get(page));
 
     service.advanceClock(1);
-    assert.equal((await service.request('GET', page, { key: keys.app })).status, 200, 'the next second');
+    assert.equal((await service.as(keys.app).get(page)).status, 200, 'the next second');
   });
 
   it('429: a rejected request writes nothing', async () => {
     service.advanceClock(10);
     const texts = Array.from({ length: 9 }, (_, index) => `text ${index}`);
     const responses = await Promise.all(
-      texts.map((content) => service.request('PATCH', one.chunkPath, { key: keys.knowledge, body: { content } })),
+      texts.map((content) => service.as(keys.knowledge).patch(one.chunkPath, { content })),
     );
     const writtenTexts = texts.filter((_, index) => responses[index]?.status === 200);
     assert.equal(writtenTexts.length, 5);
-    const exported = (await service.request('GET', '/admin/records', { key: keys.admin })).text;
+    const exported = (await service.as(keys.admin).get('/admin/records')).text;
     for (const text of texts) assert.equal(exported.includes(`"${text}"`), writtenTexts.includes(text), text);
   });
 
   it('429: the limit is checked before the parameters', async () => {
     service.advanceClock(10);
     const responses = await Promise.all(
-      Array.from({ length: 8 }, () => service.request('GET', '/v1/messages?limit=x', { key: keys.app })),
+      Array.from({ length: 8 }, () => service.as(keys.app).get('/v1/messages?limit=x')),
     );
     assert.deepEqual(responses.map(({ status }) => status).sort(), [400, 400, 400, 400, 400, 429, 429, 429]);
   });
@@ -323,9 +323,7 @@ onOneEngine('no RATE_LIMIT', (engine) => {
     const fixture = makeKeyFixture();
     const service = await startWith(engine, fixture);
     t.after(() => service.close());
-    const responses = await Promise.all(
-      Array.from({ length: 300 }, () => service.request('GET', modelPath, { key: fixture.keys.app })),
-    );
+    const responses = await Promise.all(Array.from({ length: 300 }, () => service.as(fixture.keys.app).get(modelPath)));
     assert.ok(responses.every(({ status }) => status === 200));
   });
 });
@@ -340,9 +338,9 @@ onOneEngine('METRICS_TOKEN', (engine) => {
   after(() => service.close());
 
   it('200: the token allows /metrics, as an admin key does', async () => {
-    assert.equal((await service.request('GET', '/metrics', { key: token })).status, 200);
+    assert.equal((await service.as(token).get('/metrics')).status, 200);
     assert.equal((await service.request('HEAD', '/metrics', { key: token })).status, 200);
-    assert.equal((await service.request('GET', '/metrics', { key: fixture.admin })).status, 200);
+    assert.equal((await service.as(fixture.admin).get('/metrics')).status, 200);
     assert.equal(
       (await service.request('GET', '/metrics', { headers: { authorization: `bearer  ${token}` } })).status,
       200,
@@ -351,7 +349,7 @@ onOneEngine('METRICS_TOKEN', (engine) => {
 
   it('401: no similar token allows /metrics', async () => {
     for (const key of [undefined, token.slice(0, -1), `${token}x`, token.toUpperCase(), fixture.keys.app]) {
-      assertUnauthorized(await service.request('GET', '/metrics', { key }));
+      assertUnauthorized(await service.as(key).get('/metrics'));
     }
   });
 });
@@ -370,7 +368,7 @@ onEveryEngine('stored secrets', (engine) => {
     t.after(() => service.close());
     const secrets = [...Object.values(fixture.keys), makeSecret('app'), 'x', `${fixture.keys.app}x`, "' OR 1=1"];
     for (const key of secrets) {
-      for (const path of [fixture.page, modelPath, '/metrics']) await service.request('GET', path, { key });
+      for (const path of [fixture.page, modelPath, '/metrics']) await service.as(key).get(path);
     }
     const digests = secrets.slice(0, -1).map((secret) => createHash('sha256').update(secret).digest('hex'));
     assert.deepEqual(new Set(requestedDigests), new Set(digests), 'a string that cannot be a secret is not looked up');
@@ -392,14 +390,14 @@ onEveryEngine('stored secrets', (engine) => {
     assert.equal(response.status, 200, response.text);
     assert.ok(!response.text.includes(newSecret));
     const secrets = [...Object.values(fixture.keys), ...Object.values(fixture.other.keys), newSecret];
-    for (const key of secrets) await service.request('GET', modelPath, { key });
+    for (const key of secrets) await service.as(key).get(modelPath);
     for (const secret of secrets) {
       const [, random = ''] = /^(?:app|dataset|writer|feed|admin)-(.+)$/.exec(secret) ?? [];
       // At least 160 bits in an alphabet of at most 64 characters.
       assert.ok(random.length * 6 >= 160, `${random.length} characters`);
     }
 
-    const exported = (await service.request('GET', '/admin/records', { key: fixture.admin })).text;
+    const exported = (await service.as(fixture.admin).get('/admin/records')).text;
     const places: [string, Buffer][] = [['the export', Buffer.from(exported)]];
     if (engine === 'sqlite') {
       const folder = dirname(service.config.database_url.slice('sqlite:'.length));

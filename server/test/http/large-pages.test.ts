@@ -45,9 +45,7 @@ onEveryEngine('large pages', (engine) => {
 
   it('200: a large page is complete, with its length, in both orders', async () => {
     for (const order of ['newest_first', 'oldest_first']) {
-      const { status, headers, text, body } = await service.request('GET', `${streamedPath}&page_order=${order}`, {
-        key: one.keys.app,
-      });
+      const { status, headers, text, body } = await service.as(one.keys.app).get(`${streamedPath}&page_order=${order}`);
       assert.equal(status, 200);
       assert.equal(Number(headers['content-length']), Buffer.byteLength(text));
       assert.equal(body.has_more, true);
@@ -63,7 +61,7 @@ onEveryEngine('large pages', (engine) => {
   it('200: paging back through large pages visits every message once', async () => {
     const visited: string[] = [];
     for (let target: string | undefined = streamedPath; target !== undefined; ) {
-      const { headers, body } = await service.request('GET', target, { key: one.keys.app });
+      const { headers, body } = await service.as(one.keys.app).get(target);
       visited.push(...idsOf(body));
       const link = /^<([^>]+)>; rel="next"$/.exec(headers.link as string)?.[1];
       assert.equal(link !== undefined, body.has_more);
@@ -76,10 +74,7 @@ onEveryEngine('large pages', (engine) => {
     const first = await begin();
     const etag = first.headers.etag as string;
     first.destroy();
-    const { status, text } = await service.request('GET', path, {
-      key: one.keys.app,
-      headers: { 'if-none-match': etag },
-    });
+    const { status, text } = await service.as(one.keys.app).get(path, { 'if-none-match': etag });
     assert.equal(status, 304);
     assert.equal(text, '');
   });
@@ -95,7 +90,7 @@ onEveryEngine('large pages', (engine) => {
 
   itOnOneEngine(engine, '200: the transcript of the console streams large pages too', async () => {
     const target = `/admin/apps/${one.ids.app}/conversations/${conversation_id}/messages?limit=${streamedCount}`;
-    const { status, body } = await service.request('GET', target, { key: admin });
+    const { status, body } = await service.as(admin).get(target);
     assert.equal(status, 200);
     assert.deepEqual(idsOf(body), newestFirst.slice(0, streamedCount));
   });
@@ -107,7 +102,7 @@ onEveryEngine('large pages', (engine) => {
       const unread = await Promise.all(Array.from({ length: limits.largePagesMax }, () => begin()));
       for (const response of unread) assert.equal(response.statusCode, 200);
 
-      const small = await service.request('GET', `/v1/messages?conversation_id=${randomUUID()}`, { key: one.keys.app });
+      const small = await service.as(one.keys.app).get(`/v1/messages?conversation_id=${randomUUID()}`);
       assert.equal(small.status, 404);
       assert.equal((await service.request('GET', '/health/live')).status, 200);
 
@@ -134,7 +129,7 @@ onEveryEngine('large pages', (engine) => {
     assert.deepEqual(idsOf(page), newestFirst.slice(0, 10));
     assert.equal(page.data[0].answer, messages.at(-1)?.answer);
 
-    const next = await service.request('GET', target, { key: one.keys.app });
+    const next = await service.as(one.keys.app).get(target);
     assert.notEqual(next.headers.etag, response.headers.etag);
     assert.equal(next.body.data[0].query, 'appended');
     assert.equal(next.body.data[1].answer, 'replaced');
@@ -148,7 +143,7 @@ onEveryEngine('large pages', (engine) => {
     for (const limit of [1, 2, 3, 4, 5]) {
       for (const order of ['newest_first', 'oldest_first']) {
         const target = `/v1/messages?conversation_id=${conversation}&limit=${limit}&page_order=${order}`;
-        const { body } = await service.request('GET', target, { key: one.keys.app });
+        const { body } = await service.as(one.keys.app).get(target);
         const expected = mixed.slice(-limit).reverse();
         if (order === 'oldest_first') expected.reverse();
         assert.deepEqual(

@@ -114,7 +114,9 @@ onEveryEngine('GET /messages', (engine) => {
       from().request(method, pathOf({ conversation_id: ids.conversation, ...more }), { key: keys.app, headers });
     /** `rest` is appended to the query unchanged. */
     const getRaw = (rest: string) =>
-      from().request('GET', pathOf(`conversation_id=${ids.conversation}${rest}`), { key: keys.app });
+      from()
+        .as(keys.app)
+        .get(pathOf(`conversation_id=${ids.conversation}${rest}`));
     return { get, getRaw };
   }
 
@@ -487,9 +489,7 @@ onEveryEngine('GET /messages', (engine) => {
     it('200: names and values may be percent-encoded', async () => {
       const tenant = await createTenant(3);
       const encoded = [...tenant.ids.conversation].map((c) => `%${c.charCodeAt(0).toString(16)}`).join('');
-      const response = await service.request('GET', pathOf(`conversation%5Fid=${encoded}&l%69mit=%32`), {
-        key: tenant.keys.app,
-      });
+      const response = await service.as(tenant.keys.app).get(pathOf(`conversation%5Fid=${encoded}&l%69mit=%32`));
       assert.equal(response.body.limit, 2);
       assert.deepEqual(idsOf(response), tenant.messageIds.toReversed().slice(0, 2));
     });
@@ -625,7 +625,7 @@ onEveryEngine('GET /messages', (engine) => {
       assert.equal((await tenant.get({})).status, 200);
       for (const headers of [{}, { 'if-none-match': etag }, { connection: 'Keep-Alive' }]) {
         const path = `/v1/messages?conversation_id=${tenant.ids.conversation}&first_id=%00`;
-        const response = await service.request('GET', path, { key: tenant.keys.app, headers });
+        const response = await service.as(tenant.keys.app).get(path, headers);
         assert.deepEqual(response.body, noFirstMessage);
       }
     });
@@ -771,7 +771,7 @@ onEveryEngine('GET /messages', (engine) => {
           assert.deepEqual(idsOf(await get({ limit: '2', page_order: '' })), bySetting);
           assert.deepEqual(idsOf(await get({ limit: '2', page_order: 'newest_first' })), newestTwo);
           assert.deepEqual(idsOf(await get({ limit: '2', page_order: 'oldest_first' })), newestTwo.toReversed());
-          const next = await otherService.request('GET', nextOf(plain), { key: tenant.keys.app });
+          const next = await otherService.as(tenant.keys.app).get(nextOf(plain));
           assert.deepEqual(idsOf(next), [ids[0]]);
           assert.equal(next.body.has_more, false);
         } finally {
@@ -835,7 +835,7 @@ onEveryEngine('GET /messages', (engine) => {
           assert.equal(response.status, 200);
           visitedPages.push(page_order === 'newest_first' ? idsOf(response) : idsOf(response).toReversed());
           if (!response.body.has_more) break;
-          response = await service.request('GET', nextOf(response), { key: tenant.keys.app });
+          response = await service.as(tenant.keys.app).get(nextOf(response));
         }
         assert.equal(response.headers.link, undefined);
         assert.deepEqual(pluck(visitedPages, 'length'), [3, 3, 1]);
@@ -864,7 +864,7 @@ onEveryEngine('GET /messages', (engine) => {
         await service.load([conversation, ...messages]);
         const response = await tenant.get({ conversation_id: conversation.id, user, limit: '1' });
         assert.equal(response.status, 200, user);
-        const next = await service.request('GET', nextOf(response), { key: tenant.keys.app });
+        const next = await service.as(tenant.keys.app).get(nextOf(response));
         assert.equal(next.status, 200, `${user}: ${nextOf(response)}`);
         assert.deepEqual(idsOf(next), [messages[0]?.id]);
         assert.equal(new URLSearchParams(nextOf(response).split('?', 2)[1]).get('user'), user);
@@ -878,9 +878,9 @@ onEveryEngine('GET /messages', (engine) => {
       const messages = [1, 2].map((at) => message(conversation.id, at));
       await service.load([conversation, ...messages]);
       const rest = `conversation_id=${conversation.id}&user=${user}&limit=1`;
-      const response = await service.request('GET', pathOf(rest), { key: tenant.keys.app });
+      const response = await service.as(tenant.keys.app).get(pathOf(rest));
       assert.equal(response.status, 200);
-      const next = await service.request('GET', nextOf(response), { key: tenant.keys.app });
+      const next = await service.as(tenant.keys.app).get(nextOf(response));
       assert.equal(next.status, 200, nextOf(response));
       assert.deepEqual(idsOf(next), [messages[0]?.id]);
       assert.equal(next.body.limit, 1, 'the limit is repeated');
@@ -900,10 +900,10 @@ onEveryEngine('GET /messages', (engine) => {
         const messages = [1, 2].map((at) => message(conversation.id, at));
         await service.load([conversation, ...messages]);
         const path = pathOf(`conversation_id=${conversation.id}&user=${raw}&limit=1`);
-        const response = await service.request('GET', path, { key: tenant.keys.app });
+        const response = await service.as(tenant.keys.app).get(path);
         // The contract does not define such bytes, but a page that is found must lead to the next one.
         if (response.status === 404) continue;
-        const next = await service.request('GET', nextOf(response), { key: tenant.keys.app });
+        const next = await service.as(tenant.keys.app).get(nextOf(response));
         assert.equal(next.status, 200, `${path} -> ${nextOf(response)}`);
         assert.deepEqual(idsOf(next), [messages[0]?.id]);
       }
@@ -921,12 +921,12 @@ onEveryEngine('GET /messages', (engine) => {
         '&x=?',
       ]) {
         const response = await tenant.getRaw(`&limit=1${rest}`);
-        const next = await service.request('GET', nextOf(response), { key: tenant.keys.app });
+        const next = await service.as(tenant.keys.app).get(nextOf(response));
         assert.equal(next.status, 200, `${rest}: ${nextOf(response)}`);
         assert.deepEqual(idsOf(next), [tenant.messageIds[1]], rest);
       }
       const encoded = await tenant.getRaw(`&limit=1&f%69rst_id=${tenant.messageIds[2]}`);
-      const next = await service.request('GET', nextOf(encoded), { key: tenant.keys.app });
+      const next = await service.as(tenant.keys.app).get(nextOf(encoded));
       assert.deepEqual(idsOf(next), [tenant.messageIds[0]]);
     });
   });

@@ -71,8 +71,7 @@ onEveryEngine('the model listing', (engine) => {
 
   const importProviders = (tenant: Tenant, ...providers: Provider[]) =>
     service.load(providers.map((entry) => recordOf(tenant.ids.workspace, entry)));
-  const list = (tenant: Tenant, type: string = 'llm', key = tenant.keys.app) =>
-    service.request('GET', pathOf(type), { key });
+  const list = (tenant: Tenant, type: string = 'llm', key = tenant.keys.app) => service.as(key).get(pathOf(type));
 
   describeOnOneEngine(engine, 'keys', () => {
     it('200: an app key and a knowledge key get the same response', async () => {
@@ -290,7 +289,7 @@ onEveryEngine('the model listing', (engine) => {
       const tenant = await createTenant(provider('a', [model('m')]));
       const body = ndjson([recordOf(tenant.ids.workspace, provider('b', [model('n')]))]);
       const headers = { 'content-type': 'application/x-ndjson' };
-      assert.equal((await service.request('POST', '/admin/records', { key: admin, headers, body })).status, 200);
+      assert.equal((await service.as(admin).post('/admin/records', body, headers)).status, 200);
       assert.deepEqual(namesOf(await list(tenant)), [
         ['a', ['m']],
         ['b', ['n']],
@@ -375,7 +374,7 @@ onEveryEngine('the model listing', (engine) => {
         .replace('"model_properties":{}', `"model_properties":${model_properties}`)
         .replace('"LABEL"', label);
       const headers = { 'content-type': 'application/x-ndjson' };
-      const response = await service.request('POST', '/admin/records', { key: admin, headers, body: line });
+      const response = await service.as(admin).post('/admin/records', line, headers);
       assert.equal(response.status, 200, response.text);
       const { text } = await list(tenant);
       assert.ok(text.includes(`"model_properties":${JSON.stringify(JSON.parse(model_properties))}`), text);

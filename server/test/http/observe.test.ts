@@ -251,7 +251,7 @@ onOneEngine('logs and metrics', (engine) => {
 
     it('contain no secret that was sent as a request id', async () => {
       const key = makeSecret('knowledge');
-      const { headers } = await service.request('GET', modelPath, { key, headers: { 'x-request-id': key } });
+      const { headers } = await service.as(key).get(modelPath, { 'x-request-id': key });
       await lineOf(service, String(headers['x-request-id']));
       assert.ok(!service.logs.join('').includes(key), 'a secret is in the logs');
       assert.notEqual(headers['x-request-id'], key);
@@ -291,7 +291,7 @@ onOneEngine('logs and metrics', (engine) => {
         const { response } = await requestAndLine(service, method, path, options);
         assert.equal(response.status, status, `${method} ${path}: ${response.text}`);
       }
-      const metrics = (await service.request('GET', '/metrics', { key: admin })).text;
+      const metrics = (await service.as(admin).get('/metrics')).text;
       for (const output of [service.logs.join(''), metrics]) {
         for (const value of [user, text, conversation, 'conversation_id=', 'limit=1']) {
           assert.ok(!output.includes(value), `${value} is in the output`);
@@ -316,7 +316,7 @@ onOneEngine('logs and metrics', (engine) => {
 
   describe('/metrics', () => {
     const scrape = async () => {
-      const response = await service.request('GET', '/metrics', { key: admin });
+      const response = await service.as(admin).get('/metrics');
       assert.equal(response.status, 200);
       return { response, ...readMetrics(response.text) };
     };
@@ -349,7 +349,7 @@ onOneEngine('logs and metrics', (engine) => {
       const valueIn = (samples: Sample[], name: string) => samples.find((sample) => sample.name === name)?.value ?? -1;
       const before = (await scrape()).samples;
       const body = ndjson([message(one.ids.conversation, 3), message(one.ids.conversation, 4), records[0] as object]);
-      await service.request('POST', '/admin/records', { key: admin, headers: ndjsonHeaders, body });
+      await service.as(admin).post('/admin/records', body, ndjsonHeaders);
       const { samples } = await scrape();
       const received = 'backscroll_messages_appended_total';
       assert.equal(valueIn(samples, received), valueIn(before, received) + 2);
@@ -391,19 +391,15 @@ onOneEngine('logs and metrics', (engine) => {
     });
 
     it('200: requests are counted by route and status', async () => {
-      await assertIncrease({ route: '/v1/messages', status: '200' }, 3, () =>
-        service.request('GET', page, { key: one.keys.app }),
-      );
+      await assertIncrease({ route: '/v1/messages', status: '200' }, 3, () => service.as(one.keys.app).get(page));
       await assertIncrease({ route: '/v1/messages', status: '401' }, 2, () => service.request('GET', page));
       await assertIncrease({ route: '/v1/messages', status: '400' }, 2, () =>
-        service.request('GET', '/v1/messages', { key: one.keys.app }),
+        service.as(one.keys.app).get('/v1/messages'),
       );
       await assertIncrease({ route: chunkRoute, method: 'PATCH', status: '200' }, 2, () =>
-        service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content: 'a' } }),
+        service.as(one.keys.knowledge).patch(one.chunkPath, { content: 'a' }),
       );
-      await assertIncrease({ route: modelRoute, status: '200' }, 2, () =>
-        service.request('GET', modelPath, { key: one.keys.app }),
-      );
+      await assertIncrease({ route: modelRoute, status: '200' }, 2, () => service.as(one.keys.app).get(modelPath));
       await assertIncrease({ route: '/health/live', status: '200' }, 2, () => service.request('GET', '/health/live'));
     });
 

@@ -37,14 +37,11 @@ async function startFixture(engine: Engine, settings: Record<string, string>) {
   service.freezeClock();
   const { one, admin } = fixture;
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
-  const read = (headers: RequestOptions['headers'] = {}) =>
-    service.request('GET', page, { key: one.keys.app, headers });
-  const readChunk = () => service.request('GET', one.chunkPath, { key: one.keys.knowledge });
-  const write = (content = 'text') =>
-    service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } });
+  const read = (headers: RequestOptions['headers'] = {}) => service.as(one.keys.app).get(page, headers);
+  const readChunk = () => service.as(one.keys.knowledge).get(one.chunkPath);
+  const write = (content = 'text') => service.as(one.keys.knowledge).patch(one.chunkPath, { content });
   const record = ndjson([message(one.ids.conversation, 2)]);
-  const post = () =>
-    service.request('POST', '/admin/records', { key: one.keys.writer, headers: ndjsonHeaders, body: record });
+  const post = () => service.as(one.keys.writer).post('/admin/records', record, ndjsonHeaders);
   return { service, one, admin, page, read, readChunk, write, post };
 }
 type Fixture = Awaited<ReturnType<typeof startFixture>>;
@@ -68,7 +65,7 @@ onOneEngine('rate limits', (engine) => {
         const notModified = await fixture.read({ ...headers, 'if-none-match': first.headers.etag });
         assert.equal(notModified.status, 304);
         assert.deepEqual(limitsOf(notModified), requests(3, 1));
-        const notFound = await service.request('GET', `${fixture.page}x`, { key: fixture.one.keys.app, headers });
+        const notFound = await service.as(fixture.one.keys.app).get(`${fixture.page}x`, headers);
         assert.equal(notFound.status, 404);
         assert.deepEqual(limitsOf(notFound), requests(3, 0));
         const rejected = await fixture.read(headers);
@@ -113,7 +110,7 @@ onOneEngine('rate limits', (engine) => {
       assert.deepEqual(limitsOf(await fixture.post())[1], '"requests";r=2;t=1, "writes";r=1;t=1');
       assert.equal((await fixture.post()).status, 200);
       assert.equal((await fixture.post()).body.message, 'more than 2 writes a second');
-      const exported = await service.request('GET', '/admin/records', { key: fixture.admin });
+      const exported = await service.as(fixture.admin).get('/admin/records');
       assert.equal(exported.status, 200);
       assert.deepEqual(limitsOf(exported), requests(3, 2));
     });
@@ -133,7 +130,7 @@ onOneEngine('rate limits', (engine) => {
         assert.equal(response.status, status);
         assert.equal(response.headers.ratelimit, '"requests";r=2;t=1, "writes";r=1;t=1');
       }
-      const wrongMethod = await service.request('PUT', fixture.one.chunkPath, { key });
+      const wrongMethod = await service.as(key).put(fixture.one.chunkPath);
       assert.equal(wrongMethod.status, 405);
       assert.deepEqual(limitsOf(wrongMethod), noLimits, 'the key was not checked');
     });
@@ -142,7 +139,7 @@ onOneEngine('rate limits', (engine) => {
       service.advanceClock(1);
       for (const key of [undefined, 'x', makeSecret('app'), fixture.one.keys.knowledge]) {
         for (const headers of [laneHeaders, routeHeaders]) {
-          const response = await service.request('GET', fixture.page, { key, headers });
+          const response = await service.as(key).get(fixture.page, headers);
           assert.equal(response.status, 401);
           assert.deepEqual(limitsOf(response), noLimits);
         }
@@ -157,7 +154,7 @@ onOneEngine('rate limits', (engine) => {
           ['/docs', fixture.admin],
           ['/metrics', 'scrape'],
         ] as const) {
-          const response = await service.request('GET', path, { key });
+          const response = await service.as(key).get(path);
           assert.equal(response.status, 200);
           assert.deepEqual(limitsOf(response), noLimits, path);
         }
@@ -244,7 +241,7 @@ onOneEngine('rate limits', (engine) => {
       const from = '127.0.0.8';
       const readCounts = async () => {
         service.advanceClock(1);
-        const { text } = await service.request('GET', '/metrics', { key: admin });
+        const { text } = await service.as(admin).get('/metrics');
         const samples = text.matchAll(/^backscroll_(failed_keys|throttled)_total\{(.*)\} (\d+)$/gm);
         return Object.fromEntries([...samples].map(([, name, label, value]) => [`${name} ${label}`, Number(value)]));
       };
@@ -263,9 +260,9 @@ onOneEngine('rate limits', (engine) => {
 
       await service.request('GET', page);
       await service.request('GET', page, { headers: { authorization: 'Basic x' } });
-      await service.request('GET', page, { key: one.keys.writer });
-      await service.request('GET', page, { key: expired });
-      await service.request('GET', page, { key: makeSecret('app') });
+      await service.as(one.keys.writer).get(page);
+      await service.as(expired).get(page);
+      await service.as(makeSecret('app')).get(page);
       expected['failed_keys reason="missing"'] = 2;
       expected['failed_keys reason="wrong_kind"'] = 1;
       expected['failed_keys reason="unknown"'] = 2;
@@ -285,7 +282,7 @@ onOneEngine('rate limits', (engine) => {
       expected['throttled limit="failed_keys"'] = 3;
       assert.deepEqual(await readCounts(), expected);
 
-      const { text } = await service.request('GET', '/metrics', { key: admin });
+      const { text } = await service.as(admin).get('/metrics');
       assert.ok(!text.includes(from) && !text.includes(one.keyIds.app) && !text.includes(expired.slice(4)));
     });
   });

@@ -33,8 +33,7 @@ onEveryEngine('fixed bugs', (engine) => {
     await service.load([...records, ...many]);
   });
 
-  const patch = (content: string) =>
-    service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } });
+  const patch = (content: string) => service.as(one.keys.knowledge).patch(one.chunkPath, { content });
 
   it('an aborted export does not harm the service', async () => {
     for (let round = 0; round < 4; round += 1) {
@@ -45,7 +44,7 @@ onEveryEngine('fixed bugs', (engine) => {
       response.destroy();
     }
     for (let round = 0; round < 6; round += 1) assert.equal((await patch(`text ${round}`)).status, 200);
-    const response = await service.request('GET', one.chunkPath, { key: one.keys.knowledge });
+    const response = await service.as(one.keys.knowledge).get(one.chunkPath);
     assert.equal(response.body.data.content, 'text 5');
   });
 
@@ -69,7 +68,7 @@ onEveryEngine('fixed bugs', (engine) => {
   });
 
   const revisions = async (): Promise<{ child_chunk_id: string; content: string }[]> => {
-    const { text } = await service.request('GET', '/admin/records', { key: admin });
+    const { text } = await service.as(admin).get('/admin/records');
     const lines = text
       .trim()
       .split('\n')
@@ -82,11 +81,11 @@ onEveryEngine('fixed bugs', (engine) => {
   itOnOneEngine(engine, 'a changed app mode takes effect immediately', async () => {
     const path = `/v1/messages?conversation_id=${one.ids.conversation}&limit=1`;
     const app = { record: 'app', id: one.ids.app, workspace_id: one.ids.workspace, name: 'app' };
-    assert.equal((await service.request('GET', path, { key: one.keys.app })).status, 200);
+    assert.equal((await service.as(one.keys.app).get(path)).status, 200);
     await service.load([{ ...app, mode: 'workflow' }]);
-    assert.equal((await service.request('GET', path, { key: one.keys.app })).body.code, 'not_chat_app');
+    assert.equal((await service.as(one.keys.app).get(path)).body.code, 'not_chat_app');
     await service.load([{ ...app, mode: 'chat' }]);
-    assert.equal((await service.request('GET', path, { key: one.keys.app })).status, 200);
+    assert.equal((await service.as(one.keys.app).get(path)).status, 200);
   });
 
   itOnOneEngine(engine, 'a long user is accepted', async () => {

@@ -61,7 +61,7 @@ onEveryEngine('counts of documents', (engine) => {
       for (const [id, one] of changed) segments.set(id, one);
     }
     const key = tenant.keys.knowledge;
-    const read = async (path: string) => (await service.request('GET', path, { key })).body;
+    const read = async (path: string) => (await service.as(key).get(path)).body;
     const expected = { [dataset]: 0, [otherDataset]: 0 };
     for (const { id, dataset_id } of documents) {
       const own = [...segments.values()].filter(({ document_id }) => document_id === id);

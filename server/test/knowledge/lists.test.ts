@@ -25,7 +25,7 @@ onEveryEngine('lists of knowledge bases', (engine) => {
   const segmentPath = `${documentPath}/segments/${ids.segment}`;
   const service = useService(engine, records);
 
-  const get = (path: string, key = one.keys.knowledge) => service.request('GET', path, { key });
+  const get = (path: string, key = one.keys.knowledge) => service.as(key).get(path);
   async function read(path: string, key?: string) {
     const response = await get(path, key);
     assert.equal(response.status, 200, response.text);

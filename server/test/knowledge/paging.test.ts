@@ -56,7 +56,7 @@ onEveryEngine('pages of the lists of knowledge bases', (engine) => {
         const limit = 1 + below(20);
         const seen: Item[] = [];
         for (let page = 1, isLast = false; !isLast; page += 1) {
-          const { status, body } = await service.request('GET', `${path}?limit=${limit}&page=${page}`, { key });
+          const { status, body } = await service.as(key).get(`${path}?limit=${limit}&page=${page}`);
           assert.deepEqual([status, body.total, body.limit, body.page], [200, expected.length, limit, page]);
           isLast = page * limit >= body.total;
           if ('has_more' in body) assert.equal(body.has_more, !isLast);
@@ -80,7 +80,7 @@ onEveryEngine('pages of the lists of knowledge bases', (engine) => {
       });
       await service.load([...tenant.records, ...chunks]);
       const path = `/v1/datasets/${dataset}/documents/${document}/segments`;
-      const { body } = await service.request('GET', path, { key: tenant.keys.knowledge });
+      const { body } = await service.as(tenant.keys.knowledge).get(path);
       const contents = new Map(body.data[0].child_chunks.map(({ id, content }: Item) => [id, content]));
       for (const { id, content } of chunks) assert.equal(contents.get(id), content);
     }
@@ -116,7 +116,7 @@ onEveryEngine('pages of the lists of knowledge bases', (engine) => {
     );
     const inDocument = `/v1/datasets/${dataset}/documents/${document}`;
     const read = async (path: string) => {
-      const { status, text, body } = await service.request('GET', path, { key });
+      const { status, text, body } = await service.as(key).get(path);
       assert.equal(status, 200, text.slice(0, 200));
       const head = await service.request('HEAD', path, { key });
       assert.deepEqual([head.status, head.text], [200, '']);

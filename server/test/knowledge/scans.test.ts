@@ -29,7 +29,7 @@ describe('a long scan for a keyword on SQLite', () => {
   const scanPath = `${document}/segments/${ids.segment}/child_chunks?keyword=kettle`;
 
   it('lets other requests of the thread be served meanwhile', async () => {
-    const request = (path: string) => service.request('GET', path, { key });
+    const request = (path: string) => service.as(key).get(path);
     // Both connections are open, and the key is cached.
     await Promise.all([request(document), request(document)]);
     const served: string[] = [];
@@ -41,7 +41,7 @@ describe('a long scan for a keyword on SQLite', () => {
   });
 
   it('is of one moment: chunks that are added meanwhile are not on the page', async () => {
-    const get = (path: string) => service.request('GET', path, { key });
+    const get = (path: string) => service.as(key).get(path);
     const body = { content: 'A kettle, added while the list is read.' };
     let added = 0;
     // On a busy machine a write may take longer than the scan; then the next one is tried.
@@ -52,7 +52,7 @@ describe('a long scan for a keyword on SQLite', () => {
       });
       // Then the scan has begun, as above.
       for (let times = 0; times < 2; times += 1) await get(document);
-      assert.equal((await service.request('POST', scanPath.replace(/\?.*/, ''), { key, body })).status, 200);
+      assert.equal((await service.as(key).post(scanPath.replace(/\?.*/, ''), body)).status, 200);
       const wasScanning = isScanning;
       const page = await scan;
       assert.deepEqual([page.status, page.body.total], [200, added]);
@@ -66,7 +66,7 @@ describe('a long scan for a keyword on SQLite', () => {
     const stranger = makeTenant();
     await service.load(stranger.records);
     const served: string[] = [];
-    const get = (path: string, key: string) => service.request('GET', path, { key });
+    const get = (path: string, key: string) => service.as(key).get(path);
     await Promise.all([
       get(scanPath, key).then(() => served.push('scan')),
       get(scanPath, stranger.keys.knowledge).then(({ status }) => served.push(`stranger ${status}`)),
@@ -110,7 +110,7 @@ onEveryEngine('pages of a list with a keyword', (engine) => {
     const readAll = async (path: string) => {
       const found: string[] = [];
       for (let page = 1; ; page += 1) {
-        const { body } = await service.request('GET', `${path}&limit=4&page=${page}`, { key: keys.knowledge });
+        const { body } = await service.as(keys.knowledge).get(`${path}&limit=4&page=${page}`);
         assert.equal(body.total, 10, path);
         if (body.data.length === 0) return found;
         found.push(...body.data.map(({ id }: { id: string }) => id));
@@ -148,11 +148,11 @@ describe('a long scan for a keyword on PostgreSQL', () => {
     await onDatabase(service.config.database_url, async (client) => {
       await client.query('BEGIN');
       await client.query('LOCK TABLE segments');
-      assert.equal((await service.request('GET', path, { key: keys.knowledge })).status, 503);
+      assert.equal((await service.as(keys.knowledge).get(path)).status, 503);
       await client.query('COMMIT');
     });
     // A busy machine may need longer than the timeout now and then.
-    const read = () => service.request('GET', path, { key: keys.knowledge });
+    const read = () => service.as(keys.knowledge).get(path);
     const { body } = await until(async () => {
       const response = await read();
       return response.status === 200 && response;

@@ -20,7 +20,7 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
   const create = (content: unknown, path = listPath(), more = {}) =>
     service.request('POST', path, { key, body: { content }, ...more });
   const remove = (path: string, headers = {}) => service.request('DELETE', path, { key, headers });
-  const exported = async () => (await service.request('GET', '/admin/records', { key: admin })).text;
+  const exported = async () => (await service.as(admin).get('/admin/records')).text;
   const recordOf = async (id: string) =>
     (await exported())
       .trimEnd()
@@ -46,7 +46,7 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
       type: 'customized',
       updated_at: created_at,
     });
-    const stored = await service.request('GET', `${listPath()}/${id}`, { key });
+    const stored = await service.as(key).get(`${listPath()}/${id}`);
     assert.deepEqual([stored.body, stored.headers.etag], [response.body, response.headers.etag]);
     assert.equal(response.headers['cache-control'], 'private, no-cache');
     const expected = { action: 'create', record: 'child_chunk', count: 1, ids: [id] };
@@ -69,9 +69,7 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
       responses.map(({ body }) => body.data.position).sort((a, b) => a - b),
       Array.from({ length: 20 }, (_, at) => at + 2),
     );
-    const { data, total } = (
-      await service.request('GET', `${listPath(tenant)}?limit=100`, { key: tenant.keys.knowledge })
-    ).body;
+    const { data, total } = (await service.as(tenant.keys.knowledge).get(`${listPath(tenant)}?limit=100`)).body;
     assert.deepEqual([data.length, total], [21, 21]);
   });
 
@@ -87,7 +85,7 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
   it('204: a deleted chunk is gone for GET, PATCH, lists and counts, and its record stays', async () => {
     const { data } = (await create('to delete')).body;
     const path = `${listPath()}/${data.id}`;
-    const totalBefore = (await service.request('GET', listPath(), { key })).body.total;
+    const totalBefore = (await service.as(key).get(listPath())).body.total;
     const before = await recordOf(data.id);
     const response = await remove(path);
     assert.deepEqual([response.status, response.text], [204, '']);
@@ -97,16 +95,16 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
       const gone = await service.request(method, path, { key, body });
       assert.deepEqual([gone.status, gone.body.message], [404, 'child chunk not found'], method);
     }
-    const list = (await service.request('GET', listPath(), { key })).body;
+    const list = (await service.as(key).get(listPath())).body;
     assert.equal(list.total, totalBefore - 1);
     assert.ok(!list.data.some(({ id }: { id: string }) => id === data.id));
     const segmentPath = listPath().replace('/child_chunks', '');
-    const segment = (await service.request('GET', segmentPath, { key })).body.data;
+    const segment = (await service.as(key).get(segmentPath)).body.data;
     assert.deepEqual(segment.child_chunks, list.data);
     const adminPath = segmentPath.replace('/v1/', '/admin/');
-    const adminSegment = (await service.request('GET', adminPath, { key: admin })).body;
+    const adminSegment = (await service.as(admin).get(adminPath)).body;
     assert.equal(adminSegment.child_chunk_count, list.total);
-    const adminList = (await service.request('GET', `${adminPath}/child_chunks`, { key: admin })).body.data;
+    const adminList = (await service.as(admin).get(`${adminPath}/child_chunks`)).body.data;
     assert.deepEqual(adminList, list.data);
     assert.deepEqual(await recordOf(data.id), { ...before, deleted: true });
   });
@@ -126,13 +124,13 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
           .split('\n')
           .map((line) => JSON.parse(line)),
       );
-      assert.equal((await copy.request('GET', '/admin/records', { key: admin })).text, lines);
+      assert.equal((await copy.as(admin).get('/admin/records')).text, lines);
     } finally {
       await copy.close();
     }
     const restored = { ...deleted, deleted: false };
     assert.equal((await service.as(admin).append(restored)).status, 200);
-    const response = await service.request('GET', path, { key });
+    const response = await service.as(key).get(path);
     assert.deepEqual([response.status, response.body], [200, created.body]);
     assert.notEqual(response.headers.etag, created.headers.etag);
   });
@@ -140,12 +138,12 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
   it('412: If-Match protects a newer text from being deleted', async () => {
     const created = await create('one');
     const path = `${listPath()}/${created.body.data.id}`;
-    const edited = await service.request('PATCH', path, { key, body: { content: 'two' } });
+    const edited = await service.as(key).patch(path, { content: 'two' });
     for (const tag of [created.headers.etag, `W/${edited.headers.etag}`, '"x"']) {
       const response = await remove(path, { 'if-match': tag });
       assert.deepEqual([response.status, response.body.code], [412, 'precondition_failed']);
     }
-    assert.equal((await service.request('GET', path, { key })).body.data.content, 'two');
+    assert.equal((await service.as(key).get(path)).body.data.content, 'two');
     assert.equal((await remove(path, { 'if-match': edited.headers.etag })).status, 204);
     assert.equal((await remove(path, { 'if-match': '*' })).status, 404);
   });
@@ -159,17 +157,17 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
     const requests = [
       await create('text', listPath(), { key: secret }),
       await create(5, listPath().replace(one.ids.dataset, 'x'), { key: secret }),
-      await service.request('DELETE', one.chunkPath, { key: secret }),
-      await service.request('DELETE', other.chunkPath, { key: secret }),
+      await service.as(secret).delete(one.chunkPath),
+      await service.as(secret).delete(other.chunkPath),
     ];
     for (const { status, body } of requests) assert.deepEqual([status, body.code], [403, 'forbidden']);
-    assert.equal((await service.request('GET', one.chunkPath, { key: secret })).status, 200);
-    assert.equal((await service.request('GET', '/v1/datasets', { key: secret })).status, 200);
+    assert.equal((await service.as(secret).get(one.chunkPath)).status, 200);
+    assert.equal((await service.as(secret).get('/v1/datasets')).status, 200);
   });
 
   itOnOneEngine(engine, '204: a body of a DELETE is accepted', async () => {
     const { data } = (await create('with body')).body;
-    const response = await service.request('DELETE', `${listPath()}/${data.id}`, { key, body: { user: 'x' } });
+    const response = await service.as(key).delete(`${listPath()}/${data.id}`, { user: 'x' });
     assert.equal(response.status, 204);
   });
 });

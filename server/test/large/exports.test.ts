@@ -39,7 +39,7 @@ onEveryEngine('exports of large records', (engine) => {
     });
 
   it('200: every record once, in order', async () => {
-    const { text } = await service.request('GET', '/admin/records?kinds=message', { key: admin });
+    const { text } = await service.as(admin).get('/admin/records?kinds=message');
     const lines = text
       .trimEnd()
       .split('\n')
@@ -48,9 +48,9 @@ onEveryEngine('exports of large records', (engine) => {
       lines.map(({ id, answer }) => [id, answer.length]),
       messages.map(({ id, answer }) => [id, answer.length]),
     );
-    const selected = await service.request('GET', `/admin/records?kinds=message&app_id=${one.ids.app}`, { key: admin });
+    const selected = await service.as(admin).get(`/admin/records?kinds=message&app_id=${one.ids.app}`);
     assert.ok(selected.text === text, 'the same lines');
-    const csv = await service.request('GET', `/admin/messages.csv?app_id=${one.ids.app}`, { key: admin });
+    const csv = await service.as(admin).get(`/admin/messages.csv?app_id=${one.ids.app}`);
     assert.deepEqual(
       csv.text
         .trimEnd()
@@ -91,7 +91,7 @@ onEveryEngine('exports of large records', (engine) => {
       await until(async () => (await client.query(open)).rows.length === 0);
       await client.end();
     }
-    const { status } = await service.request('GET', '/admin/records?kinds=workspace', { key: admin });
+    const { status } = await service.as(admin).get('/admin/records?kinds=workspace');
     assert.equal(status, 200);
   });
 });

@@ -26,7 +26,7 @@ onEveryEngine('pages of the feed with large messages', (engine) => {
     await Promise.all(unread.map((request) => once(request, 'response')));
     const ids: string[] = [];
     for (let cursor = ''; ; ) {
-      const { status, body } = await service.request('GET', `${path}&after=${cursor}`, { key: admin });
+      const { status, body } = await service.as(admin).get(`${path}&after=${cursor}`);
       assert.equal(status, 200);
       assert.ok(body.data.length <= 1);
       ids.push(...body.data.map(({ id }: { id: string }) => id));
@@ -40,7 +40,7 @@ onEveryEngine('pages of the feed with large messages', (engine) => {
   });
 
   itOnOneEngine(engine, '200: many readers at once get pages, or 503 with Retry-After', async () => {
-    const responses = await Promise.all(Array.from({ length: 20 }, () => service.request('GET', path, { key: admin })));
+    const responses = await Promise.all(Array.from({ length: 20 }, () => service.as(admin).get(path)));
     const [first] = responses.filter(({ status }) => status === 200);
     assert.ok((first?.body.data.length ?? 0) > 0);
     for (const { status, headers } of responses) assert.ok(status === 200 || headers['retry-after'] !== undefined);

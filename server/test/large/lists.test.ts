@@ -100,7 +100,7 @@ onEveryEngine('lists of large texts', (engine) => {
     it(`200: ${name}, each text read once, about a mebibyte in one turn of the event loop`, async (t) => {
       const turns = countTurns(t);
       const before = bytesRead();
-      const { status, text: response, body } = await service.request('GET', path, { key });
+      const { status, text: response, body } = await service.as(key).get(path);
       const read = bytesRead() - before;
       assert.equal(status, 200);
       const listed: Record<string, unknown>[] = field === undefined ? body.data : body.data[field];
@@ -122,7 +122,7 @@ onEveryEngine('lists of large texts', (engine) => {
     it('200: a page of some mebibytes is also read in slices', async (t) => {
       const turns = countTurns(t);
       const path = '/v1/conversations?limit=3&user=bob';
-      const { status, body } = await service.request('GET', path, { key: app });
+      const { status, body } = await service.as(app).get(path);
       assert.deepEqual([status, body.data.length], [200, 3]);
       assert.ok(turns.largestTurn < 2 * limits.largePageReadBytes, `${turns.largestTurn} bytes in one turn`);
     });
@@ -139,7 +139,7 @@ onEveryEngine('lists of large texts', (engine) => {
     });
     await Promise.all(unread.map((request) => once(request, 'response')));
     const inFlight = async () => {
-      const { text: metrics } = await service.request('GET', '/metrics', { key: admin });
+      const { text: metrics } = await service.as(admin).get('/metrics');
       return Number(/^backscroll_http_requests_in_flight (\d+)$/m.exec(metrics)?.[1]);
     };
     const leaving = Array.from({ length: 100 }, open);

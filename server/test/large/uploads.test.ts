@@ -29,11 +29,9 @@ it('503: too many large records arrive at the same time, while small ones are st
   });
   await until(() => uploads.every(({ sent }) => sent.socket?.writableLength === 0));
   assert.ok(threads() - threadsBefore < 10, 'each upload has started threads');
-  const small = await service.request('POST', '/admin/records', {
-    key: one.keys.writer,
-    headers: { 'content-type': 'application/x-ndjson' },
-    body: append(2, 'small'),
-  });
+  const small = await service
+    .as(one.keys.writer)
+    .post('/admin/records', append(2, 'small'), { 'content-type': 'application/x-ndjson' });
   assert.equal(small.status, 200);
   for (const { sent } of uploads) sent.end();
   const statuses = await Promise.all(uploads.map(({ status }) => status));

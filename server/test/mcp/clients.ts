@@ -40,7 +40,7 @@ export function send(
   headers: Record<string, string> = {},
 ): Promise<TestResponse> {
   const body = typeof message === 'string' ? message : JSON.stringify(message);
-  return service.request('POST', '/mcp', { key, body, headers: { 'content-type': 'application/json', ...headers } });
+  return service.as(key).post('/mcp', body, { 'content-type': 'application/json', ...headers });
 }
 
 let lastId = 0;

@@ -258,7 +258,7 @@ onOneEngine('limits and observation of agents', (engine) => {
     await callRaw(service, keys.app, 'search_messages', { q: 'a very private question' });
     await callRaw(service, keys.app, 'no_such_tool');
     await callRaw(service, keys.app, 'get_messages', { conversation_id: 'nothing' });
-    const { text } = await service.request('GET', '/metrics', { key: admin });
+    const { text } = await service.as(admin).get('/metrics');
     assert.match(text, /^backscroll_tool_calls_total\{tool="search_messages",status="200"\} 1$/m);
     assert.match(text, /^backscroll_tool_calls_total\{tool="get_messages",status="404"\} 1$/m);
     assert.match(text, /^backscroll_http_requests_total\{method="POST",route="\/mcp",status="200"\} \d+$/m);

@@ -154,7 +154,7 @@ onEveryEngine('clients of OpenAI', (engine) => {
       answers.push((await runner.run(agent, question, { session })).finalOutput);
     assert.deepEqual(answers, ['1 items', '3 items', '5 items']);
     const id = (await session.getSessionId()).replace(/^conv_(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-    const { body } = await service.request('GET', `/v1/messages?conversation_id=${id}`, { key: keys.app });
+    const { body } = await service.as(keys.app).get(`/v1/messages?conversation_id=${id}`);
     assert.deepEqual(
       body.data.map(({ query, answer }: { query: string; answer: string }) => `${query}: ${answer}`).toSorted(),
       ['one: 1 items', 'three: 5 items', 'two: 3 items'],

@@ -38,9 +38,7 @@ onEveryEngine('conversations of OpenAI clients', (engine) => {
   const remove = (id: string, item: string) => send('DELETE', `/${id}/items/${item}`);
   const uuidOf = (id: string) => id.replace(/^conv_(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
   const messages = async (id: string) =>
-    (
-      await service.request('GET', `/v1/messages?conversation_id=${uuidOf(id)}`, { key: one.keys.app })
-    ).body.data.toReversed();
+    (await service.as(one.keys.app).get(`/v1/messages?conversation_id=${uuidOf(id)}`)).body.data.toReversed();
   const error = (response: { status: number; body: { error: { type: string; message: string } } }) => [
     response.status,
     response.body.error.type,
@@ -55,7 +53,7 @@ onEveryEngine('conversations of OpenAI clients', (engine) => {
     const [item] = (await list(created.id)).data;
     const content = [{ type: 'input_text', text: 'Hello?' }];
     assert.deepEqual(item, { id: item?.id, type: 'message', role: 'user', content, status: 'completed' });
-    const own = await service.request('GET', '/v1/conversations?user=ann', { key: one.keys.app });
+    const own = await service.as(one.keys.app).get('/v1/conversations?user=ann');
     assert.deepEqual([own.body.data[0].id, own.body.data[0].name], [uuidOf(created.id), 'Hello?']);
     assert.deepEqual((await create()).metadata, {});
   });
@@ -69,10 +67,10 @@ onEveryEngine('conversations of OpenAI clients', (engine) => {
     );
     const metadata = { text: inputs.text, other: 'y' };
     const paths = Array.from({ length: 20 }, (_, at) => (at % 2 ? `?user=${user}` : `/${ids[0]}`));
-    const responses = await Promise.all(paths.map((path) => service.request('GET', `${url}${path}`, { key })));
+    const responses = await Promise.all(paths.map((path) => service.as(key).get(`${url}${path}`)));
     for (const { body } of responses)
       for (const shown of body.data ?? [body]) assert.deepEqual(shown.metadata, metadata);
-    const changed = await service.request('POST', `${url}/${ids[0]}`, { key, body: { metadata: { a: 'b' } } });
+    const changed = await service.as(key).post(`${url}/${ids[0]}`, { metadata: { a: 'b' } });
     assert.deepEqual(changed.body.metadata, { a: 'b' });
   });
 
@@ -202,7 +200,7 @@ onEveryEngine('conversations of OpenAI clients', (engine) => {
       );
     }
     const shown = await list(id, 'limit=100&order=asc');
-    const copy = await service.request('GET', `/admin/records?conversation_id=${uuidOf(id)}`, { key: admin });
+    const copy = await service.as(admin).get(`/admin/records?conversation_id=${uuidOf(id)}`);
     const second = await startService(engine);
     await second.load(records);
     await second.load(
@@ -211,7 +209,7 @@ onEveryEngine('conversations of OpenAI clients', (engine) => {
         .split('\n')
         .map((line) => JSON.parse(line)),
     );
-    assert.deepEqual((await second.request('GET', `${url}/${id}/items?limit=100&order=asc`, { key })).body, shown);
+    assert.deepEqual((await second.as(key).get(`${url}/${id}/items?limit=100&order=asc`)).body, shown);
     await second.close();
   });
 
@@ -260,7 +258,7 @@ onEveryEngine('conversations of OpenAI clients', (engine) => {
     assert.equal((await add(id, [user('!')], named('add').headers)).status, 400);
     service.advanceClock(86_401);
     assert.equal((await add(id, [user('!')], named('add').headers)).status, 200);
-    await service.request('POST', '/admin/purge', { key: admin, body: { conversation_id: uuidOf(id) } });
+    await service.as(admin).post('/admin/purge', { conversation_id: uuidOf(id) });
     assert.equal((await send('POST', '', { body, ...named('create') })).status, 404, 'what was erased stays erased');
   });
 
@@ -325,7 +323,7 @@ onEveryEngine('conversations of OpenAI clients', (engine) => {
     );
     const updated = await send('POST', `/${conversation_id}`, { body: { metadata: { b: 'new' } } });
     assert.deepEqual(updated.body.metadata, { b: 'new' });
-    const exported = (await service.request('GET', '/admin/records', { key: admin })).text;
+    const exported = (await service.as(admin).get('/admin/records')).text;
     const record = exported.split('\n').find((line) => line.includes(`"id":"${conversation_id}"`)) ?? '';
     assert.deepEqual(JSON.parse(record).inputs, { n: 1, b: 'new' });
   });
@@ -415,7 +413,7 @@ onEveryEngine('conversations of OpenAI clients', (engine) => {
       const response = await send('POST', '', options as RequestOptions);
       assert.deepEqual([response.status, response.body.error.type], [status, type], JSON.stringify(options));
     }
-    const unknown = await service.request('GET', '/openai/v1/responses', { key });
+    const unknown = await service.as(key).get('/openai/v1/responses');
     assert.deepEqual(error(unknown), [404, 'invalid_request_error', 'no such route']);
     assert.equal((await send('GET', `/${id}`, { key: one.keys.app })).status, 200, 'an app key reads');
   });
@@ -423,7 +421,7 @@ onEveryEngine('conversations of OpenAI clients', (engine) => {
   it('429 has the type that these clients know', async () => {
     const limited = await startService(engine, { RATE_LIMIT: '1' });
     await limited.load(records);
-    const get = () => limited.request('GET', url, { key });
+    const get = () => limited.as(key).get(url);
     await get();
     const { status, body } = await get();
     assert.deepEqual([status, body.error.type, body.error.code], [429, 'rate_limit_error', 'too_many_requests']);

@@ -17,10 +17,8 @@ for (const engine of engines)
       const service = await startService(engine, {}, url);
       const evil = 'Ann \u001b[31m';
       await service.load([...records, { record: 'person', ...identity, name: evil, role: 'editor' }]);
-      await service.request('GET', `/admin/apps/${one.ids.app}/conversations/${one.ids.conversation}/messages`, {
-        key: admin,
-      });
-      const noted = async () => (await service.request('GET', '/admin/reads', { key: admin })).body.data.length;
+      await service.as(admin).get(`/admin/apps/${one.ids.app}/conversations/${one.ids.conversation}/messages`);
+      const noted = async () => (await service.as(admin).get('/admin/reads')).body.data.length;
       await until(async () => (await noted()) === 1);
       await service.close();
       const cwd = await newFolder(t);

@@ -47,16 +47,13 @@ onEveryEngine('people', (engine) => {
 
   it('200: an admin blocks a person and allows one again, and the audit log names both', async () => {
     for (const blocked of [true, false]) {
-      const changed = await service.request('PATCH', `/admin/people/${idOf('b').toUpperCase()}`, {
-        key: admin,
-        body: { blocked },
-      });
+      const changed = await service.as(admin).patch(`/admin/people/${idOf('b').toUpperCase()}`, { blocked });
       assert.deepEqual([changed.status, changed.body.blocked], [200, blocked], changed.text);
       const entry = await newest();
       assert.partialDeepStrictEqual(entry, { key_id: adminId, key_name: 'admin', action: 'update', record: 'person' });
       assert.deepEqual(entry.records, [{ id: idOf('b'), name: 'Person b', path: [idOf('b')] }]);
     }
-    assert.equal((await service.request('DELETE', `/admin/people/${idOf('b')}/sessions`, { key: admin })).status, 200);
+    assert.equal((await service.as(admin).delete(`/admin/people/${idOf('b')}/sessions`)).status, 200);
     assert.equal((await newest()).action, 'revoke');
   });
 
@@ -72,11 +69,9 @@ onEveryEngine('people', (engine) => {
   it('400: an id of another person, and a key that looks like a person', async () => {
     const post = async (record: object) =>
       (
-        await service.request('POST', '/admin/records', {
-          key: admin,
-          headers: { 'content-type': 'application/x-ndjson' },
-          body: JSON.stringify(record),
-        })
+        await service
+          .as(admin)
+          .post('/admin/records', JSON.stringify(record), { 'content-type': 'application/x-ndjson' })
       ).body;
     assert.match(
       (await post(person('c', { id: idOf('a') }))).message,

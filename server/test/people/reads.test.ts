@@ -26,9 +26,9 @@ onEveryEngine('the audit of reads', (engine) => {
     adminId = (await service.store.listKeys()).find(({ kind }) => kind === 'admin')?.id ?? '';
   });
 
-  const get = (path: string, key = admin, on = service) => on.request('GET', path, { key });
+  const get = (path: string, key = admin, on = service) => on.as(key).get(path);
   const list = async (query = '', on = service): Promise<Read[]> =>
-    (await on.request('GET', `/admin/reads${query}`, { key: admin })).body.data;
+    (await on.as(admin).get(`/admin/reads${query}`)).body.data;
   const untilNoted = (count: number, query = '') =>
     until(
       async () => (await list(query)).length === count,
@@ -118,7 +118,7 @@ onEveryEngine('the audit of reads', (engine) => {
     );
     assert.equal((await get('/admin/records?reads=1')).status, 400);
     const headers = { 'content-type': 'application/x-ndjson' };
-    assert.equal((await service.request('POST', '/admin/records', { key: admin, headers, body: text })).status, 400);
+    assert.equal((await service.as(admin).post('/admin/records', text, headers)).status, 400);
   });
 
   it('what belongs to a transcript is noted as the transcript, once', async () => {
@@ -141,11 +141,13 @@ onEveryEngine('the audit of reads', (engine) => {
     const id = randomUUID();
     await service.load([{ record: 'api_key', id, kind: 'admin', name: 'agent', secret: key, role: 'viewer' }]);
     const call = (name: string, args: object) =>
-      service.request('POST', '/mcp', {
-        key,
-        headers: { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-06-18' },
-        body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } },
-      });
+      service
+        .as(key)
+        .post(
+          '/mcp',
+          { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } },
+          { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-06-18' },
+        );
     await call('get_messages', { conversation_id: conversation });
     await call('list_datasets', {});
     await untilNoted(1, `?key_id=${id}`);
@@ -171,7 +173,7 @@ onEveryEngine('the audit of reads', (engine) => {
     await untilNoted(2, '?user=Ian');
     const before = (await list('?limit=100')).length;
     const purge = { app_id: app, user: 'Ian' };
-    const { status } = await service.request('POST', '/admin/purge', { key: admin, body: purge });
+    const { status } = await service.as(admin).post('/admin/purge', purge);
     assert.equal(status, 200);
     const reads = await list('?limit=100');
     assert.equal(reads.length, before);
@@ -185,7 +187,7 @@ onEveryEngine('the audit of reads', (engine) => {
     await service.load([{ record: 'conversation', id, app_id: app, user: 'Zoe' }, message(id, 1)]);
     const before = (await list('?limit=100')).length;
     await get('/admin/records?user=Zoe');
-    await service.request('POST', '/admin/purge', { key: admin, body: { app_id: app, user: 'Zoe' } });
+    await service.as(admin).post('/admin/purge', { app_id: app, user: 'Zoe' });
     await until(async () => (await list('?limit=100')).length > before);
     await until(async () => !JSON.stringify(await list('?limit=100')).includes('Zoe'));
   });
@@ -208,8 +210,8 @@ onEveryEngine('the audit of reads', (engine) => {
       const first = await startService(engine, { AUDIT_READS: audit }, database.url);
       await first.load(records);
       const page = `/v1/messages?conversation_id=${conversation}`;
-      assert.equal((await first.request('GET', page, { key: one.keys.app })).status, 200);
-      assert.equal((await first.request('GET', transcript, { key: admin })).status, 200);
+      assert.equal((await first.as(one.keys.app).get(page)).status, 200);
+      assert.equal((await first.as(admin).get(transcript)).status, 200);
       // What was noted is stored before the end.
       await first.close();
       const second = await startService(engine, {}, database.url);

@@ -89,7 +89,7 @@ onOneEngine('what opens the console', (engine) => {
       assert.equal((await service.request('GET', '/console/session', { headers })).status, 401);
       const { status, body } = await service.request('POST', '/console/session', { body: { key } });
       assert.deepEqual([status, body.message], [401, 'no key opens the console: sign in by name']);
-      assert.equal((await service.request('GET', '/admin/keys', { key })).status, 200);
+      assert.equal((await service.as(key).get('/admin/keys')).status, 200);
     } finally {
       await service.close();
       await remove();

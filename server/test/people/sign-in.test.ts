@@ -38,7 +38,7 @@ onEveryEngine('sign-in by name', (engine) => {
   }
   const idOf = (sub: string) => personId({ issuer: provider.issuer, subject: sub });
   const sessionOf = async (api: (path: string) => Promise<{ body: object }>) => (await api('/console/session')).body;
-  const people = async () => (await service.request('GET', '/admin/people', { key: admin })).body.data;
+  const people = async () => (await service.as(admin).get('/admin/people')).body.data;
   const warnings = () => service.logs.filter((line) => line.includes('"level":40'));
 
   it('a person signs in, with the role of a group, and is listed', async () => {
@@ -119,8 +119,7 @@ onEveryEngine('sign-in by name', (engine) => {
 
   it('a blocked person is signed out, and gets no session', async () => {
     const { api } = await signIn({ sub: 'dan' });
-    const change = (blocked: boolean) =>
-      service.request('PATCH', `/admin/people/${idOf('dan')}`, { key: admin, body: { blocked } });
+    const change = (blocked: boolean) => service.as(admin).patch(`/admin/people/${idOf('dan')}`, { blocked });
     assert.deepEqual([(await change(true)).body.sessions, (await api('/console/session')).status], [0, 401]);
     assert.equal((await signIn({ sub: 'dan' })).place, '/console#problem=blocked');
     await change(false);

@@ -185,7 +185,7 @@ describe('lists with many rows', () => {
       for (const page of pages) {
         proxy?.traffic.statements.splice(0);
         const path = pathOf(template) + page;
-        const response = await service?.request('GET', path, { key: keyOf(path) });
+        const response = await service?.as(keyOf(path)).get(path);
         assert.equal(response?.status, 200, path);
         const statements = (proxy?.traffic.statements ?? []).filter(({ text }) => /^\s*(SELECT|WITH)/.test(text));
         assert.ok(statements.length > 0, path);

@@ -50,14 +50,8 @@ describe('while a transaction is in doubt', () => {
     { record: 'conversation', id: one.ids.conversation, app_id: one.ids.app, created_at: 1 },
     { record: 'segment', id: one.ids.segment, document_id: one.ids.document, position: 1, content: 'other text' },
   ]);
-  const importLines = () =>
-    service.request('POST', '/admin/records', {
-      key: admin,
-      headers: { 'content-type': 'application/x-ndjson' },
-      body: lines,
-    });
-  const purge = () =>
-    service.request('POST', '/admin/purge', { key: admin, body: { conversation_id: one.ids.conversation } });
+  const importLines = () => service.as(admin).post('/admin/records', lines, { 'content-type': 'application/x-ndjson' });
+  const purge = () => service.as(admin).post('/admin/purge', { conversation_id: one.ids.conversation });
   const touch = (table: string, column: string, id: string) =>
     `UPDATE ${table} SET ${column} = ${column} WHERE ${column} = '${id}'`;
 

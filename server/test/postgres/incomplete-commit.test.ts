@@ -44,13 +44,12 @@ describe('while a commit is incomplete', () => {
 
   const complete = () => onDatabase(url, (client) => client.query(`COMMIT PREPARED '${prepared}'`));
   const read = async (cursor: string) => {
-    const { status, body } = await service.request('GET', `/admin/changes?after=${cursor}`, { key: admin });
+    const { status, body } = await service.as(admin).get(`/admin/changes?after=${cursor}`);
     return { status, cursor: body.cursor, kinds: body.data?.map(({ kind }: { kind: string }) => kind) };
   };
-  const edit = (content: string) =>
-    service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } });
+  const edit = (content: string) => service.as(one.keys.knowledge).patch(one.chunkPath, { content });
   const hits = async () => {
-    const { body } = await service.request('GET', '/admin/search?q=lantern', { key: admin });
+    const { body } = await service.as(admin).get('/admin/search?q=lantern');
     return body.data.length;
   };
 
@@ -92,7 +91,7 @@ describe('while a commit is incomplete', () => {
     const interruption = interruptNextCommit('DELETE FROM conversations');
     try {
       const body = { conversation_id: one.ids.conversation };
-      const erased = await service.request('POST', '/admin/purge', { key: admin, body });
+      const erased = await service.as(admin).post('/admin/purge', body);
       assert.deepEqual([erased.status, erased.body.conversations, erased.body.messages], [200, 1, 1], erased.text);
     } finally {
       interruption.end();

@@ -11,10 +11,8 @@ describe('a transaction that commits late', () => {
     const service = await startService('postgres', {}, database.url);
     t.after(() => service.close());
     await service.load(records);
-    const get = async (after: string) =>
-      (await service.request('GET', `/admin/changes?after=${after}`, { key: admin })).body;
-    const edit = (content: string) =>
-      service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body: { content } });
+    const get = async (after: string) => (await service.as(admin).get(`/admin/changes?after=${after}`)).body;
+    const edit = (content: string) => service.as(one.keys.knowledge).patch(one.chunkPath, { content });
     const { cursor } = await get('now');
     await onDatabase(database.url, async (client) => {
       await client.query('BEGIN');

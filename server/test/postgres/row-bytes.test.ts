@@ -52,8 +52,7 @@ describe('rows from PostgreSQL', () => {
     const messages = answers.map((answer, n) => message(one.ids.conversation, 2_000_000_000 + n, { answer }));
     const path = `/v1/messages?conversation_id=${one.ids.conversation}&limit=`;
     const direct = await startService('postgres', {}, database.url);
-    const read = async (service: Service, limit: number) =>
-      (await service.request('GET', path + limit, { key: one.keys.app })).text;
+    const read = async (service: Service, limit: number) => (await service.as(one.keys.app).get(path + limit)).text;
     try {
       await direct.load([...records, ...messages]);
       const expected = new Map([5, 6].map((limit) => [limit, read(direct, limit)]));

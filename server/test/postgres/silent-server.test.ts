@@ -13,10 +13,7 @@ import { until } from '../support/until.ts';
 const settings = { DATABASE_TIMEOUT: '600000', DATABASE_POOL: '2' };
 
 const rename = (service: Service, { keys, ids }: ReturnType<typeof makeTenant>) =>
-  service.request('POST', `/v1/conversations/${ids.conversation}/name`, {
-    key: keys.app,
-    body: { name: randomUUID() },
-  });
+  service.as(keys.app).post(`/v1/conversations/${ids.conversation}/name`, { name: randomUUID() });
 
 /** Runs `work` while the conversation is locked, so that statements that write it take long. */
 const whileLocked = (url: string, id: string, work: (client: pg.Client) => Promise<void>) =>
@@ -49,8 +46,7 @@ describe('a PostgreSQL server that becomes silent', () => {
     await scope.end();
   });
 
-  const page = () =>
-    service.request('GET', `/v1/messages?conversation_id=${one.ids.conversation}`, { key: one.keys.app });
+  const page = () => service.as(one.keys.app).get(`/v1/messages?conversation_id=${one.ids.conversation}`);
 
   it('503 for requests that wait for it, or for a connection, long before DATABASE_TIMEOUT', async () => {
     assert.equal((await page()).status, 200);
@@ -73,7 +69,7 @@ describe('a PostgreSQL server that becomes silent', () => {
   it('200 again when it responds', async () => {
     proxy.setSilent(false);
     await until(async () => (await page()).status === 200);
-    const { text } = await service.request('GET', '/metrics', { key: admin });
+    const { text } = await service.as(admin).get('/metrics');
     assert.match(text, /^backscroll_database_unavailable_total\{cause="silent",node=""\} [1-9]/m);
   });
 

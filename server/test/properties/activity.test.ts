@@ -128,7 +128,7 @@ onEveryEngine('message counts and usage', (engine) => {
   async function walk(path: string, limit: number): Promise<Line[]> {
     const rows: Line[] = [];
     for (let cursor = ''; ; ) {
-      const { status, body, text } = await service.request('GET', `${path}&limit=${limit}${cursor}`, { key: admin });
+      const { status, body, text } = await service.as(admin).get(`${path}&limit=${limit}${cursor}`);
       assert.equal(status, 200, text);
       rows.push(...body.data);
       assert.equal(body.has_more, body.next_cursor !== null);
@@ -139,7 +139,7 @@ onEveryEngine('message counts and usage', (engine) => {
   }
 
   async function exportAll(): Promise<Lines> {
-    const { text } = await service.request('GET', '/admin/records', { key: admin });
+    const { text } = await service.as(admin).get('/admin/records');
     const lines: Line[] = text
       .trim()
       .split('\n')
@@ -293,7 +293,7 @@ onEveryEngine('message counts and usage', (engine) => {
           } else if (step.kind === 'rate') {
             const path = `/v1/messages/${idOf(app_id, step.conversation, step.slot)}/feedbacks`;
             const body = { rating: step.rating, user: 'ann' };
-            const { status, text } = await service.request('POST', path, { key: app, body });
+            const { status, text } = await service.as(app).post(path, body);
             assert.ok([200, 400, 404].includes(status), text);
           } else if (step.kind === 'list users') {
             await walk('/admin/users?sort=user', limit);
@@ -310,7 +310,7 @@ onEveryEngine('message counts and usage', (engine) => {
         assert.deepEqual(await walk('/admin/users?sort=-messages', limit), expectedListed(all));
         for (const first of [0, 1, 19_999, 20_001, lastDay - 1]) {
           const path = `/admin/overview?app_id=${app_id}&from=${first * day}&to=${(first + 2) * day}`;
-          const { body } = await service.request('GET', path, { key: admin });
+          const { body } = await service.as(admin).get(path);
           assert.deepEqual(
             { totals: body.totals, before: body.before, users: body.users },
             {

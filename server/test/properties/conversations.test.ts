@@ -99,7 +99,7 @@ onEveryEngine('scrolling through conversations', (engine) => {
           let path: string | undefined = `/v1/conversations?${query}`;
           for (let step = 0; path !== undefined; step += 1) {
             const { during, between } = changes[step] ?? { during: [], between: [] };
-            const response = service.request('GET', path, { key });
+            const response = service.as(key).get(path);
             for (const one of during) await apply(one, listed[one.slot % listed.length], step);
             const { status, body, headers, text }: Awaited<typeof response> = await response;
             assert.equal(status, 200, text);
@@ -141,10 +141,7 @@ onEveryEngine('scrolling through conversations', (engine) => {
               }
             };
             const path = `/v1/conversations?${query}`;
-            const [{ status, body, text }] = await Promise.all([
-              service.request('GET', path, { key }),
-              changeDuringPage(),
-            ]);
+            const [{ status, body, text }] = await Promise.all([service.as(key).get(path), changeDuringPage()]);
             assert.equal(status, 200, text);
             for (const { id } of body.data) {
               const row = listed.find((one) => one.id === id);

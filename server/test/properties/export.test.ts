@@ -84,7 +84,7 @@ onEveryEngine('filtered exports', (engine) => {
   ]);
 
   const get = async (path: string, from = service) => {
-    const { status, text } = await from.request('GET', path, { key: admin });
+    const { status, text } = await from.as(admin).get(path);
     assert.equal(status, 200, text);
     return text;
   };
@@ -136,7 +136,7 @@ onEveryEngine('filtered exports', (engine) => {
 
         const path = `?${query}`;
         if (conversation_id !== undefined && !isSelected({ ...owners.get(conversation_id), user: filter.user })) {
-          assert.equal((await service.request('GET', `/admin/records${path}`, { key: admin })).status, 404);
+          assert.equal((await service.as(admin).get(`/admin/records${path}`)).status, 404);
           return;
         }
         const selected = linesOf(await get(`/admin/records${path}`));

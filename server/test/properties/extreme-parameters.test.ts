@@ -64,7 +64,7 @@ onEveryEngine('extreme values of the parameters', (engine) => {
           tried?.in === 'header'
             ? { [tried.name]: decodeURIComponent(value.replace('%ED%A0%80', '')).replaceAll(/[^ -~]/g, '?') }
             : {};
-        return service.request('GET', `${filled}?${query.join('&')}`, { key, headers });
+        return service.as(key).get(`${filled}?${query.join('&')}`, headers);
       };
       if ((await request(undefined, '')).status !== 200) unread.push(path);
       for (const parameter of parameters) {

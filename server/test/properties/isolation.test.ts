@@ -58,7 +58,7 @@ onEveryEngine('isolation', (engine) => {
 
   /** All stored data, as an admin exports it. */
   async function exportAll(): Promise<string> {
-    const { status, text } = await service.request('GET', '/admin/records', { key: admin });
+    const { status, text } = await service.as(admin).get('/admin/records');
     assert.equal(status, 200);
     return text;
   }
@@ -188,7 +188,7 @@ onEveryEngine('isolation', (engine) => {
 
   describe('GET /messages', () => {
     const getPage = (key: string, query: Record<string, string>, headers: Record<string, string> = {}) =>
-      service.request('GET', `/v1/messages?${new URLSearchParams(query)}`, { key, headers });
+      service.as(key).get(`/v1/messages?${new URLSearchParams(query)}`, headers);
 
     const conversations: Record<string, { id: string; app: string; user: string | null; deleted?: true }> = {
       "the first app's conversation": { id: one.ids.conversation, app: one.ids.app, user: 'ann' },
@@ -350,11 +350,11 @@ onEveryEngine('isolation', (engine) => {
   describe('models', () => {
     const path = '/v1/workspaces/current/models/model-types/llm';
     it('200: no header or parameter selects another workspace', async () => {
-      const plain = await service.request('GET', path, { key: one.keys.app });
+      const plain = await service.as(one.keys.app).get(path);
       const { workspace } = other.ids;
       const headers = { 'x-tenant-id': workspace, 'x-workspace-id': workspace, cookie: `workspace=${workspace}` };
       const query = `?tenant_id=${workspace}&workspace_id=${workspace}`;
-      const response = await service.request('GET', path + query, { key: one.keys.app, headers });
+      const response = await service.as(one.keys.app).get(path + query, headers);
       assert.deepEqual(visibleParts(response), visibleParts(plain));
     });
   });
@@ -488,7 +488,7 @@ onEveryEngine('isolation', (engine) => {
       const same = { ...message(conversation.id, 1), id: messages.other.id, answer: 'own' };
       assert.equal((await post(one.keys.writer, conversation, same)).status, 200);
       const path = `/v1/messages?conversation_id=${other.ids.conversation}`;
-      const otherPage = await service.request('GET', path, { key: other.keys.app });
+      const otherPage = await service.as(other.keys.app).get(path);
       assert.equal(otherPage.body.data[0].answer, 'a');
     });
   });
@@ -595,14 +595,14 @@ onEveryEngine('isolation', (engine) => {
     });
 
     it('200: the metrics token allows /metrics', async () => {
-      const { status, text } = await service.request('GET', '/metrics', { key: metricsToken });
+      const { status, text } = await service.as(metricsToken).get('/metrics');
       assert.equal(status, 200);
       assert.match(text, /^# HELP /m);
       for (const id of [...Object.values(one.ids), ...Object.values(other.ids)]) assert.ok(!text.includes(id));
     });
 
     it('no secret appears in the export, the metrics or the log', async () => {
-      const metrics = await service.request('GET', '/metrics', { key: admin });
+      const metrics = await service.as(admin).get('/metrics');
       const shown = [await exportAll(), metrics.text, ...service.logs].join('\n');
       const secrets = [
         ...Object.values(one.keys),

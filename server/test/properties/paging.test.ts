@@ -98,7 +98,7 @@ onEveryEngine('paging', (engine) => {
 
   /** One page as the client receives it, sorted newest first. */
   async function get(path: string, pageOrder: PageOrder): Promise<Page> {
-    const response = await service.request('GET', path, { key: tenant.keys.app });
+    const response = await service.as(tenant.keys.app).get(path);
     assert.equal(response.status, 200, response.text);
     const ids: string[] = response.body.data.map(({ id }: { id: string }) => id);
     if (pageOrder === 'oldest_first') ids.reverse();
@@ -192,7 +192,7 @@ onEveryEngine('paging', (engine) => {
           const first_id = from === undefined ? undefined : idOf(idSeed, from);
           const path = pathOf(conversation.id, first_id, size, pageOrder);
           if (first_id !== undefined && conversation.model.createdAt(first_id) === undefined) {
-            const response = await service.request('GET', path, { key: tenant.keys.app });
+            const response = await service.as(tenant.keys.app).get(path);
             assert.deepEqual(response.body, { status: 404, code: 'not_found', message: 'first message not exists' });
             continue;
           }
@@ -210,8 +210,8 @@ onEveryEngine('paging', (engine) => {
         const conversation = await start(idSeed);
         for (const batch of batches) await conversation.write(batch);
         const key = tenant.keys.app;
-        const newest = await service.request('GET', pathOf(conversation.id, undefined, size, 'newest_first'), { key });
-        const oldest = await service.request('GET', pathOf(conversation.id, undefined, size, 'oldest_first'), { key });
+        const newest = await service.as(key).get(pathOf(conversation.id, undefined, size, 'newest_first'));
+        const oldest = await service.as(key).get(pathOf(conversation.id, undefined, size, 'oldest_first'));
         assert.deepEqual({ ...oldest.body, data: oldest.body.data.toReversed() }, newest.body);
       }),
       runs(8),

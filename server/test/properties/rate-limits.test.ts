@@ -50,12 +50,10 @@ onOneEngine('limits per key, in any order of requests', (engine) => {
   };
 
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
-  const readPage = (connection: string) => () =>
-    service.request('GET', page, { key: one.keys.app, headers: { connection } });
-  const readChunk = (tenant: typeof one) => () =>
-    service.request('GET', tenant.chunkPath, { key: tenant.keys.knowledge });
+  const readPage = (connection: string) => () => service.as(one.keys.app).get(page, { connection });
+  const readChunk = (tenant: typeof one) => () => service.as(tenant.keys.knowledge).get(tenant.chunkPath);
   const edit = (tenant: typeof one) => () =>
-    service.request('PATCH', tenant.chunkPath, { key: tenant.keys.knowledge, body: { content: 'text' } });
+    service.as(tenant.keys.knowledge).patch(tenant.chunkPath, { content: 'text' });
   const post = (key: string) => () => service.as(key).append(message(one.ids.conversation, 2));
   /** Each key with its read and write requests. */
   const keys: Record<string, { reads: (() => Promise<TestResponse>)[]; writes: (() => Promise<TestResponse>)[] }> = {

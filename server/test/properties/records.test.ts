@@ -383,7 +383,7 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
 }
 
 const exportOf = async (service: Service, key: string) => {
-  const response = await service.request('GET', '/admin/records', { key });
+  const response = await service.as(key).get('/admin/records');
   assert.equal(response.status, 200, response.text);
   return response.text;
 };
@@ -424,11 +424,7 @@ onEveryEngine('an arbitrary installation', (engine) => {
           }
 
           // Importing its own export changes nothing either.
-          const again = await second.request('POST', '/admin/records', {
-            key: admin,
-            headers: { 'content-type': 'application/x-ndjson' },
-            body: out,
-          });
+          const again = await second.as(admin).post('/admin/records', out, { 'content-type': 'application/x-ndjson' });
           assert.equal(again.status, 200, again.text);
           assert.equal(await exportOf(second, admin), out);
         });
@@ -440,7 +436,7 @@ onEveryEngine('an arbitrary installation', (engine) => {
 });
 
 async function readBack(service: Service, key: string, expected: ReturnType<typeof build>['expected']): Promise<void> {
-  const list = await service.request('GET', '/v1/conversations?limit=100', { key });
+  const list = await service.as(key).get('/v1/conversations?limit=100');
   assert.equal(list.status, 200, list.text);
   assert.deepEqual(
     list.body.data.map((item: Json) => JSON.stringify(item)).sort(),
@@ -450,7 +446,7 @@ async function readBack(service: Service, key: string, expected: ReturnType<type
       .sort(),
   );
   for (const { id, deleted, messages } of expected) {
-    const response = await service.request('GET', `/v1/messages?limit=100&conversation_id=${id}`, { key });
+    const response = await service.as(key).get(`/v1/messages?limit=100&conversation_id=${id}`);
     if (deleted) {
       assert.equal(response.status, 404);
       continue;

@@ -384,7 +384,7 @@ onEveryEngine('refusals', (engine) => {
       [admin, `/admin/changes?after=&limit=&app_id=${one.ids.app}`],
       [admin, '/admin/conversations?user=&app_id=&from='],
     ] as const)
-      assert.equal((await service.request('GET', path, { key })).status, 200, path);
+      assert.equal((await service.as(key).get(path)).status, 200, path);
     const [method = '', path = ''] = reviewOf(rated.id).split(' ');
     const note = '😀'.repeat(5_000);
     assert.equal((await service.request(method, path, { key: admin, body: { note } })).status, 200);

@@ -44,16 +44,13 @@ describe('the review queue in the console', () => {
   });
 
   const reviews = async () => {
-    const { body } = await service.request('GET', '/admin/reviews', { key: admin });
+    const { body } = await service.as(admin).get('/admin/reviews');
     return new Map<string, { state: string; assignee: string | null; labels: string[]; expected_answer: string }>(
       body.data.map((row: { message: { id: string }; review: object }) => [row.message.id, row.review]),
     );
   };
   const put = (id: string | undefined, body: object) =>
-    service.request('PUT', `/admin/apps/${one.ids.app}/conversations/${conversation}/messages/${id}/review`, {
-      key: admin,
-      body,
-    });
+    service.as(admin).put(`/admin/apps/${one.ids.app}/conversations/${conversation}/messages/${id}/review`, body);
   const status = () => tab.page.locator('.review-item').getByRole('status').first();
 
   it('j claims the first answer, and l, d and i write its review', async () => {

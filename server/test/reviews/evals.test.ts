@@ -46,7 +46,7 @@ onEveryEngine('evaluation sets', (engine) => {
     ]);
   });
 
-  const get = (query = '', key = admin) => service.request('GET', `/admin/evals.jsonl?${query}`, { key });
+  const get = (query = '', key = admin) => service.as(key).get(`/admin/evals.jsonl?${query}`);
   const lines = async (query = '') => {
     const { status, text } = await get(query);
     assert.equal(status, 200, text);
@@ -107,7 +107,7 @@ onEveryEngine('evaluation sets', (engine) => {
     assert.equal(others.model_provider, '{{"{{"}}env.HOME}} [email]');
     assert.deepEqual([others.app_id, others.message_id], [other.ids.app, first.id]);
     assert.equal((await lines('redact=0&label=price'))[0].vars.actual, 'Ask ann@example.com or 10.0.0.1');
-    assert.match((await service.request('GET', '/admin/records', { key: admin })).text, /ann@example\.com/);
+    assert.match((await service.as(admin).get('/admin/records')).text, /ann@example\.com/);
   });
 
   it('200: redact knows the separators of numbers, and leaves other numbers', async () => {

@@ -39,10 +39,9 @@ onEveryEngine('reviews', (engine) => {
 
   const pathOf = ({ id, conversation_id }: { id: string; conversation_id: string }, { ids } = one) =>
     `/admin/apps/${ids.app}/conversations/${conversation_id}/messages/${id}/review`;
-  const put = (of: typeof fine, body: object, headers = {}) =>
-    service.request('PUT', pathOf(of), { key: admin, body, headers });
+  const put = (of: typeof fine, body: object, headers = {}) => service.as(admin).put(pathOf(of), body, headers);
   const list = async (query = '') => {
-    const response = await service.request('GET', `/admin/reviews?${query}`, { key: admin });
+    const response = await service.as(admin).get(`/admin/reviews?${query}`);
     assert.equal(response.status, 200, response.text);
     return response.body;
   };
@@ -123,7 +122,7 @@ onEveryEngine('reviews', (engine) => {
   });
 
   it('412: one of two reviewers gets the message', async () => {
-    const key_id = (await service.request('GET', '/admin/keys', { key: admin })).body.data.find(
+    const key_id = (await service.as(admin).get('/admin/keys')).body.data.find(
       ({ kind }: { kind: string }) => kind === 'admin',
     ).id;
     const claim = { assignee: key_id };
@@ -148,7 +147,7 @@ onEveryEngine('reviews', (engine) => {
     assert.deepEqual(await ids('state=done'), [disliked.id]);
     assert.deepEqual(await ids('state=ignored'), [failed.id]);
     const rate = (of: typeof fine, rating: string | null) =>
-      service.request('POST', `/v1/messages/${of.id}/feedbacks`, { key: one.keys.app, body: { rating, user: 'ann' } });
+      service.as(one.keys.app).post(`/v1/messages/${of.id}/feedbacks`, { rating, user: 'ann' });
     assert.equal((await rate(disliked, 'like')).status, 200);
     assert.deepEqual(await ids('state=done'), [disliked.id]);
     assert.equal((await rate(disliked, 'dislike')).status, 200);
@@ -190,8 +189,7 @@ onEveryEngine('reviews', (engine) => {
   });
 
   it('200: counts of open messages and of labels', async () => {
-    const counts = async (query = '') =>
-      (await service.request('GET', `/admin/reviews/counts?${query}`, { key: admin })).body;
+    const counts = async (query = '') => (await service.as(admin).get(`/admin/reviews/counts?${query}`)).body;
     const counted = async (query = '') => (await list(`state=open&limit=100${query}`)).data.length;
     const before = await counts();
     assert.equal(before.open, await counted());
@@ -209,16 +207,13 @@ onEveryEngine('reviews', (engine) => {
       open: await counted(`&from=${now - 20}&to=${now - 15}`),
       labels: [{ label: 'tone', count: 1 }],
     });
-    assert.equal(
-      (await service.request('GET', `/admin/reviews/counts?app_id=${randomUUID()}`, { key: admin })).status,
-      404,
-    );
+    assert.equal((await service.as(admin).get(`/admin/reviews/counts?app_id=${randomUUID()}`)).status, 404);
     await put(fine, {});
     await put(failed, { state: 'ignored' });
   });
 
   it('the same bytes after an export, an import and an export; a selected export has its reviews', async () => {
-    const exported = (await service.request('GET', '/admin/records', { key: admin })).text;
+    const exported = (await service.as(admin).get('/admin/records')).text;
     assert.ok(exported.includes('"record":"review"'));
     const copy = await startService(engine);
     try {
@@ -231,7 +226,7 @@ onEveryEngine('reviews', (engine) => {
       );
       await copy.load([secret]);
       copy.freezeClock(now * 1000);
-      const again = await copy.request('GET', '/admin/records?kinds=review', { key: admin });
+      const again = await copy.as(admin).get('/admin/records?kinds=review');
       assert.equal(
         again.text,
         exported
@@ -242,12 +237,12 @@ onEveryEngine('reviews', (engine) => {
       );
       const bodies = (body: { data: { review: { etag?: string } | null }[] }) =>
         body.data.map((row) => ({ ...row, review: row.review && { ...row.review, etag: '' } }));
-      const listed = await copy.request('GET', '/admin/reviews', { key: admin });
+      const listed = await copy.as(admin).get('/admin/reviews');
       assert.deepEqual(bodies(listed.body), bodies(await list()));
     } finally {
       await copy.close();
     }
-    const part = (query: string) => service.request('GET', `/admin/records?kinds=review&${query}`, { key: admin });
+    const part = (query: string) => service.as(admin).get(`/admin/records?kinds=review&${query}`);
     const reviewed = async (query: string) =>
       (await part(query)).text
         .trim()
@@ -278,7 +273,7 @@ onEveryEngine('reviews', (engine) => {
 
   it('the feed has reviews, for keys of the workspace or app, until they are erased', async () => {
     const changes = async (key: string, path = '/admin/changes?kinds=review') => {
-      const { status, body, text } = await service.request('GET', path, { key });
+      const { status, body, text } = await service.as(key).get(path);
       assert.equal(status, 200, text);
       return body.data;
     };
@@ -291,15 +286,15 @@ onEveryEngine('reviews', (engine) => {
     assert.deepEqual([entry.record.record, entry.record.state, entry.gone], ['review', 'ignored', false]);
     assert.deepEqual(await changes(other.keys.feed), []);
     const { cursor } = found.at(-1);
-    const erased = await service.request('DELETE', pathOf(failed).replace(/\/review$/, ''), { key: admin });
+    const erased = await service.as(admin).delete(pathOf(failed).replace(/\/review$/, ''));
     assert.equal(erased.status, 204, erased.text);
     const gone = await changes(one.keys.feed, `/admin/changes?kinds=review&after=${cursor}`);
     assert.deepEqual(
       gone.map((one: { id: string; gone: boolean; record: unknown }) => [one.id, one.gone, one.record]),
       [[failed.id, true, null]],
     );
-    await service.request('POST', '/admin/purge', { key: admin, body: { conversation_id: conversation } });
-    assert.equal((await service.request('GET', '/admin/records?kinds=review', { key: admin })).text, '');
+    await service.as(admin).post('/admin/purge', { conversation_id: conversation });
+    assert.equal((await service.as(admin).get('/admin/records?kinds=review')).text, '');
     assert.deepEqual(await ids(), [elsewhere.id]);
   });
 });

@@ -10,7 +10,7 @@ onEveryEngine('best match', (engine) => {
   let service: Service;
   const search = async (query: Record<string, string | number>) => {
     const parameters = new URLSearchParams({ order: 'best', ...query } as never);
-    const { status, body, text } = await service.request('GET', `/admin/search?${parameters}`, { key: admin });
+    const { status, body, text } = await service.as(admin).get(`/admin/search?${parameters}`);
     assert.equal(status, 200, text);
     return body;
   };
@@ -71,6 +71,6 @@ onEveryEngine('best match', (engine) => {
 
   it('400: another order, or of knowledge bases', async () => {
     for (const query of ['order=oldest', 'in=knowledge&order=best'])
-      assert.equal((await service.request('GET', `/admin/search?q=a&${query}`, { key: admin })).status, 400, query);
+      assert.equal((await service.as(admin).get(`/admin/search?q=a&${query}`)).status, 400, query);
   });
 });

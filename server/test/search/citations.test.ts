@@ -25,7 +25,7 @@ onEveryEngine('answers that cite a text', (engine) => {
   const { one, admin, records } = makeTwoTenants();
   const conversations = [one.ids.conversation, randomUUID(), randomUUID()];
   let answers: Answer[] = [];
-  const get = async (path: string) => (await service.request('GET', path, { key: admin })).body;
+  const get = async (path: string) => (await service.as(admin).get(path)).body;
   const recordOf = ({ id, conversation, disliked, at, cites }: Answer) => ({
     ...message(conversation, at, { feedback: disliked ? { rating: 'dislike' } : null }),
     id,
@@ -135,16 +135,16 @@ onEveryEngine('answers that cite a text', (engine) => {
   it('follows erasures of a message and of a user, and deletions', async () => {
     const erased = answers.find(({ disliked, cites }) => disliked && cites.length > 0) ?? assert.fail();
     const path = `/admin/apps/${one.ids.app}/conversations/${erased.conversation}/messages/${erased.id}`;
-    assert.equal((await service.request('DELETE', path, { key: admin })).status, 204);
+    assert.equal((await service.as(admin).delete(path)).status, 204);
     answers = answers.filter(({ id }) => id !== erased.id);
     await check();
     const deleted = `/v1/conversations/${one.ids.conversation}`;
     const body = { user: 'ann' };
-    assert.equal((await service.request('DELETE', deleted, { key: one.keys.app, body })).status, 204);
+    assert.equal((await service.as(one.keys.app).delete(deleted, body)).status, 204);
     answers = answers.filter(({ conversation }) => conversation !== one.ids.conversation);
     await check();
     const purge = { app_id: one.ids.app, user: 'cat' };
-    assert.equal((await service.request('POST', '/admin/purge', { key: admin, body: purge })).status, 200);
+    assert.equal((await service.as(admin).post('/admin/purge', purge)).status, 200);
     answers = [];
     await check();
   });

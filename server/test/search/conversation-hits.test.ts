@@ -18,7 +18,7 @@ onEveryEngine('hits by conversation', (engine) => {
   const conversations = Array.from({ length: 9 }, () => randomUUID());
   let sent: Sent[] = [];
   const get = async (query: Record<string, string | number>) =>
-    (await service.request('GET', `/admin/search?${new URLSearchParams(query as never)}`, { key: admin })).body;
+    (await service.as(admin).get(`/admin/search?${new URLSearchParams(query as never)}`)).body;
   const readAll = async (query: Record<string, string | number>): Promise<Hit[]> => {
     const rows: Hit[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
@@ -92,6 +92,6 @@ onEveryEngine('hits by conversation', (engine) => {
 
   it('400: passages of knowledge bases have no conversation', async () => {
     const path = '/admin/search?in=knowledge&q=a&group=conversation';
-    assert.equal((await service.request('GET', path, { key: admin })).status, 400);
+    assert.equal((await service.as(admin).get(path)).status, 400);
   });
 });

@@ -32,7 +32,7 @@ type Query = Record<string, string | number>;
 onEveryEngine('the index of the search', (engine) => {
   const { one, other, admin, records } = makeTwoTenants();
   const get = (path: string, query: Query = {}, from = service) =>
-    from.request('GET', `${path}?${new URLSearchParams(query as never)}`, { key: admin });
+    from.as(admin).get(`${path}?${new URLSearchParams(query as never)}`);
   const found = async (query: Query): Promise<string[]> => {
     const { status, body } = await get('/admin/search', { limit: 100, ...query });
     assert.equal(status, 200, JSON.stringify(body));
@@ -58,7 +58,7 @@ onEveryEngine('the index of the search', (engine) => {
     assert.deepEqual(await found({ q: 'zyxoslo' }), [sent.id]);
     assert.deepEqual(await found({ q: '"zyxthought"' }), [sent.id]);
     assert.deepEqual(await found({ q: 'zyxcall' }), []);
-    const read = async (path: string) => (await service.request('GET', path, { key: keys.app })).text;
+    const read = async (path: string) => (await service.as(keys.app).get(path)).text;
     const page = await read(`/v1/messages?conversation_id=${ids.conversation}&user=ann`);
     assert.match(page, /the answer/);
     assert.doesNotMatch(page, /zyx|items|trace_id/i);
@@ -77,9 +77,9 @@ onEveryEngine('the index of the search', (engine) => {
     assert.deepEqual(await found({ q: 'rated', rating: 'dislike' }), []);
     for (const rating of ['dislike', 'like', null]) {
       const body = { rating, user: 'ann' };
-      await service.request('POST', `/v1/messages/${id}/feedbacks`, { key: one.keys.writer, body });
+      await service.as(one.keys.writer).post(`/v1/messages/${id}/feedbacks`, body);
       const path = `/v1/messages/${id}/feedbacks`;
-      await service.request('POST', path, { key: one.keys.app, body });
+      await service.as(one.keys.app).post(path, body);
       await service.index();
       assert.deepEqual(await found({ q: 'rated', rating: 'dislike' }), rating === 'dislike' ? [id] : []);
       assert.deepEqual(await found({ q: 'rated', rating: 'like' }), rating === 'like' ? [id] : []);
@@ -103,7 +103,7 @@ onEveryEngine('the index of the search', (engine) => {
     assert.deepEqual((await found({ q: 'osprey' })).sort(), [ids[0], ids[0], ids[1], ids[1]]);
     for (const { conversation_id, id } of changed) {
       const path = `/admin/apps/${one.ids.app}/conversations/${conversation_id}/messages/${id}`;
-      assert.equal((await service.request('DELETE', path, { key: admin })).status, 204);
+      assert.equal((await service.as(admin).delete(path)).status, 204);
     }
     await service.index();
     assert.deepEqual((await found({ q: 'osprey' })).sort(), ids);
@@ -274,7 +274,7 @@ onEveryEngine('the index of the search', (engine) => {
     ]);
     assert.equal((await knowledge(other.ids.chunk)).length, 1);
     const body = { content: 'an albatross' };
-    await service.request('PATCH', other.chunkPath, { key: other.keys.knowledge, body });
+    await service.as(other.keys.knowledge).patch(other.chunkPath, body);
     // The old text is gone at once, before the indexer comes.
     const ids = (await knowledge('text')).map(({ child_chunk_id }: { child_chunk_id: string }) => child_chunk_id);
     assert.ok(!ids.includes(other.ids.chunk), String(ids));
@@ -282,7 +282,7 @@ onEveryEngine('the index of the search', (engine) => {
     await service.index();
     assert.equal((await knowledge('albatross')).length, 1);
     assert.equal((await knowledge('"chunk text"')).length, 1);
-    await service.request('DELETE', other.chunkPath, { key: other.keys.knowledge });
+    await service.as(other.keys.knowledge).delete(other.chunkPath);
     await service.index();
     assert.deepEqual(await knowledge('albatross'), []);
   });
@@ -321,7 +321,7 @@ onEveryEngine('the index of the search', (engine) => {
           const { status, body } = await get(path, {}, off);
           assert.deepEqual([status, body.code, body.message], [404, 'not_found', reason]);
         }
-        const { text } = await off.request('GET', '/metrics', { key: admin });
+        const { text } = await off.as(admin).get('/metrics');
         assert.doesNotMatch(text, /^backscroll_search_lag_changes \d/m);
       } finally {
         await off.close();
@@ -331,7 +331,7 @@ onEveryEngine('the index of the search', (engine) => {
 
   it('its lag is in the metrics', async () => {
     const values = async () => {
-      const { text } = await service.request('GET', '/metrics', { key: admin });
+      const { text } = await service.as(admin).get('/metrics');
       return ['lag_changes', 'lag_seconds', 'building'].map((name) =>
         Number(new RegExp(`^backscroll_search_${name} (\\d+)$`, 'm').exec(text)?.[1]),
       );

@@ -38,7 +38,7 @@ onEveryEngine('the search in many languages', (engine) => {
   const sent = table.map(([answer], index) => message(one.ids.conversation, index, { query: '', answer }));
   const search = async (q: string) => {
     const query = new URLSearchParams({ q, limit: '100' });
-    const { status, body } = await service.request('GET', `/admin/search?${query}`, { key: admin });
+    const { status, body } = await service.as(admin).get(`/admin/search?${query}`);
     assert.equal(status, 200);
     return body.data as { message_id: string; snippet: string; ranges: [number, number][] }[];
   };

@@ -120,10 +120,9 @@ onEveryEngine('reads of large records', (engine) => {
   });
 
   it('200: a stream sends large records one by one', async () => {
-    const { status, text } = await service.request('GET', '/admin/changes?kinds=message&wait=0', {
-      key: admin,
-      headers: { accept: 'application/x-ndjson' },
-    });
+    const { status, text } = await service
+      .as(admin)
+      .get('/admin/changes?kinds=message&wait=0', { accept: 'application/x-ndjson' });
     const ids = text
       .split('\n')
       .filter((line) => line !== '')

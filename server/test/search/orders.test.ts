@@ -39,13 +39,13 @@ onEveryEngine('the index after operations in any order', (engine) => {
     await service.load([...records, rated, removed, message(removed.id, 20, { query: 'osprey' })]);
     await service.index();
     const body = { rating: 'like', user: 'ann' };
-    await service.request('POST', `/v1/messages/${rated.id}/feedbacks`, { key: one.keys.app, body });
+    await service.as(one.keys.app).post(`/v1/messages/${rated.id}/feedbacks`, body);
     const added = message(one.ids.conversation, 15, { query: 'osprey' });
     await service.load([added, { ...removed, deleted: true }]);
     await service.index();
-    const { body: found } = await service.request('GET', '/admin/search?q=osprey', { key: admin });
+    const { body: found } = await service.as(admin).get('/admin/search?q=osprey');
     assert.deepEqual(pluck(found.data, 'message_id'), [added.id, rated.id]);
-    const { body: counts } = await service.request('GET', '/admin/search/counts?q=osprey', { key: admin });
+    const { body: counts } = await service.as(admin).get('/admin/search/counts?q=osprey');
     assert.equal(counts.all, 2);
   });
 
@@ -68,7 +68,7 @@ onEveryEngine('the index after operations in any order', (engine) => {
     const all = Array.from({ length: chats }, newChat);
     const purged: string[] = [];
     const found = async (q: string): Promise<string[]> => {
-      const { body } = await service.request('GET', `/admin/search?q=${q}&limit=100`, { key: admin });
+      const { body } = await service.as(admin).get(`/admin/search?q=${q}&limit=100`);
       return body.data.map(({ message_id }: { message_id: string }) => message_id).sort();
     };
     const append = (chat: Chat, query: string, at: number) => {
@@ -96,7 +96,7 @@ onEveryEngine('the index after operations in any order', (engine) => {
         return service.load([sent]);
       }
       const body = { rating: ['like', 'dislike', null][at % 3], user: chat.user };
-      return service.request('POST', `/v1/messages/${sent.id}/feedbacks`, { key: one.keys.app, body });
+      return service.as(one.keys.app).post(`/v1/messages/${sent.id}/feedbacks`, body);
     };
     t.after(() => service.close());
     await service.load([...records, ...all.map(recordOf)]);

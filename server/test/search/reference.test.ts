@@ -79,7 +79,7 @@ onEveryEngine('the search against a reference', (engine) => {
           await service.index();
           for (const q of queries.filter((query) => query !== '')) {
             const path = `/admin/search?${new URLSearchParams({ q, limit: '100', app_id: one.ids.app, from: '1' })}`;
-            const { body } = await service.request('GET', path, { key: admin });
+            const { body } = await service.as(admin).get(path);
             const found = body.data.map(({ message_id }: { message_id: string }) => message_id);
             const expected = [...expectedTexts].filter(([, texts]) => matches(texts, q)).map(([id]) => id);
             assert.deepEqual(found.toSorted(), expected.toSorted(), q);

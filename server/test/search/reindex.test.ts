@@ -161,7 +161,7 @@ onEveryEngine('reindex', (engine) => {
     assert.deepEqual(await indexDifferences(engine, service.config.database_url, rebuild), []);
     const hits = async (q: string) => {
       const path = `/admin/search?${new URLSearchParams({ in: 'knowledge', limit: '100', q })}`;
-      return (await service.request('GET', path, { key: admin })).body.data.length;
+      return (await service.as(admin).get(path)).body.data.length;
     };
     const isNow = (at: number) => at % 5 !== 0 && `${at}`.startsWith('7');
     assert.equal(await hits('petrel'), numbers.slice(0, 230).filter((at) => at % 3 === 0).length);

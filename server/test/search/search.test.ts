@@ -20,7 +20,7 @@ const file = (filename: string) => ({
 onEveryEngine('the search', (engine) => {
   const { one, other, admin, records } = makeTwoTenants();
   const get = (path: string, query: Record<string, string | number> = {}) =>
-    service.request('GET', `${path}?${new URLSearchParams(query as never)}`, { key: admin });
+    service.as(admin).get(`${path}?${new URLSearchParams(query as never)}`);
   const search = async (query: Record<string, string | number>) => {
     const { status, body } = await get('/admin/search', query);
     assert.equal(status, 200, JSON.stringify(body));

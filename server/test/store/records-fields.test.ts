@@ -376,7 +376,7 @@ onOneEngine('fields of records', (engine) => {
   }
 
   async function exportRecords(kind: unknown, isRead: (line: string) => boolean = () => true): Promise<Json[]> {
-    const response = await service.request('GET', `/admin/records?kinds=${kind}`, { key: world.admin });
+    const response = await service.as(world.admin).get(`/admin/records?kinds=${kind}`);
     assert.equal(response.status, 200);
     assert.match(response.headers['content-type'] ?? '', /^application\/x-ndjson/);
     const lines = response.text.split('\n');
@@ -511,11 +511,7 @@ onOneEngine('fields of records', (engine) => {
             const literals = ['9007199254740992', '-9007199254740992', '1e400', '-1e400', '1e20', '1e21', '-1.5e300'];
             for (const literal of firstOrAll(literals, 3)) {
               const line = JSON.stringify(withValue(record(kind), [name], 'here')).replace('"here"', literal);
-              const response = await service.request('POST', '/admin/records', {
-                key: world.admin,
-                headers: ndjsonType,
-                body: line,
-              });
+              const response = await service.as(world.admin).post('/admin/records', line, ndjsonType);
               assert.equal(response.status, 400, `${literal} → ${response.text}`);
               assert.match(response.body.message, new RegExp(`^line 1: ${kind}: .*${name}`), literal);
             }
@@ -685,11 +681,7 @@ onOneEngine('fields of records', (engine) => {
 
   it('does not read fields from an own __proto__ property', async () => {
     const line = `{"record":"workspace","__proto__":{"id":"${randomUUID()}","name":"x"}}`;
-    const response = await service.request('POST', '/admin/records', {
-      key: world.admin,
-      headers: ndjsonType,
-      body: line,
-    });
+    const response = await service.as(world.admin).post('/admin/records', line, ndjsonType);
     assert.equal(response.status, 400);
     assert.match(response.body.message, /^line 1: workspace: /);
   });

@@ -40,7 +40,7 @@ onEveryEngine('records', (engine) => {
   const service = useService(engine, world.records);
 
   const send = (body: string | Uint8Array, key = world.admin, headers: http.OutgoingHttpHeaders = ndjsonType) =>
-    service.request('POST', '/admin/records', { key, headers, body });
+    service.as(key).post('/admin/records', body, headers);
   const post = (...records: object[]) => send(ndjson(records));
 
   async function assertAccepted(response: TestResponse | Promise<TestResponse>, records?: number): Promise<void> {
@@ -58,7 +58,7 @@ onEveryEngine('records', (engine) => {
   }
 
   async function exportText(from = service, key = world.admin): Promise<string> {
-    const response = await from.request('GET', '/admin/records', { key });
+    const response = await from.as(key).get('/admin/records');
     assert.equal(response.status, 200);
     return response.text;
   }
@@ -81,13 +81,13 @@ onEveryEngine('records', (engine) => {
 
   async function page(of: Tenant, conversation: string = of.ids.conversation, query = ''): Promise<Json[]> {
     const path = `/v1/messages?limit=100&conversation_id=${conversation}${query}`;
-    const response = await service.request('GET', path, { key: of.keys.app });
+    const response = await service.as(of.keys.app).get(path);
     assert.equal(response.status, 200, response.text);
     return response.body.data;
   }
   const order = async (of: Tenant) => (await page(of)).map(({ query }) => query).join('');
   const status = async (key: string, of: Tenant) =>
-    (await service.request('GET', `/v1/messages?conversation_id=${of.ids.conversation}`, { key })).status;
+    (await service.as(key).get(`/v1/messages?conversation_id=${of.ids.conversation}`)).status;
 
   describe('importing a record again', () => {
     it('replaces every kind of record', async () => {
@@ -281,10 +281,7 @@ onEveryEngine('records', (engine) => {
       for (const { replaced_at } of created) {
         assert.ok((replaced_at as number) >= earliest && (replaced_at as number) <= nowSeconds());
       }
-      const patched = await service.request('PATCH', t.chunkPath, {
-        key: t.keys.knowledge,
-        body: { content: 'fourth' },
-      });
+      const patched = await service.as(t.keys.knowledge).patch(t.chunkPath, { content: 'fourth' });
       assert.equal(patched.status, 200);
       const last = (await revisions()).at(-1);
       assert.deepEqual([last?.revision, last?.content, last?.key_id], [3, 'third', t.keyIds.knowledge]);
@@ -731,7 +728,7 @@ onEveryEngine('records', (engine) => {
       ] as const) {
         const secret = makeSecret('knowledge');
         await assertAccepted(post(keyOf(t, 'knowledge', { secret, dataset_ids })));
-        const response = await service.request('GET', t.chunkPath, { key: secret });
+        const response = await service.as(secret).get(t.chunkPath);
         assert.equal(response.status, expected, JSON.stringify(dataset_ids));
       }
     });
@@ -868,9 +865,7 @@ onEveryEngine('records', (engine) => {
     it('returns a number in the shortest spelling: -0 as 0, 1.0 as 1', async () => {
       const t = await importTenant();
       await assertAccepted(send(line(t, '{"v":[-0,-0.0,1.0,1E2,0.10]}', ',"provider_response_latency":-0')));
-      const { text } = await service.request('GET', `/v1/messages?conversation_id=${t.ids.conversation}`, {
-        key: t.keys.app,
-      });
+      const { text } = await service.as(t.keys.app).get(`/v1/messages?conversation_id=${t.ids.conversation}`);
       assert.ok(text.includes('"inputs":{"v":[0,0,1,100,0.1]}'), text);
       assert.ok(text.includes('"provider_response_latency":0,'), text);
     });
@@ -950,9 +945,7 @@ onEveryEngine('records', (engine) => {
       const inputs =
         '{"z":1,"a":{"y":[],"b":{}},"":null,"__proto__":{"x":1},"constructor":"c","toString":0,"\u2028":"\u2029","a.b":1,"é":2,"e\u0301":3}';
       await assertAccepted(send(line(t, inputs)));
-      const response = await service.request('GET', `/v1/messages?conversation_id=${t.ids.conversation}`, {
-        key: t.keys.app,
-      });
+      const response = await service.as(t.keys.app).get(`/v1/messages?conversation_id=${t.ids.conversation}`);
       assert.ok(response.text.includes(`"inputs":${inputs}`), response.text);
       assert.ok((await exportText()).includes(`"inputs":${inputs}`));
       assert.ok(Object.hasOwn(await inputsOf(t), '__proto__'));
@@ -1046,7 +1039,7 @@ onEveryEngine('records', (engine) => {
     });
 
     it('exports NDJSON, and HEAD returns that content type', async () => {
-      const response = await service.request('GET', '/admin/records', { key: world.admin });
+      const response = await service.as(world.admin).get('/admin/records');
       assert.match(response.headers['content-type'] ?? '', /^application\/x-ndjson/);
       const head = await service.request('HEAD', '/admin/records', { key: world.admin });
       assert.deepEqual([head.status, head.text], [200, '']);
@@ -1090,7 +1083,7 @@ onEveryEngine('records', (engine) => {
         const aborted = () => service.logs.filter((line) => line.includes('"aborted":true')).length;
         const others = aborted();
         await until(async () => {
-          const { text } = await service.request('GET', '/metrics', { key: world.admin });
+          const { text } = await service.as(world.admin).get('/metrics');
           // This request is in flight too.
           return text.includes('backscroll_http_requests_in_flight 2\n');
         });
@@ -1141,12 +1134,10 @@ onEveryEngine('an import of an export', (engine) => {
     await first.load([...records, ...messages]);
     await first.load(messages.slice(10, 20).map((m) => ({ ...m, created_at: 2 })));
     const pages = async (service: Service) => {
-      const { body } = await service.request('GET', `/v1/messages?limit=100&conversation_id=${conversation_id}`, {
-        key: one.keys.app,
-      });
+      const { body } = await service.as(one.keys.app).get(`/v1/messages?limit=100&conversation_id=${conversation_id}`);
       return body.data;
     };
-    const out = await first.request('GET', '/admin/records', { key: admin });
+    const out = await first.as(admin).get('/admin/records');
     await second.load(
       out.text
         .trimEnd()
@@ -1159,7 +1150,7 @@ onEveryEngine('an import of an export', (engine) => {
       .map(({ id }) => id);
     assert.deepEqual(pluck(await pages(first), 'id'), expected);
     assert.deepEqual(await pages(second), await pages(first));
-    assert.equal((await second.request('GET', '/admin/records', { key: admin })).text, out.text);
+    assert.equal((await second.as(admin).get('/admin/records')).text, out.text);
   });
 });
 
@@ -1230,13 +1221,13 @@ onEveryEngine('large imports', (engine) => {
 
   it('reports an invalid last line, stores nothing and leaves no spool file', async () => {
     const invalidAt = shortOrLong(2_000, 20_000);
-    const before = await service.request('GET', '/admin/records', { key: admin });
+    const before = await service.as(admin).get('/admin/records');
     const files = await spoolFiles();
     const { status, text } = await stream(body(invalidAt, '{"record":"workspace","id":"x"}\n'));
     assert.equal(status, 400, text);
     const line = invalidAt + invalidAt / 50 + 1;
     assert.match(JSON.parse(text).message, new RegExp(`^line ${line}: workspace: name`));
-    assert.equal((await service.request('GET', '/admin/records', { key: admin })).text, before.text);
+    assert.equal((await service.as(admin).get('/admin/records')).text, before.text);
     assert.deepEqual(await spoolFiles(), files);
   });
 
@@ -1249,7 +1240,7 @@ onEveryEngine('large imports', (engine) => {
     let reads = 0;
     const reading = (async () => {
       while (!isDone) {
-        const { status, body } = await service.request('GET', path, { key: one.keys.app });
+        const { status, body } = await service.as(one.keys.app).get(path);
         assert.equal(status, 200);
         assert.equal(body.data.length, 1);
         reads += 1;
@@ -1269,9 +1260,9 @@ onEveryEngine('large imports', (engine) => {
     assert.ok(reads >= 10, `${reads} reads`);
     assert.deepEqual(await spoolFiles(), files);
     for (const at of [0, count / 2, count - 50]) {
-      const { body } = await service.request('GET', `/v1/messages?limit=100&conversation_id=${conversationOf(at)}`, {
-        key: one.keys.app,
-      });
+      const { body } = await service
+        .as(one.keys.app)
+        .get(`/v1/messages?limit=100&conversation_id=${conversationOf(at)}`);
       const expected = Array.from({ length: 50 }, (_, n) => at + n)
         .sort((a, b) => (b % 7) - (a % 7) || b - a)
         .map(idOf);

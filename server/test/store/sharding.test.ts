@@ -307,7 +307,7 @@ describe('the statements', () => {
       for (const before of ['', `&first_id=${second.id}`])
         for (const headers of [{}, { 'if-none-match': '"other"' }])
           requests.push(['GET', `${page}${user}${before}`, { key: one.keys.app, headers }]);
-    const etag = (await service.request('GET', page, { key: one.keys.app })).headers.etag ?? '';
+    const etag = (await service.as(one.keys.app).get(page)).headers.etag ?? '';
     requests.push(['GET', page, { key: one.keys.app, headers: { 'if-none-match': etag } }]);
     for (const [content, headers] of [
       ['new text', {}],
@@ -341,10 +341,7 @@ describe('the statements', () => {
     operations = recording.sent.slice(start);
 
     // Everything else: lists and writes that ask several shards, keys, export, console, audit log, purge.
-    const created = await service.request('POST', `${segment}/child_chunks`, {
-      key: one.keys.knowledge,
-      body: { content: 'deleted' },
-    });
+    const created = await service.as(one.keys.knowledge).post(`${segment}/child_chunks`, { content: 'deleted' });
     const app = { key: one.keys.app };
     const others: [string, string, RequestOptions][] = [
       ['GET', '/v1/datasets?keyword=d', { key: one.keys.knowledge }],
@@ -360,7 +357,7 @@ describe('the statements', () => {
       assert.ok(status < 300, `${method} ${path}: ${status}`);
     }
     assert.equal((await service.request('GET', '/health/ready')).status, 200);
-    assert.equal((await service.request('GET', '/admin/records', { key: admin })).status, 200);
+    assert.equal((await service.as(admin).get('/admin/records')).status, 200);
     await service.load([{ record: 'api_key', kind: 'admin', name: 'again', secret: makeSecret('admin') }]);
     const signedIn = await service.request('POST', '/console/session', { body: { key: admin } });
     assert.equal(signedIn.status, 200);
@@ -385,12 +382,12 @@ describe('the statements', () => {
     await service.store.run('noteKeyUse', [[one.keyIds.writer, 5]]);
     const filter = { before: 'z', from: 0, key_id: 'k', record_id: 'r', limit: 5 };
     assert.deepEqual((await service.store.listAudit(filter)).entries, []);
-    assert.equal((await service.request('GET', '/admin/activity', { key: admin })).status, 200);
+    assert.equal((await service.as(admin).get('/admin/activity')).status, 200);
     assert.equal(await service.store.trimAudit(5), 0);
     await service.store.run('revokeKey', { id: one.keyIds.writer, by: null, now: 5 });
     const message = `/admin/apps/${other.ids.app}/conversations/${other.ids.conversation}/messages/${one.ids.conversation}`;
-    assert.equal((await service.request('DELETE', message, { key: admin })).status, 404);
-    assert.equal((await service.request('GET', '/admin/retention', { key: admin })).status, 200);
+    assert.equal((await service.as(admin).delete(message)).status, 404);
+    assert.equal((await service.as(admin).get('/admin/retention')).status, 200);
     await purge(service.store, { conversation_id: other.ids.conversation }, { key_id: null, now: 5 });
     await purge(service.store, { app_id: other.ids.app, user: 'ann' }, { key_id: null, now: 5 });
     all.push(...recording.sent);

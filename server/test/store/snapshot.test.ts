@@ -37,7 +37,7 @@ onEveryEngine('an export during writes', (engine) => {
           ...[one, other].map(({ ids }) => message(ids.conversation, 1_000_000 + number, { query: 'numbered' })),
         ]);
         const headers = { 'content-type': 'application/x-ndjson' };
-        assert.equal((await service.request('POST', '/admin/records', { key: admin, headers, body })).status, 200);
+        assert.equal((await service.as(admin).post('/admin/records', body, headers)).status, 200);
       }
     };
     const writing = write();

@@ -60,7 +60,7 @@ for (const prepared of ['on', 'off'])
     /** Sends a request after another one has put its key into the cache, long before it leaves the cache. */
     async function requestWithCachedKey(method: string, path: string, options: RequestOptions): Promise<Observed> {
       if (performance.now() - clearedAt > keyMillis / 2) await clearKeyCache();
-      await service.request('GET', models, { key: options.key });
+      await service.as(options.key).get(models);
       const observed = await request(method, path, options);
       if (performance.now() - clearedAt < keyMillis) return observed;
       // On a busy machine, the key may have left the cache.
@@ -114,7 +114,7 @@ for (const prepared of ['on', 'off'])
 
     it('are two without a distribution column for a search, and one for its texts', async () => {
       await service.index();
-      await service.request('GET', '/admin/search?q=nothing', { key: admin });
+      await service.as(admin).get('/admin/search?q=nothing');
       const { response, statements } = await requestWithCachedKey('GET', '/admin/search?q=q', { key: admin });
       assert.equal(response.body.data.length, 2);
       assert.deepEqual(
@@ -134,11 +134,11 @@ for (const prepared of ['on', 'off'])
     });
 
     it('are one for GET /messages with a 304 response', async () => {
-      const etag = (await service.request('GET', page, { key })).headers.etag ?? '';
+      const etag = (await service.as(key).get(page)).headers.etag ?? '';
       const conditional = { key, headers: { 'if-none-match': etag } };
       assertOneStatement(await requestWithCachedKey('GET', page, conditional), 304, 'SELECT conversations messages');
       const older = `${page}&first_id=${second.id}`;
-      const olderTag = (await service.request('GET', older, { key })).headers.etag ?? '';
+      const olderTag = (await service.as(key).get(older)).headers.etag ?? '';
       const headers = { 'if-none-match': olderTag };
       assertOneStatement(
         await requestWithCachedKey('GET', older, { key, headers }),
@@ -148,7 +148,7 @@ for (const prepared of ['on', 'off'])
     });
 
     it('are one for GET /messages with an If-None-Match that does not match', async () => {
-      const etag = (await service.request('GET', page, { key })).headers.etag ?? '';
+      const etag = (await service.as(key).get(page)).headers.etag ?? '';
       const outdated = etag.replace(/"[^.]*/, '"AAAAAAAAAAAAAAAAAAAAAA');
       for (const path of [page, `${page}&first_id=${second.id}`]) {
         for (const tag of ['"other"', outdated]) {
@@ -410,7 +410,7 @@ describe('statements executed on SQLite', () => {
     for (const path of [page, `${page}&user=ann&first_id=${second.id}`]) {
       const conditional = {
         key,
-        headers: { 'if-none-match': (await service.request('GET', path, { key })).headers.etag ?? '' },
+        headers: { 'if-none-match': (await service.as(key).get(path)).headers.etag ?? '' },
       };
       await run('GET', path, { key }, 200);
       assert.deepEqual(await run('GET', path, { key }, 200), [dataVersion]);
@@ -427,16 +427,16 @@ describe('statements executed on SQLite', () => {
     const uncached = await startService('sqlite', { PAGE_CACHE: '0' });
     t.after(() => uncached.close());
     await uncached.load([...records, message(one.ids.conversation, 1), second]);
-    const { etag = '' } = (await uncached.request('GET', page, { key })).headers;
+    const { etag = '' } = (await uncached.as(key).get(page)).headers;
     for (let times = 0; times < 3; times += 1) {
       executed.length = 0;
       planned.clear();
-      assert.equal((await uncached.request('GET', page, { key })).status, 200);
+      assert.equal((await uncached.as(key).get(page)).status, 200);
       assert.deepEqual(executed.map(summarize), [dataVersion, ...readPage]);
     }
     assert.deepEqual([...planned], []);
     executed.length = 0;
-    assert.equal((await uncached.request('GET', page, { key, headers: { 'if-none-match': etag } })).status, 304);
+    assert.equal((await uncached.as(key).get(page, { 'if-none-match': etag })).status, 304);
     assert.deepEqual(executed.map(summarize), [dataVersion]);
   });
 

@@ -84,7 +84,7 @@ export type Service = {
   routes(): { method: string; url: string }[];
   request(method: string, path: string, options?: RequestOptions): Promise<TestResponse>;
   /** Requests with one key. */
-  as(key: string): KeyClient;
+  as(key?: string): KeyClient;
   /** Imports records as the command line does. */
   load(records: readonly object[]): Promise<number>;
   /** Stores the use of keys and their errors, as a running service does regularly. */
@@ -105,7 +105,7 @@ export type KeyClient = {
   append(...records: readonly object[]): Promise<TestResponse>;
 };
 
-function clientWith(request: Service['request'], key: string): KeyClient {
+function clientWith(request: Service['request'], key: string | undefined): KeyClient {
   const send =
     (method: string): SendBody =>
     (path, body, headers = {}) =>

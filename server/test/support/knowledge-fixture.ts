@@ -65,11 +65,11 @@ export class KnowledgeFixture {
   }
 
   async read(position: number): Promise<{ content: string; word_count: number; type: string }> {
-    return (await this.service.request('GET', pathOf(position), { key: keys.knowledge })).body.data;
+    return (await this.service.as(keys.knowledge).get(pathOf(position))).body.data;
   }
 
   async editElsewhere(position: number, content: string): Promise<void> {
-    await this.service.request('PATCH', pathOf(position), { key: keys.knowledge, body: { content } });
+    await this.service.as(keys.knowledge).patch(pathOf(position), { content });
   }
 
   /** Adds an answer that cites a text of the segment; returns its address. */

@@ -23,7 +23,7 @@ export function describeRefusals(
 ): void {
   const describeThem = () => {
     const exportAll = async (): Promise<string> => {
-      const { status, text } = await start.service().request('GET', '/admin/records', { key: start.admin });
+      const { status, text } = await start.service().as(start.admin).get('/admin/records');
       assert.equal(status, 200);
       return text;
     };

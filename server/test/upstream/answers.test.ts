@@ -293,30 +293,28 @@ onOneEngine('what a Dify installation owns', (engine) => {
     assert.equal((await callTool(withKey, 'update_chunk', update)).data.content, 'By an agent.');
     assert.equal(dify.upstream.requests.length, 2);
     assert.match((await read(service, `/v1${path}`, tokens.dataset)).text, /By an agent\./);
-    const records = await service.request('POST', '/admin/records', {
-      key: secrets.writer,
-      headers: { 'content-type': 'application/x-ndjson' },
-      body: '{}\n',
-    });
+    const records = await service
+      .as(secrets.writer)
+      .post('/admin/records', '{}\n', { 'content-type': 'application/x-ndjson' });
     assert.equal(records.status, 403);
     // Such keys never leave this server.
     for (const secret of Object.values(secrets)) {
       const { status } = await send(service, 'POST', '/v1/chat-messages', {}, secret);
       assert.equal(status, 401);
     }
-    const { text } = await withKey.request('GET', '/metrics', { key: secrets.admin });
+    const { text } = await withKey.as(secrets.admin).get('/metrics');
     assert.match(text, /backscroll_upstream_requests_total\{outcome="passed_on"\}/);
     assert.match(text, /backscroll_doubts 0/);
     dify.upstream.script = (socket) => json(socket, {}, '404 Not Found');
     assert.equal((await read(withKey, page(difyId(99)))).status, 404);
-    const { body: traffic } = await withKey.request('GET', '/admin/traffic', { key: secrets.admin });
+    const { body: traffic } = await withKey.as(secrets.admin).get('/admin/traffic');
     const { served, response_millis, ...counted } = traffic.upstream;
     for (const figure of [served, response_millis]) assert.ok(figure > 0);
     const notFollowed = { messages_lag_seconds: null, others_lag_seconds: null };
     assert.deepEqual(counted, { passed_on: 1, in_doubt: 0, errors: 0, server_errors: 0, doubts: 0, ...notFollowed });
     dify.upstream.script = (socket) => json(socket, {}, '500 Internal Server Error');
     assert.equal((await read(withKey, page(difyId(99)))).status, 500);
-    const { body: later } = await withKey.request('GET', '/admin/traffic', { key: secrets.admin });
+    const { body: later } = await withKey.as(secrets.admin).get('/admin/traffic');
     assert.deepEqual([later.upstream.passed_on, later.upstream.errors, later.upstream.server_errors], [2, 0, 1]);
   });
 

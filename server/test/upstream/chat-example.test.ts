@@ -132,7 +132,7 @@ onOneEngine('the example of a chat upstream', (engine) => {
   /** All messages of a conversation, newest first. */
   async function history(conversation_id: string) {
     const path = `/v1/messages?user=ann&conversation_id=${conversation_id}`;
-    const { status, body } = await service.request('GET', path, { key: one.keys.app });
+    const { status, body } = await service.as(one.keys.app).get(path);
     assert.equal(status, 200);
     return body.data;
   }
@@ -162,11 +162,9 @@ onOneEngine('the example of a chat upstream', (engine) => {
       assert.deepEqual([message.query, message.answer, message.status], ['How?', 'Hold the button 🙂', 'normal']);
       assert.deepEqual([message.message_tokens, message.answer_tokens], [17, 3]);
       assert.deepEqual([message.total_price, message.currency], ['0.0000725', 'USD']);
-      const exported = await service.request('GET', `/admin/messages.csv?conversation_id=${event.conversation_id}`, {
-        key: admin,
-      });
+      const exported = await service.as(admin).get(`/admin/messages.csv?conversation_id=${event.conversation_id}`);
       assert.match(exported.text, /,0\.0000725,USD,[^,]+,127\.0\.0\.1,model-test\r\n$/);
-      const { body } = await service.request('GET', '/v1/conversations?user=ann', { key: one.keys.app });
+      const { body } = await service.as(one.keys.app).get('/v1/conversations?user=ann');
       const [conversation] = body.data;
       assert.deepEqual([conversation.id, conversation.name], [event.conversation_id, 'How?']);
       assert.deepEqual(conversation.inputs, { channel: 'web' });
@@ -332,10 +330,10 @@ onOneEngine('the example of a chat upstream', (engine) => {
       await until(() => abortedRequests() > aborted);
       left.resolve();
       await until(async () => {
-        const list = await service.request('GET', '/v1/conversations?user=leaver', { key: one.keys.app });
+        const list = await service.as(one.keys.app).get('/v1/conversations?user=leaver');
         const { id } = list.body.data.find(({ name }: { name: string }) => query.startsWith(name.slice(0, 16)));
         const path = `/v1/messages?conversation_id=${id}`;
-        const { body } = await service.request('GET', path, { key: one.keys.app });
+        const { body } = await service.as(one.keys.app).get(path);
         return body.data[0].answer === 'Hold it.';
       });
     }

@@ -104,9 +104,9 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     const conversations = '/openai/v1/conversations';
     const items = `${conversations}/${ids.conversation}/items`;
     for (const key of [tokens.app, writer]) {
-      const { body } = await service.request('GET', items, { key });
+      const { body } = await service.as(key).get(items);
       assert.ok(body.data.length > 0, body.message);
-      const refused = await service.request('DELETE', `${items}/${body.data[0].id}`, { key });
+      const refused = await service.as(key).delete(`${items}/${body.data[0].id}`);
       assert.deepEqual([refused.status, refused.body.error.type], [403, 'invalid_request_error']);
     }
     const added = { items: [{ role: 'user', content: 'q' }] };
@@ -115,7 +115,7 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
       [items, added],
       [`${conversations}/${ids.conversation}`, { metadata: {} }],
     ] as const) {
-      const { status, body: refused } = await service.request('POST', path, { key: writer, body });
+      const { status, body: refused } = await service.as(writer).post(path, body);
       assert.deepEqual([status, refused.error.message], [403, 'Dify owns this app: its messages come from Dify']);
     }
     assert.equal(dify.upstream.requests.length, 0);
@@ -171,7 +171,7 @@ onEveryEngine('a Dify installation that owns the data', (engine) => {
     assert.equal((await read(service, lists, other)).status, 401);
     assert.equal((await exchange(service.base, 'GET', lists)).status, 401);
     assert.equal(dify.upstream.requests.length, limits.failedKeysPerMinuteMax + 2);
-    assert.equal((await service.request('GET', '/admin/overview', { key: other })).status, 401);
+    assert.equal((await service.as(other).get('/admin/overview')).status, 401);
     assert.equal((await read(service, page())).status, 200);
     // It may be a new key.
     script('200 OK');

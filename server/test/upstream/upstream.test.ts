@@ -376,7 +376,7 @@ describe('an upstream', () => {
     t.after(() => down.close());
     await down.load([...records, message(one.ids.conversation, 1)]);
     const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
-    assert.equal((await down.request('GET', page, { key: one.keys.app })).status, 200);
+    assert.equal((await down.as(one.keys.app).get(page)).status, 200);
     const headers = bearer(one.keys.app);
     const { status, body } = await exchange(down.base, 'POST', '/v1/chat-messages', { headers });
     assert.deepEqual([status, JSON.parse(`${body}`).code], [502, 'bad_gateway']);
@@ -413,7 +413,7 @@ describe('without an upstream', () => {
   const service = useService('sqlite', records);
 
   it('a message that is sent gets 501, or a stream with one error event', async () => {
-    const post = (body: object) => service.request('POST', '/v1/chat-messages', { key: one.keys.app, body });
+    const post = (body: object) => service.as(one.keys.app).post('/v1/chat-messages', body);
     const blocking = await post({ query: 'hello', user: 'ann' });
     assert.deepEqual([blocking.status, blocking.body.code], [501, 'not_implemented']);
     assert.match(blocking.body.message, /UPSTREAM_URL/);
@@ -426,6 +426,6 @@ describe('without an upstream', () => {
     assert.deepEqual([event.message, event.answer], [blocking.body.message, blocking.body.message]);
     const { body: _, ...noKey } = await service.request('POST', '/v1/chat-messages', { body: {} });
     assert.equal(noKey.status, 401);
-    assert.equal((await service.request('POST', '/v1/other', { key: one.keys.app, body: {} })).status, 404);
+    assert.equal((await service.as(one.keys.app).post('/v1/other', {})).status, 404);
   });
 });
