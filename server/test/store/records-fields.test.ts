@@ -355,6 +355,8 @@ function wrongValues({ type, nullable, nullUntested, items }: Field): unknown[] 
   ];
 }
 
+const required = { id: '', conversation_id: '', query: '', answer: '', created_at: 0 };
+
 const isText = ({ type }: Field) => type === 'string' || type === 'uuid' || type === 'decimal';
 
 onOneEngine('fields of records', (engine) => {
@@ -397,7 +399,17 @@ onOneEngine('fields of records', (engine) => {
       identity.some((name) => sent[name] !== undefined && line.includes(`"${sent[name]}"`));
     const out = findLike(await exportRecords(sent.record, isSame), sent);
     assert.ok(out, `${sent.record} is in the export`);
+    if (sent.record === 'message') await assertShown(out);
     return out;
+  }
+
+  /** A page shows what is exported, but for the fields that no reader gets. */
+  async function assertShown(exported: Json): Promise<void> {
+    const path = `/v1/messages?conversation_id=${exported.conversation_id}&limit=100`;
+    const { body } = await service.as(world.one.keys.app).get(path);
+    const shown: Json = body.data.find(({ id }: Json) => id === exported.id);
+    assert.deepEqual(Object.keys(shown).sort(), Object.keys({ ...messageDefaults, ...required }).sort());
+    for (const [name, value] of Object.entries(shown)) assert.deepEqual(value, exported[name], name);
   }
 
   /** A complete record of this kind with a new id, so that tests do not affect each other. */
@@ -508,8 +520,8 @@ onOneEngine('fields of records', (engine) => {
         }
         if (field.type === 'integer' || field.type === 'number') {
           it(`${name}: rejects numbers beyond ±(2^53 − 1)`, async () => {
-            const literals = ['9007199254740992', '-9007199254740992', '1e400', '-1e400', '1e20', '1e21', '-1.5e300'];
-            for (const literal of firstOrAll(literals, 3)) {
+            const literals = ['9007199254740992', '-9007199254740992', '1e400', '1e21', '-1.5e300', '-1e400', '1e20'];
+            for (const literal of firstOrAll(literals, 5)) {
               const line = JSON.stringify(withValue(record(kind), [name], 'here')).replace('"here"', literal);
               const response = await service.as(world.admin).post('/admin/records', line, ndjsonType);
               assert.equal(response.status, 400, `${literal} → ${response.text}`);
@@ -575,7 +587,7 @@ onOneEngine('fields of records', (engine) => {
             assert.equal(valueAt(out, [...at, name]), 'something new');
           }
           if (field.type === 'integer') {
-            for (const value of [2 ** 53, -(2 ** 53)]) {
+            for (const value of [2 ** 53, -(2 ** 53), 1e21, -1e300]) {
               await assertRejected(withValue(record(kind), [...at, name], value), first, name);
             }
           }
@@ -583,28 +595,6 @@ onOneEngine('fields of records', (engine) => {
       }
     });
   }
-
-  it('rejects integers beyond ±(2^53 − 1) in integer fields, also in exponent form', async () => {
-    const integers: { kind: string; path: Path }[] = [];
-    for (const [kind, shape] of Object.entries(topLevel)) {
-      for (const [name, { type }] of Object.entries(shape))
-        if (type === 'integer') integers.push({ kind, path: [name] });
-    }
-    for (const { name: objectName, kind, at } of nestedPaths) {
-      for (const [name, { type }] of Object.entries(nested[objectName] ?? {})) {
-        if (type === 'integer') integers.push({ kind, path: [...at, name] });
-      }
-    }
-    assert.ok(integers.length > 20);
-    const notRejected: string[] = [];
-    for (const { kind, path } of integers) {
-      for (const value of [1e21, -1e300]) {
-        const response = await post(withValue(newRecord(kind), path, value));
-        if (response.status !== 400) notRejected.push(`${kind}: ${path.join('.')} ${value} → ${response.status}`);
-      }
-    }
-    assert.deepEqual(notRejected, []);
-  });
 
   for (const name of ['word_count', 'updated_at']) {
     it(`child_chunk: ${name} is an integer, not nullable`, async () => {
@@ -644,7 +634,7 @@ onOneEngine('fields of records', (engine) => {
   });
 
   it('stores the sum as total_tokens, whatever the record says', async () => {
-    for (const total_tokens of [0, -1, 1000]) {
+    for (const total_tokens of [0, -1, 1000, null, 'many']) {
       const sent = { ...newRecord('message'), message_tokens: 30, answer_tokens: 12, total_tokens };
       assert.equal((await roundTrip(sent)).total_tokens, 42);
     }
@@ -658,17 +648,6 @@ onOneEngine('fields of records', (engine) => {
     const out = await roundTrip(sent);
     assert.equal(out.updated_at, out.created_at);
     assert.ok(from <= (out.created_at as number) && (out.created_at as number) <= Date.now() / 1000);
-  });
-
-  it('counts the word_count of a child chunk by word segmentation', async () => {
-    const counts = { 'An open-source platform.': 4, ' \n…!': 0, 'one, two — three': 3 };
-    const thai = 'สวัสดีชาวโลก';
-    const thaiWords = [...new Intl.Segmenter('en', { granularity: 'word' }).segment(thai)].filter((s) => s.isWordLike);
-    assert.ok(thaiWords.length > 1);
-    for (const [content, words] of [...Object.entries(counts), [thai, thaiWords.length] as const]) {
-      const { word_count: _, ...sent }: Json = { ...newRecord('child_chunk'), content };
-      assert.equal((await roundTrip(sent)).word_count, words, content);
-    }
   });
 
   it('creates an id for an api_key without one', async () => {
