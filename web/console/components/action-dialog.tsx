@@ -4,21 +4,20 @@ import { Button, Field } from '../../shared/controls.tsx';
 import { useAttempt } from '../hooks/requests.ts';
 import { Dialog, ErrorNote } from './ui.tsx';
 
-type Props = {
-  title: string;
+type FormProps = {
   action: string;
   look?: string;
   isReady?: boolean;
-  /** The safe choice has the focus first. */
-  focusesCancel?: boolean;
   run: (values: FormData) => Promise<void>;
-  close: () => void;
+  /** The way out. The safe choice has the focus first. */
+  cancel?: () => void;
+  focusesCancel?: boolean;
   children?: ComponentChildren;
 };
 
-/** A dialog with one action and a way out. It stays open, with the error, if the action fails. */
-export function ActionDialog(props: Props) {
-  const { title, action, look = 'primary', isReady = true, focusesCancel = false, run, close, children } = props;
+/** A form with one action, and the error if it failed. */
+export function ActionForm(props: FormProps) {
+  const { action, look = 'primary', isReady = true, run, cancel, focusesCancel = false, children } = props;
   const { error, isBusy, attempt } = useAttempt();
   const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -26,43 +25,62 @@ export function ActionDialog(props: Props) {
     return attempt(() => run(values));
   };
   return (
-    <Dialog title={title} close={close}>
-      <form class="stack" onSubmit={submit}>
-        {children}
-        <ErrorNote error={error} />
-        <div class="row">
-          <button type="submit" class={look} disabled={isBusy || !isReady}>
-            {action}
-          </button>
-          <Button autoFocus={focusesCancel} onClick={close}>
+    <form class="stack" onSubmit={submit}>
+      {children}
+      <ErrorNote error={error} />
+      <div class="row">
+        <button type="submit" class={look} disabled={isBusy || !isReady}>
+          {action}
+        </button>
+        {cancel && (
+          <Button autoFocus={focusesCancel} onClick={cancel}>
             Cancel
           </Button>
-        </div>
-      </form>
-    </Dialog>
+        )}
+      </div>
+    </form>
   );
 }
 
+type DialogProps = Omit<FormProps, 'cancel'> & { title: string; close: () => void };
+
+/** A dialog with one action and a way out. It stays open, with the error, if the action fails. */
+export const ActionDialog = ({ title, close, ...form }: DialogProps) => (
+  <Dialog title={title} close={close}>
+    <ActionForm {...form} cancel={close} />
+  </Dialog>
+);
+
 type RenameProps = { title: string; name: string; rename: (name: string) => Promise<void>; close: () => void };
 
-export const RenameDialog = ({ title, name, rename, close }: RenameProps) => (
-  <ActionDialog
-    title={title}
-    action="Rename"
-    run={async (values) => {
-      await rename(nameIn(values));
-      close();
-    }}
-    close={close}
-  >
-    <NameField defaultValue={name} />
-  </ActionDialog>
-);
+export function RenameDialog({ title, name, rename, close }: RenameProps) {
+  const run = (values: FormData) => rename(nameIn(values)).then(close);
+  return (
+    <ActionDialog title={title} action="Rename" run={run} close={close}>
+      <NameField defaultValue={name} />
+    </ActionDialog>
+  );
+}
+
+type NameProps = {
+  label?: string;
+  maxLength?: number;
+  defaultValue?: string;
+  placeholder?: string;
+  required?: boolean;
+};
 
 /** The field `name` of a form, which may not be blank. */
-export const NameField = ({ label = 'Name', maxLength = limits.idUnitsMax, ...props }: NameFieldProps) => (
-  <Field {...props} label={label} name="name" required pattern={'.*\\S.*'} maxLength={maxLength} autoComplete="off" />
+export const NameField = ({ label = 'Name', required = true, ...props }: NameProps) => (
+  <Field
+    maxLength={limits.idUnitsMax}
+    {...props}
+    label={label}
+    name="name"
+    required={required}
+    pattern={required ? '.*\\S.*' : undefined}
+    autoComplete="off"
+  />
 );
-type NameFieldProps = { label?: string; maxLength?: number; defaultValue?: string; placeholder?: string };
 
 export const nameIn = (values: FormData): string => String(values.get('name') ?? '').trim();

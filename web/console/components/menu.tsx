@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Button, Icon, type IconName } from '../../shared/controls.tsx';
+import { ErrorNote } from './ui.tsx';
 
 /** `isLate`: the content is not in the page, and requests nothing, until the menu is open. */
 type Props = { class: string; label: string; icon: IconName; isLate?: boolean; children?: ComponentChildren };
@@ -46,3 +47,23 @@ export function Menu({ class: name, label, icon, isLate = false, children }: Pro
     </div>
   );
 }
+
+type Entry = readonly [label: string, act: () => void];
+type ActionsProps = { of: string; isBusy: boolean; error: Error | undefined; entries: readonly (Entry | false)[] };
+
+/** What can be done with a record, which the names of the entries name. */
+export const ActionsMenu = ({ of, isBusy, error, entries }: ActionsProps) => (
+  <>
+    <Menu class="actions-menu" label={`Actions of ${of}`} icon="more">
+      {entries.map(
+        (entry) =>
+          entry && (
+            <Button class="quiet entry" aria-label={`${entry[0]}: ${of}`} disabled={isBusy} onClick={entry[1]}>
+              {entry[0]}
+            </Button>
+          ),
+      )}
+    </Menu>
+    <ErrorNote error={error} />
+  </>
+);

@@ -10,10 +10,10 @@ export type Pickable = { id: string; name: string; workspace_name?: string };
 /** With more options than this, there is a search field. */
 const fewMax = 15;
 
-type Props = { label: string; all: All<Pickable>; value: string; choose: (id: string) => void };
+type Props = { label: string; all: All<Pickable>; value: string | undefined; choose: (id: string) => void };
 
 /** A choice of one option, by name. */
-export function Picker({ label, all: { rows, isLoading, error, reload }, value, choose }: Props) {
+export function Picker({ label, all: { rows, isLoading, error, reload }, value = '', choose }: Props) {
   const [part, setPart] = useState('');
   if (error !== undefined) return <ErrorNote error={error} retry={reload} />;
   if (isLoading) return <Status>Loading…</Status>;

@@ -1,9 +1,10 @@
-import type { ComponentChildren, TargetedSubmitEvent } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { appendLine, clientLine } from '../../../server/src/contract/console/first-message.ts';
 import { CodeBlock } from '../../shared/code-block.tsx';
-import { Button, Field, Icon } from '../../shared/controls.tsx';
+import { Button, Icon } from '../../shared/controls.tsx';
 import { storeSetting } from '../../shared/stored.ts';
+import { ActionForm, NameField, nameIn } from '../components/action-dialog.tsx';
 import { ErrorNote, Page } from '../components/ui.tsx';
 import { type CursorPage, useAttempt, useReading } from '../hooks/requests.ts';
 import { curlOf } from '../keys/key-labels.ts';
@@ -174,29 +175,11 @@ function Action({ label, isPrimary, run }: { label: string; isPrimary?: boolean;
   );
 }
 
-function NewApp({ created }: { created: () => void }) {
-  const { error, attempt } = useAttempt();
-  const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const name = String(new FormData(event.currentTarget).get('name') ?? '').trim();
-    return attempt(() => request('/admin/apps', { method: 'POST', body: { name } }).then(created));
-  };
-  return (
-    <form class="stack" onSubmit={submit}>
-      <Field
-        label="Name of the app"
-        name="name"
-        required
-        pattern={'.*\\S.*'}
-        autoComplete="off"
-        placeholder="Help desk"
-      />
-      <ErrorNote error={error} />
-      <p>
-        <button type="submit" class="primary">
-          Create the app
-        </button>
-      </p>
-    </form>
-  );
-}
+const NewApp = ({ created }: { created: () => void }) => (
+  <ActionForm
+    action="Create the app"
+    run={(values) => request('/admin/apps', { method: 'POST', body: { name: nameIn(values) } }).then(created)}
+  >
+    <NameField label="Name of the app" placeholder="Help desk" />
+  </ActionForm>
+);

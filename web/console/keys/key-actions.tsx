@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks';
 import { readOnlyKinds } from '../../../server/src/contract/key-kinds.ts';
-import { Button, copyText } from '../../shared/controls.tsx';
+import { copyText } from '../../shared/controls.tsx';
 import { ActionDialog, RenameDialog } from '../components/action-dialog.tsx';
-import { Menu } from '../components/menu.tsx';
-import { Dialog, ErrorNote } from '../components/ui.tsx';
+import { ActionsMenu } from '../components/menu.tsx';
 import { useAttempt } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
 import type { CreatedKey, Key } from '../state/types.ts';
@@ -74,14 +73,8 @@ export function KeyRotation({ of: key, close, rotated }: { of: Key; close: () =>
     setSecret(body.secret);
     rotated();
   };
-  if (secret !== undefined) {
-    const created = { kind: key.kind, secret, conversation_id: undefined };
-    return (
-      <Dialog title="The key was rotated" close={close} mustConfirm>
-        <KeySecret of={created} close={close} />
-      </Dialog>
-    );
-  }
+  if (secret !== undefined)
+    return <KeySecret title="The key was rotated" of={{ kind: key.kind, secret }} close={close} />;
   return (
     <ActionDialog title={`Rotate ${titleOf(key)}?`} action="Rotate" focusesCancel run={rotate} close={close}>
       <p>
@@ -106,21 +99,18 @@ export function KeyMenu({ of: key, changed, open }: MenuProps) {
       const { body } = await request<Key>(path, { method: 'PATCH', body: { read_only: !key.read_only } });
       changed(body, body.read_only ? 'is now read-only' : 'is now read-write');
     });
-  const entry = (label: string, onClick: () => void) => (
-    <Button class="quiet entry" aria-label={`${label}: ${titleOf(key)}`} disabled={isBusy} onClick={onClick}>
-      {label}
-    </Button>
-  );
   return (
-    <>
-      <Menu class="actions-menu" label={`Actions of ${titleOf(key)}`} icon="more">
-        {readOnlyKinds.includes(key.kind) && entry(key.read_only ? 'Allow writes' : 'Make read-only', change)}
-        {entry('Rename', () => open('rename', key))}
-        {isActive && entry('Rotate', () => open('rotate', key))}
-        {entry('Copy ID', () => void copyText(key.id))}
-        {entry('Revoke', () => open('revoke', key))}
-      </Menu>
-      <ErrorNote error={error} />
-    </>
+    <ActionsMenu
+      of={titleOf(key)}
+      isBusy={isBusy}
+      error={error}
+      entries={[
+        readOnlyKinds.includes(key.kind) && [key.read_only ? 'Allow writes' : 'Make read-only', change],
+        ['Rename', () => open('rename', key)],
+        isActive && ['Rotate', () => open('rotate', key)],
+        ['Copy ID', () => void copyText(key.id)],
+        ['Revoke', () => open('revoke', key)],
+      ]}
+    />
   );
 }

@@ -1,10 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Button } from '../../shared/controls.tsx';
 import { RecentReads } from '../activity/reads.tsx';
 import { FilterSearch } from '../components/filters.tsx';
 import { contains } from '../components/marked-text.tsx';
-import { Menu } from '../components/menu.tsx';
+import { ActionsMenu } from '../components/menu.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
 import { capital, counted, ErrorNote, ListEnd, Nothing, Page, Time } from '../components/ui.tsx';
 import { useAll, useAttempt } from '../hooks/requests.ts';
@@ -93,20 +92,17 @@ function Actions({ of: person, isOwn, changed }: ActionsProps) {
   const path = pathOf(['admin', 'people', person.id]);
   const send = (words: string, path: string, options: { method: string; body?: object }) => () =>
     attempt(async () => changed((await request<Person>(path, options)).body, words));
-  const entry = (label: string, onClick: () => void) => (
-    <Button class="quiet entry" aria-label={`${label}: ${nameOf(person)}`} disabled={isBusy} onClick={onClick}>
-      {label}
-    </Button>
-  );
   const block = (blocked: boolean) =>
     send(blocked ? 'is blocked' : 'may sign in again', path, { method: 'PATCH', body: { blocked } });
   return (
-    <>
-      <Menu class="actions-menu" label={`Actions of ${nameOf(person)}`} icon="more">
-        {entry('Sign out', send('is signed out', `${path}/sessions`, { method: 'DELETE' }))}
-        {!isOwn && entry(person.blocked ? 'Allow' : 'Block', block(!person.blocked))}
-      </Menu>
-      <ErrorNote error={error} />
-    </>
+    <ActionsMenu
+      of={nameOf(person)}
+      isBusy={isBusy}
+      error={error}
+      entries={[
+        ['Sign out', send('is signed out', `${path}/sessions`, { method: 'DELETE' })],
+        !isOwn && [person.blocked ? 'Allow' : 'Block', block(!person.blocked)],
+      ]}
+    />
   );
 }
