@@ -123,16 +123,8 @@ export function groupsOf(operations: readonly Operation[]): Group[] {
 }
 
 /** The texts by which the filter finds an operation: with the names, descriptions and values of what it sends. */
-export function textsOf({
-  method,
-  path,
-  summary,
-  description,
-  operationId,
-  tags = [],
-  parameters,
-  body,
-}: Operation): string {
+export function textsOf({ tags = [], parameters, body, ...operation }: Operation): string {
+  const { method, path, summary, description, operationId } = operation;
   const sent = [...parameters.map((one) => ({ ...one.schema, title: `${one.name} ${one.description}` })), body?.schema];
   return [method, path, summary, description, operationId, ...tags, ...sent.map(wordsOf)].join(' ');
 }

@@ -46,7 +46,7 @@ export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
   ];
   const byDay = Map.groupBy(runs, ({ at }) => dayName(at));
   const groups = [...byDay].map(([day, rows]) => ({ id: day, heading: <strong>{day}</strong>, rows }));
-  return <DataTable<Run> label="Activity" columns={columns} groups={groups} rowKey={({ id }) => id} />;
+  return <DataTable label="Activity" columns={columns} groups={groups} />;
 }
 
 /** An entry, or what one key imported in an hour: several appends, or several kinds of record. `since` is the time of the first one. */

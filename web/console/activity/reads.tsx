@@ -1,6 +1,6 @@
 import { type Column, DataTable } from '../components/table.tsx';
 import { ListEnd, Page, Section, Time } from '../components/ui.tsx';
-import { type List, useList } from '../hooks/requests.ts';
+import { useList } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
 import { hrefOf, useMayRead } from '../state/route.ts';
 import type { Read } from '../state/types.ts';
@@ -19,35 +19,31 @@ const operations: Readonly<Record<string, string>> = {
 };
 
 /** Who has opened, copied or searched what end users said, newest first. */
-export function ReadsPage() {
-  const list = useList<Read>(pathOf(['admin', 'reads'], { limit: 50 }));
-  return (
-    <Page title="Reads" trail={[{ name: 'Activity', href: hrefOf('activity') }]}>
-      <Reads list={list} />
-    </Page>
-  );
-}
+export const ReadsPage = () => (
+  <Page title="Reads" trail={[{ name: 'Activity', href: hrefOf('activity') }]}>
+    <Reads query={{ limit: 50 }} />
+  </Page>
+);
 
 type RecentProps = { title: string; query: { user: string } | { person_id: string } };
 
 /** For those who may see it. */
-export const RecentReads = (props: RecentProps) => (useMayRead('listReads') ? <Some {...props} /> : null);
-
-function Some({ title, query }: RecentProps) {
-  const list = useList<Read>(pathOf(['admin', 'reads'], { ...query, limit: 10 }));
-  return (
+export const RecentReads = ({ title, query }: RecentProps) =>
+  useMayRead('listReads') && (
     <Section title={title}>
-      <Reads list={list} />
+      <Reads query={{ ...query, limit: 10 }} />
     </Section>
   );
-}
 
-const Reads = ({ list }: { list: List<Read> }) => (
-  <>
-    <DataTable<Read> label="Reads" columns={columns} rows={list.rows} rowKey={({ id }) => id} />
-    <ListEnd list={list} icon="activity" nothing="Nothing was read." />
-  </>
-);
+function Reads({ query }: { query: Record<string, string | number> }) {
+  const list = useList<Read>(pathOf(['admin', 'reads'], query));
+  return (
+    <>
+      <DataTable label="Reads" columns={columns} rows={list.rows} />
+      <ListEnd list={list} icon="activity" nothing="Nothing was read." />
+    </>
+  );
+}
 
 const columns: Column<Read>[] = [
   { title: 'When', cell: ({ at }) => <Time at={at} /> },

@@ -71,11 +71,8 @@ export function AppPage({ id }: { id: string }) {
 /** What the app had in the last days, its models, and its newest conversations. */
 function Numbers({ of: { id, workspace_name } }: { of: App }) {
   const { from, to } = lastDays(lengthDefault);
-  const {
-    body: overview,
-    error,
-    reload,
-  } = useResponse<Overview>(pathOf(['admin', 'overview'], { app_id: id, from, to }));
+  const path = pathOf(['admin', 'overview'], { app_id: id, from, to });
+  const { body: overview, error, reload } = useResponse<Overview>(path);
   const newest = useList<ConversationSummary>(pathOf(['admin', 'conversations'], { app_id: id, limit: 5 }));
   const link = (filters: object, text: string) => (
     <a href={hrefWith(['conversations'], { app_id: id, days: `${lengthDefault}`, ...filters })}>{text}</a>
@@ -98,16 +95,11 @@ function Numbers({ of: { id, workspace_name } }: { of: App }) {
       />
       <div class="pair">
         <Section title="Newest conversations">
-          <DataTable<ConversationSummary>
-            label="Newest conversations"
-            columns={conversationColumns}
-            rows={newest.rows}
-            rowKey={(row) => row.id}
-          />
+          <DataTable label="Newest conversations" columns={conversationColumns} rows={newest.rows} />
           {!newest.hasMore && <ListEnd list={newest} icon="conversations" nothing="No conversation yet." />}
         </Section>
-        {overview && models.length > 0 ? (
-          <SumTable overview={overview} app_id={id} title="Model" rows={models} />
+        {models.length > 0 ? (
+          <SumTable within={{ app_id: id, from, to }} title="Model" rows={models} />
         ) : (
           <Section title="By model">{overview && <Nothing icon="models">No answer names its model.</Nothing>}</Section>
         )}
@@ -119,11 +111,8 @@ function Numbers({ of: { id, workspace_name } }: { of: App }) {
 const conversationColumns: Column<ConversationSummary>[] = [
   {
     title: 'Conversation',
-    cell: ({ app_id, id, name }) => (
-      <a class="one-line" href={hrefOf('conversations', app_id, id)}>
-        {name || id}
-      </a>
-    ),
+    cell: ({ id, name }) => name || id,
+    href: ({ app_id, id }) => hrefOf('conversations', app_id, id),
   },
   { title: 'Messages', count: ({ message_count }) => message_count },
   { title: 'Last activity', cell: ({ updated_at }) => <Time at={updated_at} form="brief" /> },
@@ -144,7 +133,7 @@ function Keys({ app_id }: { app_id: string }) {
   ];
   return (
     <Section title="Keys" meta={mayWrite && <Button onClick={() => setCreating(true)}>New key</Button>}>
-      <DataTable<Key> label="Keys" columns={columns} rows={rows} rowKey={({ id }) => id} />
+      <DataTable label="Keys" columns={columns} rows={rows} />
       <ListEnd list={{ ...list, rows }} icon="keys" nothing="No key is limited to this app." />
       {isCreating && <KeyCreation app={app_id} close={() => setCreating(false)} created={list.reload} />}
     </Section>

@@ -22,7 +22,7 @@ function Apps() {
   ];
   return (
     <Page title="Apps" meta={list.rows.length > 0 && whole(list.rows.length)}>
-      <DataTable<App> label="Apps" columns={columns} rows={list.rows} rowKey={({ id }) => id} />
+      <DataTable label="Apps" columns={columns} rows={list.rows} />
       <ListEnd list={list} icon="app" nothing={<FirstSteps text="There are no apps yet." />} />
     </Page>
   );

@@ -9,8 +9,9 @@ import { whole } from './format-number.ts';
 export type Column<T> = {
   title: string;
   cell?: (row: T) => ComponentChildren;
-  /** Instead of a cell: a number that is counted, and where it leads. A zero is muted, and a problem has its colour. */
+  /** Instead of a cell: a number that is counted. A zero is muted, and a problem has its colour. */
   count?: (row: T) => number;
+  /** Where the cell leads, or the number. */
   href?: (row: T) => string;
   problem?: 'disliked' | 'failed' | undefined;
   /** Which rows have that colour, if not all; and the share that is printed after the number. */
@@ -37,7 +38,8 @@ type Props<T> = {
   columns: readonly Column<T>[];
   rows?: readonly T[];
   groups?: readonly RowGroup<T>[];
-  rowKey: (row: T) => string;
+  /** Its id if there is none. */
+  rowKey?: (row: T) => string;
   /** The order at first of a table that is sorted here, and how many rows it shows. */
   firstOrder?: string;
   shown?: number | undefined;
@@ -51,7 +53,7 @@ type Props<T> = {
  * roles are explicit because such a style hides those of the elements.
  */
 export function DataTable<T>(props: Props<T>) {
-  const { label, columns, rows = [], groups, rowKey, firstOrder = '', shown, order, setOrder } = props;
+  const { label, columns, rows = [], groups, rowKey = idOf, firstOrder = '', shown, order, setOrder } = props;
   const [local, setLocal] = useState(firstOrder);
   const isPhone = useMedia('(width < 43.75rem)');
   const current = order ?? local;
@@ -91,6 +93,8 @@ export function DataTable<T>(props: Props<T>) {
   );
 }
 
+const idOf = (row: unknown): string => String(Object(row).id);
+
 /** On a phone the row is one target: a number does not lead elsewhere, and has the word of what it counts. */
 function Cell<T>({ column, row, isPhone }: { column: Column<T>; row: T; isPhone: boolean }) {
   const { title, cell, count: counted, href, problem, isOutlier, share } = column;
@@ -101,11 +105,17 @@ function Cell<T>({ column, row, isPhone }: { column: Column<T>; row: T; isPhone:
     n && problem && (isOutlier?.(row) ?? true) && `problem ${problem}`,
   ];
   const unit = n === undefined ? column.unit : title.toLowerCase().replace(n === 1 ? /s$/ : '', '');
-  const content =
-    n === undefined ? cell?.(row) : n === 0 || !href || isPhone ? whole(n) : <a href={href(row)}>{whole(n)}</a>;
+  const content = n === undefined ? cell?.(row) : whole(n);
+  const leads = href && (n === undefined || (n > 0 && !isPhone));
   return (
     <td role="cell" class={looks.filter(Boolean).join(' ') || undefined} data-unit={unit}>
-      {content}
+      {leads ? (
+        <a class={n === undefined ? 'one-line' : undefined} href={href(row)}>
+          {content}
+        </a>
+      ) : (
+        content
+      )}
       {share && !isPhone && (
         <>
           {' '}

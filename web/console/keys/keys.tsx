@@ -98,7 +98,7 @@ export function View({ rest: [id], session }: ViewProps) {
         {chips('State', keyStates, named.filter(ofKind), (key) => stateOf(key, now))}
         {chips('Kind', keyKinds, named.filter(inState), (key) => key.kind)}
       </div>
-      <DataTable<Key> label="Keys" columns={columns(now, session.key_id, act)} rows={shown} rowKey={({ id }) => id} />
+      <DataTable label="Keys" columns={columns(now, session.key_id, act)} rows={shown} />
       {shown.length === 0 && list.rows.length > 0 && <Nothing icon="search">No key matches these filters.</Nothing>}
       <ListEnd list={list} icon="keys" nothing="There are no keys yet." />
       {dialogs}

@@ -2,26 +2,16 @@ import { limits } from '../../../server/src/contract/limits.ts';
 import { Status } from '../../shared/controls.tsx';
 import { ErrorNote } from '../components/ui.tsx';
 import { type CursorPage, useReading } from '../hooks/requests.ts';
-import { pathOf, request } from '../state/api.ts';
-import { readChunk } from '../state/drafts.ts';
+import { request } from '../state/api.ts';
+import { chunkPath, readChunk } from '../state/drafts.ts';
 import type { ChildChunkRevision } from '../state/types.ts';
 import { Diff } from './diff-view.tsx';
 
 type Props = { place: readonly string[]; at: number };
 
 /** The text of a chunk before and after the change at a time. */
-export function ChunkChange({ place: [dataset = '', document = '', segment = '', chunk = ''], at }: Props) {
-  const path = pathOf([
-    'admin',
-    'datasets',
-    dataset,
-    'documents',
-    document,
-    'segments',
-    segment,
-    'child_chunks',
-    chunk,
-  ]);
+export function ChunkChange({ place, at }: Props) {
+  const path = chunkPath(place);
   const { body, error, reload } = useReading(`${path} ${at}`, (signal) => readChange(path, at, signal));
   if (error !== undefined) return <ErrorNote error={error} retry={reload} />;
   if (body === undefined) return <Status>Loading…</Status>;

@@ -73,11 +73,23 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
     if (isForward) forward();
     else back();
   };
-  const choice = (label: string, onClick: () => void, look?: string, disabled = isBusy) => (
-    <Button class={look} disabled={disabled} onClick={onClick}>
-      {label}
-    </Button>
-  );
+  const theirs = step.name === 'conflict' ? step.theirs : base;
+  const choices: Record<typeof step.name, readonly Choice[]> = {
+    edit: [
+      ['Review', forward, 'primary', !canContinue],
+      ['Cancel', back],
+    ],
+    review: [
+      [isBusy ? 'Saving…' : 'Save', forward, 'primary', !canContinue],
+      ['Edit again', back],
+      ['Cancel', cancel, 'quiet'],
+    ],
+    conflict: [
+      ['Edit mine on top of theirs', () => editOnTop(theirs), 'primary'],
+      ['Discard mine', () => discardMine(theirs)],
+      ['Save mine over theirs', () => void save(theirs), 'danger'],
+    ],
+  };
   return (
     <section class="editor stack" ref={section} tabIndex={-1} aria-label={titles[step.name]} onKeyDown={onKeyDown}>
       {step.name === 'edit' && <TextField draft={draft} write={write} />}
@@ -87,33 +99,21 @@ export function ChunkEditor({ path, restored, close }: EditorProps) {
           <Diff before={base.chunk.content} after={text} label="Changes" />
         </>
       )}
-      {step.name === 'conflict' && <Conflict theirs={step.theirs.chunk} mine={text} />}
+      {step.name === 'conflict' && <Conflict theirs={theirs.chunk} mine={text} />}
       <ErrorNote error={error} />
       <div class="row">
-        {step.name === 'edit' && (
-          <>
-            {choice('Review', forward, 'primary', !canContinue)}
-            {choice('Cancel', back)}
-          </>
-        )}
-        {step.name === 'review' && (
-          <>
-            {choice(isBusy ? 'Saving…' : 'Save', forward, 'primary', !canContinue)}
-            {choice('Edit again', back)}
-            {choice('Cancel', cancel, 'quiet')}
-          </>
-        )}
-        {step.name === 'conflict' && (
-          <>
-            {choice('Edit mine on top of theirs', () => editOnTop(step.theirs), 'primary')}
-            {choice('Discard mine', () => discardMine(step.theirs))}
-            {choice('Save mine over theirs', () => save(step.theirs), 'danger')}
-          </>
-        )}
+        {choices[step.name].map(([label, act, look, isDisabled = isBusy], n) => (
+          <Button key={`${step.name} ${n}`} class={look} disabled={isDisabled} onClick={act}>
+            {label}
+          </Button>
+        ))}
       </div>
     </section>
   );
 }
+
+/** What can be done in a step; disabled while a request runs, if nothing else is said. */
+type Choice = readonly [label: string, act: () => void, look?: string, isDisabled?: boolean];
 
 const titles = { edit: 'Edit the text', review: 'Review the change', conflict: 'Conflict' };
 

@@ -1,33 +1,29 @@
-import { useState } from 'preact/hooks';
 import { limits } from '../../../server/src/contract/limits.ts';
-import { Button, Status } from '../../shared/controls.tsx';
+import { Button, Status, useOpen } from '../../shared/controls.tsx';
 import { ErrorNote } from '../components/ui.tsx';
 import { readPages, useReading } from '../hooks/requests.ts';
-import { pathOf } from '../state/api.ts';
+import { chunkPath } from '../state/drafts.ts';
 import { useMayWrite } from '../state/route.ts';
 import type { ChildChunk, RetrieverResource } from '../state/types.ts';
 import { ChunkEntry } from './chunk-entry.tsx';
 import { citedChunk } from './cited.ts';
 import { CitedCounts } from './cited-counts.tsx';
 
-/** Ids of citations whose chunk is open, so that it stays so when the transcript draws it again. */
-const openIds = new Set<string>();
-
 /** A text that an answer cites: how many answers cite it, and its chunk, which can be edited there. */
 export function CitedText({ resource }: { resource: RetrieverResource }) {
   const { id, dataset_id, document_id, segment_id } = resource;
   const mayWrite = useMayWrite('updateChildChunkAsAdmin');
-  const [isOpen, setOpen] = useState(openIds.has(id));
-  const open = () => {
-    openIds.add(id);
-    setOpen(true);
-  };
+  const [isOpen, setOpen] = useOpen(`${id} chunk`);
   return (
     <>
       <p class="soft cited-counts">
         <CitedCounts place={[dataset_id, document_id, segment_id]} />
       </p>
-      {isOpen ? <CitedChunk resource={resource} /> : mayWrite && <Button onClick={open}>Edit here</Button>}
+      {isOpen ? (
+        <CitedChunk resource={resource} />
+      ) : (
+        mayWrite && <Button onClick={() => setOpen(true)}>Edit here</Button>
+      )}
     </>
   );
 }
@@ -35,16 +31,7 @@ export function CitedText({ resource }: { resource: RetrieverResource }) {
 /** The chunk with the cited text, open to be edited. */
 export function CitedChunk({ resource }: { resource: RetrieverResource }) {
   const { dataset_id, document_id, segment_id, content } = resource;
-  const path = pathOf([
-    'admin',
-    'datasets',
-    dataset_id,
-    'documents',
-    document_id,
-    'segments',
-    segment_id,
-    'child_chunks',
-  ]);
+  const path = chunkPath([dataset_id, document_id, segment_id]);
   const list = `${path}?limit=${limits.listRowsMax}`;
   const { body, error, reload } = useReading(list, (signal) => readPages<ChildChunk>(list, signal));
   if (error !== undefined) return <ErrorNote error={error} retry={reload} />;

@@ -26,12 +26,8 @@ const limit = limits.listRowsMax;
 
 const name = <T extends Dataset | Document>(icon: IconName, ...above: string[]): Column<T> => ({
   title: 'Name',
-  cell: ({ id, name }) => (
-    <a class="one-line" href={hrefOf('knowledge', ...above, id)}>
-      <Icon name={icon} />
-      {name || id}
-    </a>
-  ),
+  cell: ({ id, name }) => [<Icon name={icon} />, name || id],
+  href: ({ id }) => hrefOf('knowledge', ...above, id),
 });
 /** `filters`: what the answers cite, for the link to them. */
 function numbers<T extends Dataset | Document>(rows: readonly T[], filters: (row: T) => FilterChange): Column<T>[] {
@@ -106,7 +102,7 @@ function Datasets() {
   return (
     <Level title="Knowledge" meta={sizeOf(list, 'knowledge base')} names={list.rows}>
       <WorstTexts />
-      <DataTable<Dataset> label="Datasets" columns={columns} rows={list.rows} rowKey={({ id }) => id} />
+      <DataTable label="Datasets" columns={columns} rows={list.rows} />
       <ListEnd
         list={list}
         icon="knowledge"
@@ -126,7 +122,7 @@ function Documents({ dataset }: { dataset: string }) {
   ];
   return (
     <Level title={title} dataset={dataset} trail={trail} meta={sizeOf(list, 'document')} names={list.rows}>
-      <DataTable<Document> label="Documents" columns={columns} rows={list.rows} rowKey={({ id }) => id} />
+      <DataTable label="Documents" columns={columns} rows={list.rows} />
       <ListEnd list={list} readsAhead icon="file" nothing="This dataset has no documents." />
       <RecentActivity title="Recent changes" filters={{ dataset_id: dataset }} isOptional />
     </Level>

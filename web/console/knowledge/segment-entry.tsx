@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { counted, Dots, ListEnd } from '../components/ui.tsx';
 import { useList } from '../hooks/requests.ts';
-import { pathOf } from '../state/api.ts';
+import { chunkPath } from '../state/drafts.ts';
 import { hrefOf } from '../state/route.ts';
 import type { ChildChunk, SegmentWithChunks } from '../state/types.ts';
 import { ChunkEntry } from './chunk-entry.tsx';
@@ -12,7 +12,7 @@ type Props = { place: Place; row: SegmentWithChunks; isTarget: boolean; chunk: s
 /** A segment with its chunks. */
 export function SegmentEntry({ place, row, isTarget, chunk, saved }: Props) {
   const { id, position, content, word_count, child_chunk_count, child_chunks } = row;
-  const path = pathOf(['admin', 'datasets', place[0], 'documents', place[1], 'segments', id, 'child_chunks']);
+  const path = chunkPath(place);
   const entry = (listed: ChildChunk) => (
     <ChunkEntry
       key={listed.id}

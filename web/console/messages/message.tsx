@@ -58,17 +58,21 @@ export function MessageView({ message, before, href, isCurrent, siblings, isInRe
           </span>
         )}
         <MessageActions message={message} href={href} isInReview={isInReview} />
-        {details?.feedback_content && (
-          <blockquote class="feedback as-written" aria-label="Feedback">
-            {details.feedback_content}
-          </blockquote>
-        )}
+        <Comment text={details?.feedback_content} />
       </footer>
     </article>
   );
 }
 
 const plain = (text: string) => <p class="as-written">{text}</p>;
+
+/** What the user wrote about an answer. */
+export const Comment = ({ text }: { text: string | null | undefined }) =>
+  text && (
+    <blockquote class="feedback as-written" aria-label="Feedback">
+      {text}
+    </blockquote>
+  );
 
 function Feedback({ rating }: { rating: 'like' | 'dislike' }) {
   const rated = `${rating}d` as const;

@@ -7,7 +7,7 @@ import { count, FirstSteps, ListEnd, Nothing, Page } from '../components/ui.tsx'
 import { type CursorPage, useAll, useReading } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
 import { hrefOf, useFilters, type ViewProps } from '../state/route.ts';
-import type { Model, WholeModelProvider, Workspace } from '../state/types.ts';
+import type { WholeModelProvider, Workspace } from '../state/types.ts';
 import { columns, localized, modelKeyOf, modelsOf, modelTypes, Provider } from './model-columns.tsx';
 import { ModelUsage } from './usage.tsx';
 
@@ -99,7 +99,7 @@ function Models({ workspace, part, choice }: Props) {
           />
         </div>
       )}
-      <DataTable<Model> label="Models" columns={columns} groups={groups} rowKey={modelKeyOf} />
+      <DataTable label="Models" columns={columns} groups={groups} rowKey={modelKeyOf} />
       {groups.length === 0 && list.rows.length > 0 && <Nothing icon="search">No model matches these filters.</Nothing>}
       <ListEnd list={list} icon="models" nothing="This workspace has no model providers." />
     </Page>

@@ -26,10 +26,9 @@ export function ModelUsage() {
   return (
     <>
       <ErrorNote error={error} retry={reload} />
-      {overview && rows.length > 0 && (
+      {rows.length > 0 && (
         <SumTable
-          overview={overview}
-          app_id={undefined}
+          within={{ from: period.from, to: period.to }}
           title="Model"
           rows={rows}
           meta={`${days}, all workspaces`}
@@ -139,12 +138,7 @@ function Comparison({ rows, period }: { rows: readonly Row[]; period: Period }) 
         <p class="soft">Choose two different models.</p>
       ) : (
         <>
-          <DataTable<Fact>
-            label="Comparison"
-            columns={columns}
-            rows={[...facts, latency]}
-            rowKey={({ title }) => title}
-          />
+          <DataTable label="Comparison" columns={columns} rows={[...facts, latency]} rowKey={({ title }) => title} />
           <div class="pair">
             {[one, other].map((row, n) => (
               <Newest

@@ -80,7 +80,7 @@ const UpstreamTable = ({ statistics }: { statistics: UpstreamStatistics }) => (
   <div class="card stack">
     <h3>Upstream</h3>
     <p class="soft">Requests to /v1 since the start of this instance.</p>
-    <DataTable<UpstreamStatistics>
+    <DataTable
       label="Upstream"
       rows={[statistics]}
       rowKey={() => ''}
@@ -94,7 +94,7 @@ const KeyErrorTable = ({ rows }: { rows: readonly KeyErrors[] }) => (
   <div class="card stack">
     <h3>Failed requests by key</h3>
     <p class="soft">The last 24 hours, all instances, most errors first.</p>
-    <DataTable<KeyErrors>
+    <DataTable
       label="Failed requests by key"
       rows={rows}
       rowKey={({ key_id }) => key_id}
@@ -113,7 +113,7 @@ export const FailureTable = ({ failures, title = 'Rejected and failed requests' 
   <div class="card stack">
     <h3>{title}</h3>
     <p class="soft">{failures.length === 0 ? 'None in the last hour.' : 'The last hour, latest first.'}</p>
-    <DataTable<Failure>
+    <DataTable
       label="Rejected and failed requests"
       rows={failures}
       rowKey={({ status, method, route, key_id }) => `${status} ${method} ${route} ${key_id}`}

@@ -187,7 +187,7 @@ function PlotTable({ title, series, points, format, hrefAt }: PlotProps) {
   return (
     <Fold title={['As a table', <span class="hidden-label">: {title}</span>]}>
       <div class="plot-table" tabIndex={0} role="region" aria-label={label}>
-        <DataTable<number> label={label} columns={columns} rows={rows} rowKey={String} />
+        <DataTable label={label} columns={columns} rows={rows} rowKey={String} />
       </div>
     </Fold>
   );

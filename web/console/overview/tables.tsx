@@ -20,26 +20,21 @@ type Props = { overview: Overview; app_id: string | undefined };
 export function Tables({ overview, app_id }: Props) {
   const { apps, users, from, to } = overview;
   const [showsAll, setShowsAll] = useState(false);
-  const of = { overview, app_id };
+  const within = { app_id, from, to };
+  const [byUser, most] = [users.map(rowOfUser), showsAll ? undefined : usersShown];
   const byModel = rowsOfModels(overview);
   const comparison = <a href={hrefWith(['models'], { from, to })}>Compare</a>;
   const byApp = apps.map(({ app_id, app_name: name, ...sums }) => ({ ...sums, id: app_id, name, filters: { app_id } }));
   return (
     <div class="pair">
       <div class="stack">
-        <SumTable {...of} title="App" rows={byApp} />
+        <SumTable within={within} title="App" rows={byApp} />
         {byModel.length > 0 && (
-          <SumTable {...of} title="Model" rows={byModel} meta={byModel.length > 1 && comparison} />
+          <SumTable within={within} title="Model" rows={byModel} meta={byModel.length > 1 && comparison} />
         )}
       </div>
       <div class="stack">
-        <SumTable
-          {...of}
-          title="User"
-          rows={users.map(rowOfUser)}
-          firstOrder="-Disliked"
-          shown={showsAll ? undefined : usersShown}
-        />
+        <SumTable within={within} title="User" rows={byUser} firstOrder="-Disliked" shown={most} />
         {users.length > usersShown && !showsAll && (
           <Button onClick={() => setShowsAll(true)}>Show the {users.length} users with the most messages</Button>
         )}
@@ -48,9 +43,11 @@ export function Tables({ overview, app_id }: Props) {
   );
 }
 
-type TableProps = Props & {
+type TableProps = {
   title: string;
   rows: readonly Row[];
+  /** The app and the period, for the links to the messages that a number counts. */
+  within: FilterChange;
   meta?: ComponentChildren;
   firstOrder?: string;
   shown?: number | undefined;
@@ -59,18 +56,9 @@ type TableProps = Props & {
 };
 
 /** Each number leads to its messages. */
-export function SumTable({
-  overview: { from, to },
-  app_id,
-  title,
-  rows,
-  meta,
-  firstOrder = '-Messages',
-  shown,
-  more = [],
-}: TableProps) {
+export function SumTable({ within, title, rows, meta, firstOrder = '-Messages', shown, more = [] }: TableProps) {
   const label = `By ${title.toLowerCase()}`;
-  const hrefIn = (filters: FilterChange) => hrefWith(['conversations'], { app_id, ...filters, from, to });
+  const hrefIn = (filters: FilterChange) => hrefWith(['conversations'], { ...within, ...filters });
   const bad = (part: 'disliked' | 'failed', only: FilterChange): Column<Row> => ({
     ...badColumn(rows, part),
     value: (row) => row[part],
@@ -81,26 +69,13 @@ export function SumTable({
     { title: 'Messages', count: messagesOf, value: messagesOf, href: ({ filters }) => hrefIn(filters) },
     bad('disliked', disliked),
     bad('failed', failed),
-    {
-      title: 'Tokens',
-      cell: ({ tokens }) => brief(tokens),
-      value: ({ tokens }) => tokens,
-      isNumber: true,
-      unit: 'tokens',
-    },
+    { title: 'Tokens', isNumber: true, unit: 'tokens', cell: (row) => brief(row.tokens), value: (row) => row.tokens },
     costColumn(rows),
     ...more,
   ];
   return (
     <Section title={label} meta={meta}>
-      <DataTable<Row>
-        label={label}
-        rows={rows}
-        rowKey={({ id }) => id}
-        columns={columns}
-        firstOrder={firstOrder}
-        shown={shown}
-      />
+      <DataTable label={label} rows={rows} columns={columns} firstOrder={firstOrder} shown={shown} />
     </Section>
   );
 }

@@ -39,7 +39,7 @@ export function View({ rest: [id], session }: ViewProps) {
       <Page title={person ? nameOf(person) : id} trail={[{ name: 'People', href: hrefOf('people') }]}>
         {announced}
         <ErrorNote error={list.error} retry={list.reload} />
-        {person && <DataTable<Person> label="Person" columns={columns(act)} rows={[person]} rowKey={(row) => row.id} />}
+        {person && <DataTable label="Person" columns={columns(act)} rows={[person]} />}
         {person && <p class="soft small">{`${person.issuer}, subject ${person.subject}`}</p>}
         <RecentReads title="Has read" query={{ person_id: id }} />
       </Page>
@@ -50,7 +50,7 @@ export function View({ rest: [id], session }: ViewProps) {
       <div class="tools row">
         <FilterSearch label="Search people by name or email" />
       </div>
-      <DataTable<Person> label="People" columns={columns(act)} rows={shown} rowKey={(row) => row.id} />
+      <DataTable label="People" columns={columns(act)} rows={shown} />
       {shown.length === 0 && list.rows.length > 0 && <Nothing icon="search">No one matches.</Nothing>}
       <ListEnd
         list={list}

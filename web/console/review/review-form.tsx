@@ -4,7 +4,7 @@ import { limits } from '../../../server/src/contract/limits.ts';
 import { Button, Fold, Icon } from '../../shared/controls.tsx';
 import { capital, ErrorNote, Time } from '../components/ui.tsx';
 import { CitedChunk } from '../knowledge/cited-text.tsx';
-import { MessageView } from '../messages/message.tsx';
+import { Comment, MessageView } from '../messages/message.tsx';
 import { hrefOf, useFilters, useMayWrite } from '../state/route.ts';
 import { useShortcut } from '../state/shortcuts.tsx';
 import type { RetrieverResource, Review, ReviewListed } from '../state/types.ts';
@@ -33,11 +33,7 @@ export function ReviewForm({ row, me, queue }: Props) {
         {queue.message || writing.message || stateText(row)}
       </p>
       <ErrorNote error={writing.error} retry={queue.reload} />
-      {feedback_content && (
-        <blockquote class="feedback as-written" aria-label="Feedback">
-          {feedback_content}
-        </blockquote>
-      )}
+      <Comment text={feedback_content} />
       <MessageView
         message={{ ...message, details }}
         href={href}

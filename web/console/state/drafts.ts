@@ -1,8 +1,12 @@
-import { request } from './api.ts';
+import { pathOf, request } from './api.ts';
 import type { ChildChunk } from './types.ts';
 
 /** A chunk as it was read, with the ETag of that version. */
 export type StoredChunk = { chunk: ChildChunk; etag: string };
+
+/** The chunks of a segment, or one of them, by the parts of its address. */
+export const chunkPath = ([dataset = '', document = '', segment = '', ...chunk]: readonly string[]): string =>
+  pathOf(['admin', 'datasets', dataset, 'documents', document, 'segments', segment, 'child_chunks', ...chunk]);
 
 export async function readChunk(path: string): Promise<StoredChunk> {
   return storedChunkOf(await request<{ data: ChildChunk }>(path));

@@ -34,7 +34,7 @@ function Users() {
   return (
     <Page title="Users" meta={listed(list)}>
       <FilterSearch label="Search users by part of their name" />
-      <DataTable<User>
+      <DataTable
         label="Users"
         columns={columnsOf(list.rows, app_id)}
         rows={list.rows}
@@ -66,15 +66,7 @@ const columnsOf = (rows: readonly User[], app_id: string | undefined): Column<Us
     cell: (row) => <Time at={row[order]} form="brief" />,
   });
   return [
-    {
-      title: 'User',
-      order: 'user',
-      cell: ({ user }) => (
-        <a class="one-line" href={hrefOf('users', user)}>
-          {user}
-        </a>
-      ),
-    },
+    { title: 'User', order: 'user', cell: ({ user }) => user, href: ({ user }) => hrefOf('users', user) },
     { title: 'Conversations', order: 'conversations', count: ({ conversations }) => conversations, href: href() },
     { title: 'Messages', order: 'messages', count: ({ messages }) => messages, href: href() },
     { ...badColumn(rows, 'disliked'), order: 'disliked', href: href(disliked) },
@@ -114,14 +106,13 @@ function UserPage({ user }: { user: string }) {
         <Newest title="Disliked answers" filters={{ user, ...disliked }} look="disliked" commented={50} />
       )}
       <Section title="Conversations" meta={listed(list)}>
-        <DataTable<ConversationSummary>
+        <DataTable
           label="Conversations"
           columns={conversationColumns(
             user,
             list.rows.map(({ price }) => price),
           )}
           rows={list.rows}
-          rowKey={({ id }) => id}
         />
         <ListEnd list={list} readsAhead icon="conversations" nothing="This user has no conversations." />
       </Section>
@@ -218,11 +209,8 @@ function LastDays({ user }: { user: string }) {
 const conversationColumns = (user: string, costs: (number | null)[]): Column<ConversationSummary>[] => [
   {
     title: 'Conversation',
-    cell: ({ id, app_id, name }) => (
-      <a class="one-line" href={hrefWith(['conversations', app_id, id], { user })}>
-        {name || id}
-      </a>
-    ),
+    cell: ({ id, name }) => name || id,
+    href: ({ id, app_id }) => hrefWith(['conversations', app_id, id], { user }),
   },
   { title: 'App', cell: ({ app_name }) => app_name },
   { title: 'Messages', count: ({ message_count }) => message_count },
