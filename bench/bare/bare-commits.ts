@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { writeEntries } from '../../server/src/store/accounting/audit.ts';
-import { newEntryId } from '../../server/src/store/accounting/entry-id.ts';
+import { newEntryId, writeEntries } from '../../server/src/store/accounting/audit.ts';
 import { replaceChunk } from '../../server/src/store/knowledge/chunk-writes.ts';
 import { Connection } from '../../server/src/store/sqlite/connection.ts';
 import { chunkId, conversationId, dataset_id, document_id, editText } from '../support/data.ts';

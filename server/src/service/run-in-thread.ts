@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Config } from '../config.ts';
 import type { SharedState } from '../http/workers/context.ts';
 import type { StoreMemory } from '../store/open.ts';
-import type { WriterLink, WriterLinks } from '../store/sqlite/writer-link.ts';
+import type { WriterLink, WriterLinks } from '../store/sqlite/writer.ts';
 import { BufferedLog, loggerOf } from './buffered-log.ts';
 
 /** What the main thread gives a thread of the service. */

@@ -12,8 +12,7 @@ import { backupSqlite, checkSqlite, readLaterChanges } from './sqlite/backup.ts'
 import { protectFiles } from './sqlite/connection.ts';
 import { SqliteEngine } from './sqlite/engine.ts';
 import { migrateSqlite, sqliteSchemaStatus } from './sqlite/migrate.ts';
-import { Writer } from './sqlite/writer.ts';
-import type { WriterLinks } from './sqlite/writer-link.ts';
+import { Writer, type WriterLinks } from './sqlite/writer.ts';
 
 /** Pauses between two attempts to reach a database that is still starting. */
 const pauseMillisMin = 100;

@@ -10,7 +10,7 @@ import { type SlotMemory, Slots } from './base/large-responses.ts';
 import { SqlChangeReads } from './changes/reads.ts';
 import { activityReads } from './console/activity-reads.ts';
 import { adminReads, parseKey } from './console/admin-reads.ts';
-import { reviewStore } from './console/evals.ts';
+import { reviewStore } from './console/review-reads.ts';
 import { findSession } from './console/sessions.ts';
 import { userReads } from './console/user-reads.ts';
 import { sqlErasure } from './erasure/sql-erasure.ts';
@@ -23,10 +23,10 @@ import { KeyCache } from './keys/key-cache.ts';
 import { chunkOf, findChunkPath } from './knowledge/path.ts';
 import { SqlKnowledgeReads } from './knowledge/reads.ts';
 import { appStore } from './messages/app-store.ts';
-import { searchStore } from './search/search-store.ts';
+import { searchStore } from './search/search-reads.ts';
 import * as sql from './statements.ts';
-import { exportsOf } from './tables/exports.ts';
-import { lookupStatement } from './tables/lookups.ts';
+import { exportsOf } from './tables/export.ts';
+import { lookupStatement } from './tables/statements.ts';
 
 /** They change what keys allow, and wait as long as they have to: the operator has no other way to stop a key. */
 const keyCommands = new Set<CommandName>(['createKey', 'revokeKey', 'rotateKey', 'updateKey']);

@@ -6,15 +6,22 @@ import { emptyLog, noteLog, noteRebuilt, rebuildFile } from './base/copies.ts';
 import type { Reader, WriteContext, WriteInput, WriteName, WriteResult } from './base/engine.ts';
 import type { Write } from './base/statement.ts';
 import { sequenceChanges, startEpoch } from './changes/sequencing.ts';
-import { saveView } from './console/saved-views.ts';
-import { sessionWrites } from './console/sessions.ts';
+import { saveView, sessionWrites } from './console/sessions.ts';
 import { deleteMessage, eraseConversations, keepTombstones, setRetentionDays, updateApp } from './erasure/writes.ts';
 import { applyRecords } from './import/apply-records.ts';
 import { addDoubts, endDoubts } from './import/doubts.ts';
 import { changeImportSource, takeLease } from './import/import-sources.ts';
 import { appendItems, changeMetadata, deleteItem } from './items/writes.ts';
-import { changePerson, endSessionsOf, signIn } from './keys/person-writes.ts';
-import { createKey, noteKeyUse, revokeKey, rotateKey, updateKey } from './keys/writes.ts';
+import {
+  changePerson,
+  createKey,
+  endSessionsOf,
+  noteKeyUse,
+  revokeKey,
+  rotateKey,
+  signIn,
+  updateKey,
+} from './keys/writes.ts';
 import { createChildChunk, deleteChildChunk, findUnchanged, updateChildChunk } from './knowledge/chunk-writes.ts';
 import { changeConversation, rateMessage } from './messages/writes.ts';
 import { putReview } from './reviews/writes.ts';

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import type { SearchTable } from '../../src/store/base/engine.ts';
 import { createSearchTables } from '../../src/store/schema/create-search-tables.ts';
-import { createWordLists, wordsWith } from '../../src/store/sqlite/words.ts';
+import { createWordLists, wordsWith } from '../../src/store/sqlite/statements.ts';
 import { shortOrLong } from '../support/long.ts';
 
 type Row = { position: number; tokens: string };

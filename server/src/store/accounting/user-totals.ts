@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sortText } from '../../domain/store/admin-reads.ts';
-import type { ConversationSums } from './usage-statements.ts';
+import type { ConversationSums } from './usage-tally.ts';
 
 /** Messages and their price in billionths, by currency. Without messages in a currency there is no entry. */
 type Prices = [currency: string, messages: number, price_nanos: number][];

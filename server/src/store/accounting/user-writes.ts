@@ -16,7 +16,7 @@ import {
   type Write,
   writeRows,
 } from '../base/statement.ts';
-import { type ConversationSums, conversationSums } from './usage-statements.ts';
+import { type ConversationSums, conversationSums } from './usage-tally.ts';
 import {
   type CountChange,
   type CountedConversation,

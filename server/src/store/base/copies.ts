@@ -18,18 +18,16 @@ const names = { file: 'copies_in_file', log: 'copies_in_log', removed: 'copies_r
  */
 type Mark = { since: number | null; token: string; salt: string | null };
 
-/** Parameters: name. */
 export const findValue: Statement<{ value: string }> = 'SELECT value FROM service_values WHERE name = ?';
-/** Parameters: name, value. */
 export const setValue = `
   INSERT INTO service_values (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 /** Unless it has changed. Parameters: new value, name, value. */
 const replaceValue = 'UPDATE service_values SET value = ? WHERE name = ? AND value = ?';
-/** Unless it has changed. Parameters: name, value. */
+/** Unless it has changed. */
 const removeValue = 'DELETE FROM service_values WHERE name = ? AND value = ?';
 const findState: Statement<{ name: string; value: string }> = `
   SELECT name, value FROM service_values WHERE name IN ('${Object.values(names).join("', '")}')`;
-/** The condition is that of the index. Parameters: cleaned_at, at. */
+/** The condition is that of the index. */
 const noteCleaned = `
   UPDATE audit_entries SET cleaned_at = ? WHERE cleaned_at IS NULL AND action IN ('purge', 'retain') AND at < ?`;
 /** A replicator that copies the file elsewhere adds tables of its own. */

@@ -28,9 +28,7 @@ import { isErasure, isInConversation, isOnSeveralShards } from './outbox.ts';
 export const findHead: Statement<ChangesHead> = `SELECT epoch, position FROM changes_head WHERE name = 'head'`;
 type OutboxRow = { id: string; scope: string; at: number; entries: string };
 const findOutbox: Statement<OutboxRow> = `SELECT id, scope, at, entries FROM change_outbox ORDER BY id LIMIT ${limits.changesBatchMax}`;
-/** Parameters: position. */
 const moveHead = `UPDATE changes_head SET position = ? WHERE name = 'head'`;
-/** Parameters: epoch. */
 export const setEpoch = `UPDATE changes_head SET epoch = ? WHERE name = 'head'`;
 export const countOutbox: Statement<{ n: number; oldest: number | null }> =
   'SELECT COUNT(*) AS n, MIN(at) AS oldest FROM change_outbox';

@@ -8,8 +8,7 @@ import { split } from '../base/selection.ts';
 import type { Statement } from '../base/statement.ts';
 import { findPath, foundRow } from '../knowledge/path.ts';
 import * as sql from './admin-statements.ts';
-import { listCited } from './cited-lists.ts';
-import { addDatasetTotals, addDocumentTotals } from './knowledge-totals.ts';
+import { addDatasetTotals, addDocumentTotals, listCited } from './cited-lists.ts';
 import { findNames } from './record-names.ts';
 
 export function adminReads(engine: ReadEngine): AdminReads {

@@ -8,7 +8,7 @@ import type { Dialect, ReadEngine, Value } from '../base/engine.ts';
 import { sorted } from '../base/selection.ts';
 import { isLarge, type Reading, type Sized, type SizedColumns, sizedColumns } from '../base/sized.ts';
 import type { Bound, Row, Statement } from '../base/statement.ts';
-import { viewPrefix } from './saved-views.ts';
+import { viewPrefix } from './sessions.ts';
 
 /** Parameters of the columns come first. */
 export type List = SizedColumns & {

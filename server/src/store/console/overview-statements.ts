@@ -9,7 +9,7 @@ import type {
   UsageSum,
   UserSum,
 } from '../../domain/store/activity-reads.ts';
-import { sumColumns, type UsageSums } from '../accounting/usage-statements.ts';
+import { sumColumns, type UsageSums } from '../accounting/usage-tally.ts';
 import type { Value } from '../base/engine.ts';
 import { isUser, sorted } from '../base/selection.ts';
 import type { Bound } from '../base/statement.ts';

@@ -1,11 +1,13 @@
 import { limits } from '../../contract/limits.ts';
 import { type ReviewState, reviewStates } from '../../contract/reviews/review.ts';
 import type { ListRange } from '../../domain/store/admin-reads.ts';
-import type { ReviewRow, ReviewSelection, Reviews } from '../../domain/store/reviews.ts';
-import type { ReadEngine } from '../base/engine.ts';
+import type { ReviewedAnswer, ReviewRow, ReviewSelection, Reviews } from '../../domain/store/reviews.ts';
+import type { Engine, ReadEngine } from '../base/engine.ts';
+import type { Slots } from '../base/large-responses.ts';
 import { type Condition, given, inPeriod, split } from '../base/selection.ts';
+import { smallText } from '../base/sized.ts';
 import type { Statement } from '../base/statement.ts';
-import { type ReviewColumns, reviewColumns, reviewOf } from '../reviews/rows.ts';
+import { type ReviewColumns, reviewColumns, reviewOf } from '../reviews/writes.ts';
 import { type List, readList } from './admin-statements.ts';
 
 type MessageRow = Omit<ReviewRow, 'review'> & { created_at: number; conversation_id: string; id: string } & (
@@ -122,4 +124,41 @@ function rowOf(row: MessageRow): ReviewRow {
   const { app_id, user, doc, feedback_content, model_provider, model } = row;
   const review = row.r_state === null ? null : reviewOf(row);
   return { app_id, user, doc, feedback_content, model_provider, model, review };
+}
+
+/** Messages before an answer in a test case. */
+const earlierMax = 10;
+
+/** The newest messages before one, without large ones. Parameters: conversation_id, conversation_id, id, count. */
+const findEarlier: Statement<{ doc: string | null }> = `
+  SELECT ${smallText('doc')} AS doc FROM messages WHERE conversation_id = ? AND (created_at, sequence) <
+    (SELECT created_at, sequence FROM messages WHERE conversation_id = ? AND id = ?)
+  ORDER BY created_at DESC, sequence DESC LIMIT ?`;
+
+/** Lists are read by `lists`, copies from a snapshot of the engine. */
+export const reviewStore = (engine: Engine, lists: ReadEngine, slots: Slots): Reviews => ({
+  ...reviews(lists),
+  evals: (selection, signal) => slots.openParts(evals(engine, selection), signal),
+});
+
+async function* evals(engine: Engine, selection: ReviewSelection): AsyncGenerator<ReviewedAnswer> {
+  const { read, close } = await engine.openSnapshot();
+  try {
+    const { list } = reviews({ dialect: engine.dialect, read });
+    for (let after: ListRange['after']; ; ) {
+      const { rows, has_more } = await list(selection, { after, count: limits.listRowsMax });
+      for (const { review, ...row } of rows) {
+        if (!review?.expected_answer) continue;
+        const { conversation_id, message_id } = review;
+        const found = await read(findEarlier, conversation_id, conversation_id, message_id, earlierMax);
+        yield { ...row, review, earlier: found.flatMap(({ doc }) => doc ?? []).reverse() };
+      }
+      const last = rows.at(-1);
+      if (!has_more || last === undefined) return;
+      const { created_at, conversation_id, id } = JSON.parse(last.doc);
+      after = [created_at, conversation_id, id];
+    }
+  } finally {
+    close();
+  }
 }

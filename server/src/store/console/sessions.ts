@@ -1,6 +1,7 @@
 import type { Session, StoredSession } from '../../domain/store/keys.ts';
+import { setValue } from '../base/copies.ts';
 import type { WriteInput } from '../base/engine.ts';
-import { run, type Statement } from '../base/statement.ts';
+import { execute, run, type Statement, type Write } from '../base/statement.ts';
 
 type SessionRow = Pick<StoredSession, 'key_id' | 'person_id' | 'issuer' | 'name' | 'expires_at' | 'role'>;
 
@@ -34,3 +35,13 @@ export const sessionWrites = {
   endSessions: () => run(deleteAll),
   trimSessions: (now: number) => run(deleteExpired, now),
 };
+
+/** Saved views are values of the installation with this beginning. */
+export const viewPrefix = 'view ';
+
+export function* saveView({ name, address }: WriteInput<'saveView'>): Write<undefined> {
+  const stored = `${viewPrefix}${name}`;
+  if (address === null) yield* execute('DELETE FROM service_values WHERE name = ?', stored);
+  else yield* execute(setValue, stored, address);
+  return undefined;
+}

@@ -3,7 +3,7 @@ import { limits } from '../../contract/limits.ts';
 import { derivedName } from '../../domain/records/conversation-name.ts';
 import type { ListRange, ListRows } from '../../domain/store/admin-reads.ts';
 import type { Selection } from '../../domain/store/selection.ts';
-import { type ConversationSums, conversationSums } from '../accounting/usage-statements.ts';
+import { type ConversationSums, conversationSums } from '../accounting/usage-tally.ts';
 import { countsOf, priceOf } from '../accounting/user-totals.ts';
 import type { Dialect, ReadEngine } from '../base/engine.ts';
 import { type Condition, inPeriod, ofConversation, split } from '../base/selection.ts';

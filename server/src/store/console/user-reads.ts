@@ -32,7 +32,6 @@ export function usersIn(order: UserOrder): List {
   };
 }
 
-/** Parameters: app_id. */
 const countUsers: Statement<{ n: number }> = 'SELECT COUNT(*) AS n FROM user_totals WHERE app_id = ?';
 
 /** The key of the last row that one request compares with a part of a name. */

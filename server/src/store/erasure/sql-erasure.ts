@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import type { AppRetention, Erasure } from '../../domain/store/erasure.ts';
-import { newEntryId } from '../accounting/entry-id.ts';
+import { newEntryId } from '../accounting/audit.ts';
 import { emptyMarkedLog, findValue, readCopies, rebuildMarkedFile, whereCopiesAre } from '../base/copies.ts';
 import type { Engine, Reader } from '../base/engine.ts';
 import * as sql from './statements.ts';

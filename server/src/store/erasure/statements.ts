@@ -57,13 +57,12 @@ export function deleteConversations(
   return [text, ids, ...values];
 }
 
-/** Also locks the conversation. Parameters: version, conversation_id, app_id. */
+/** Also locks the conversation. */
 export const touchConversation = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND app_id = ?';
-/** Parameters: conversation_id, id. */
 export const deleteMessage = 'DELETE FROM messages WHERE conversation_id = ? AND id = ?';
 /** Of requests that wrote a message: nothing that depends on its text stays. Parameters: conversation_id, id in hex. */
 export const clearDigests = `UPDATE item_appends SET digest = '' WHERE conversation_id = ? AND replace(items, ?, '') <> items`;
-/** Days whose messages are all gone. Parameters: conversation_id. */
+/** Days whose messages are all gone. */
 export const deleteEmptyDays = 'DELETE FROM conversation_days WHERE conversation_id = ? AND messages = 0';
 
 export const writeTombstones = insertInto(
@@ -98,7 +97,6 @@ const selectApps = `SELECT id AS app_id, ${sorted('name')} AS name, retention_da
 /** Parameters: name or null, whether there is a period, the period, id. */
 export const updateApp = `
   UPDATE apps SET name = COALESCE(?, name), retention_days = CASE WHEN ? = 1 THEN ? ELSE retention_days END WHERE id = ?`;
-/** Parameters: app_id. */
 export const findOldestActivity: Statement<{ at: number }> = `
   SELECT ${lastActivity} AS at FROM conversations WHERE app_id = ? AND hold = 0 ORDER BY ${lastActivity} LIMIT 1`;
 

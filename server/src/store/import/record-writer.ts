@@ -8,10 +8,8 @@ import type { SpooledOf, SpooledRecord } from '../base/spooled-record.ts';
 import { execute, first, query, type Statement, type Write, writeKeyedRows } from '../base/statement.ts';
 import type { OutboxTally } from '../changes/outbox.ts';
 import { setStateOf } from '../reviews/writes.ts';
-import { lookupStatement } from '../tables/lookups.ts';
 import * as sql from '../tables/statements.ts';
 import type { RowKind } from '../tables/tables.ts';
-import { omittedIn, upsertOf } from '../tables/upserts.ts';
 import { DocumentCounts, DocumentPositions } from './document-counts.ts';
 import { MessageWriter } from './message-writer.ts';
 
@@ -136,25 +134,25 @@ export class RecordWriter {
 
   /** For each row whether it was written. Rows are locked in the order of the records. */
   *#upsertRows(kind: RowKind, records: readonly RowRecord[]): Write<boolean[]> {
-    const groups = [...Map.groupBy(records, (record) => omittedIn(record).join()).values()];
+    const groups = [...Map.groupBy(records, (record) => sql.omittedIn(record).join()).values()];
     const isWritten = new Map<RowRecord, boolean>();
     const write = function* (this: RecordWriter, group: readonly RowRecord[], omitted: readonly string[]): Write<void> {
-      const { values, changed, ...statements } = upsertOf(kind, omitted);
+      const { values, changed, ...statements } = sql.upsertOf(kind, omitted);
       // Usually a conversation is sent again unchanged, with a new message. Its row is in several indexes.
       if (kind === 'conversation' && this.#dialect.hasOneWriter) statements.one = changed;
       const flags = yield* writeKeyedRows(statements, group.map(values));
       for (const [at, record] of group.entries()) isWritten.set(record, isWritten.get(record) || flags[at] === true);
     }.bind(this);
     // Records that omit different fields need a statement each. The first one locks all rows in the order of the records.
-    const omittedInAll = [...new Set(records.flatMap(omittedIn))];
+    const omittedInAll = [...new Set(records.flatMap(sql.omittedIn))];
     if (groups.length > 1 && !this.#dialect.hasOneWriter) yield* write(records, omittedInAll);
-    for (const group of groups) yield* write(group, omittedIn(group[0] ?? {}));
+    for (const group of groups) yield* write(group, sql.omittedIn(group[0] ?? {}));
     return records.map((record) => isWritten.get(record) === true);
   }
 
   *#find(kind: LookupKind, ids: readonly string[]): Write<FindTarget> {
     const { isIn, list } = this.#dialect;
-    const rows = yield* query(lookupStatement(kind, isIn), list(ids));
+    const rows = yield* query(sql.lookupStatement(kind, isIn), list(ids));
     const targets = new Map(rows.map((row) => [row.id, row]));
     return (_, id) => targets.get(id);
   }

@@ -29,7 +29,6 @@ export const touchConversation = (scope: ItemScope, version: string): Bound => [
   ...valuesOf(scope),
 ];
 
-/** Parameters: inputs, conversation_id. */
 export const setInputs = 'UPDATE conversations SET inputs = ? WHERE conversation_id = ?';
 
 type ListedTurn = TurnPosition & { bytes: number };
@@ -52,7 +51,7 @@ export function listTurns(
 
 const turn = { columns: ['id', 'created_at', 'sequence'], texts: { doc: 'doc', items: 'items' } };
 
-/** The texts are null if they are large. Parameters: conversation_id, id. */
+/** The texts are null if they are large. */
 export const findSmallTurn: Statement<Sized<StoredTurn & TurnPosition>> = `
   SELECT ${sizedColumns(turn, 'small')} FROM messages WHERE conversation_id = ? AND id = ?`;
 

@@ -10,13 +10,11 @@ import type {
   MetadataChange,
 } from '../../domain/store/items.ts';
 import { newVersion } from '../../domain/version.ts';
-import { entryOf } from '../accounting/audit.ts';
-import { AuditTally } from '../accounting/audit-tally.ts';
+import { AuditTally, entryOf } from '../accounting/audit.ts';
 import type { Dialect, WriteContext, WriteResult } from '../base/engine.ts';
 import type { SpooledRecord } from '../base/spooled-record.ts';
 import { begin, execute, first, lock, query, type Write, writeRows } from '../base/statement.ts';
-import { changed } from '../changes/changed.ts';
-import { changedConversation, OutboxTally } from '../changes/outbox.ts';
+import { changed, changedConversation, OutboxTally } from '../changes/outbox.ts';
 import { clearDigests, findTombstones, lockErasures } from '../erasure/statements.ts';
 import { eraseMessage } from '../erasure/writes.ts';
 import { RecordWriter } from '../import/record-writer.ts';

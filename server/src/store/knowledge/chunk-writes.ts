@@ -15,8 +15,7 @@ import type {
 import { entryOf } from '../accounting/audit.ts';
 import type { Reader } from '../base/engine.ts';
 import { begin, execute, first, lock, query, type Statement, type Write } from '../base/statement.ts';
-import { changed } from '../changes/changed.ts';
-import { changedChunk } from '../changes/outbox.ts';
+import { changed, changedChunk } from '../changes/outbox.ts';
 import { chunkOf, findChunkPath } from './path.ts';
 
 /** Writes of child chunks by API requests. All statements use the shard of the dataset. */
@@ -26,22 +25,18 @@ export const replaceChunk = `
   UPDATE child_chunks SET content = ?, word_count = ?, type = 'customized', updated_at = ?, version = ?
   WHERE dataset_id = ? AND id = ? AND version = ?`;
 
-/** Parameters: dataset_id, id. */
 const lockChunk = 'UPDATE child_chunks SET version = version WHERE dataset_id = ? AND id = ?';
 
-/** Parameters: dataset_id, child_chunk_id. */
 export const findLastRevision: Statement<{ revision: number | null }> = `
   SELECT MAX(revision) AS revision FROM child_chunk_revisions WHERE dataset_id = ? AND child_chunk_id = ?`;
 
-/** Parameters: dataset_id, child_chunk_id, revision, content, replaced_at, key_id, person_id. */
 const insertRevision = `
   INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id, person_id)
   VALUES (?, ?, ?, ?, ?, ?, ?)`;
 
-/** Chunks that are added concurrently get different positions. Parameters: dataset_id, id, document_id. */
+/** Chunks that are added concurrently get different positions. */
 const lockSegment = 'UPDATE segments SET status = status WHERE dataset_id = ? AND id = ? AND document_id = ?';
 
-/** Parameters: dataset_id, segment_id. */
 export const findLastChunk: Statement<{ position: number | null }> = `
   SELECT MAX(position) AS position FROM child_chunks WHERE dataset_id = ? AND segment_id = ? AND deleted = 0`;
 

@@ -112,11 +112,10 @@ export const findMessageById: Statement<{ conversation_id: string }> = `
   SELECT m.conversation_id FROM messages m CROSS JOIN conversations c
   WHERE c.conversation_id = m.conversation_id AND m.id = ? AND c.app_id = ? AND c.deleted = 0 AND (c."user" IS NULL OR c."user" = ?) LIMIT 2`;
 
-/** Parameters: conversation_id, id. */
 export const findDoc: Statement<ModelFields & { doc: string }> =
   'SELECT doc, model_provider, model FROM messages WHERE conversation_id = ? AND id = ?';
 
-/** Also locks the conversation. Parameters: version, conversation_id. */
+/** Also locks the conversation. */
 export const touchConversation = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND deleted = 0';
 
 /** Parameters: doc, feedback_content, rated_at, feedback_at, review_state without a review, app_id, conversation_id, id. */
@@ -137,7 +136,6 @@ export const listFeedback: Statement<Sized<FeedbackEntry>> = `
   AND m.listed_app_id = ? AND m.feedback_at IS NOT NULL AND c.deleted = 0
   ORDER BY m.feedback_at DESC, m.id DESC, m.conversation_id DESC LIMIT ? OFFSET ?`;
 
-/** Parameters: conversation_id, id. */
 export const findFeedback: Statement<FeedbackEntry> = `
   SELECT ${feedback('all')} FROM ${messageWithConversation} AND m.conversation_id = ? AND m.id = ?`;
 

@@ -5,8 +5,7 @@ import { entryOf } from '../accounting/audit.ts';
 import { UsageTally } from '../accounting/usage-tally.ts';
 import { unreviewed } from '../base/message-tables.ts';
 import { begin, execute, first, query, type Write } from '../base/statement.ts';
-import { changed } from '../changes/changed.ts';
-import { changedConversation, changedMessage } from '../changes/outbox.ts';
+import { changed, changedConversation, changedMessage } from '../changes/outbox.ts';
 import { reopenReview } from '../reviews/writes.ts';
 import * as sql from './statements.ts';
 

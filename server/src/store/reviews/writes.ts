@@ -1,4 +1,5 @@
 import { limits } from '../../contract/limits.ts';
+import type { ReviewState } from '../../contract/reviews/review.ts';
 import { splitAuthor } from '../../domain/author.ts';
 import { badRecord, type Prepared } from '../../domain/records/prepared-record.ts';
 import type { ReviewChange, ReviewOutcome, StoredReview } from '../../domain/store/reviews.ts';
@@ -6,23 +7,59 @@ import { newVersion } from '../../domain/version.ts';
 import { reviewEntry } from '../accounting/audit.ts';
 import type { Dialect, WriteContext } from '../base/engine.ts';
 import { begin, execute, first, type OutboxEntry, type Statement, type Write, writeRows } from '../base/statement.ts';
-import { changed } from '../changes/changed.ts';
-import { changedReview } from '../changes/outbox.ts';
-import { upsertOf } from '../tables/upserts.ts';
-import { findReview, reviewOf } from './rows.ts';
+import { changed, changedReview } from '../changes/outbox.ts';
+import { upsertOf } from '../tables/statements.ts';
+import { columnsOf } from '../tables/tables.ts';
 
-/** Parameters: conversation_id, app_id. */
+/** The columns of the table `r`. Those of a message have the same names, so each begins with `r_`. */
+export const reviewColumns = columnsOf('review').map(({ name }) => `r.${name} AS r_${name}`);
+
+export type ReviewColumns = {
+  r_app_id: string;
+  r_conversation_id: string;
+  r_message_id: string;
+  r_state: ReviewState;
+  r_labels: string;
+  r_assignee: string | null;
+  r_updated_at: number;
+  r_key_id: string | null;
+  r_person_id: string | null;
+  r_version: string;
+  r_details: string | null;
+};
+
+export const findReview: Statement<ReviewColumns> = `
+  SELECT ${reviewColumns.join(', ')} FROM reviews r WHERE r.conversation_id = ? AND r.message_id = ?`;
+
+export function reviewOf(row: ReviewColumns): StoredReview {
+  const { note = null, expected_answer = null, history = [] } = JSON.parse(row.r_details ?? '{}');
+  return {
+    app_id: row.r_app_id,
+    conversation_id: row.r_conversation_id,
+    message_id: row.r_message_id,
+    state: row.r_state,
+    labels: JSON.parse(row.r_labels),
+    note,
+    expected_answer,
+    assignee: row.r_assignee,
+    updated_at: row.r_updated_at,
+    key_id: row.r_key_id,
+    person_id: row.r_person_id,
+    history,
+    version: row.r_version,
+  };
+}
+
 const findConversation =
   'SELECT conversation_id FROM conversations WHERE conversation_id = ? AND app_id = ? AND deleted = 0';
 
-/** Locks a message, for its review. Parameters: conversation_id, id. */
+/** Locks a message, for its review. */
 const lockMessage = ({ lockRows }: Dialect): Statement<{ id: string }> =>
   lockRows('id', 'messages', 'conversation_id = ? AND id = ?', 'review_state');
 
 /** Parameters: state, app_id, conversation_id, id. */
 const setState = 'UPDATE messages SET review_state = ?, listed_app_id = ? WHERE conversation_id = ? AND id = ?';
 
-/** Parameters: conversation_id, message_id. */
 const deleteReview = 'DELETE FROM reviews WHERE conversation_id = ? AND message_id = ?';
 
 const writeReview = upsertOf('review');

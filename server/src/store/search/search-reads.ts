@@ -1,5 +1,6 @@
 import { limits } from '../../contract/limits.ts';
-import type { ReadBudget } from '../../domain/store/read-budget.ts';
+import { searches } from '../../domain/search/search.ts';
+import { ReadBudget } from '../../domain/store/read-budget.ts';
 import type {
   ChunkHit,
   ChunkIndexHit,
@@ -10,9 +11,11 @@ import type {
   MessageHit,
   SearchReads,
 } from '../../domain/store/search-reads.ts';
+import type { SearchInput, SearchName, SearchResult, SearchStore } from '../../domain/store/searches.ts';
 import { positionsPerSecond } from '../../domain/words/search-document.ts';
 import type { QueryToken } from '../../domain/words/tokens.ts';
-import type { Dialect, Reader, SearchTable, Value } from '../base/engine.ts';
+import type { Dialect, Engine, Reader, SearchTable, Value } from '../base/engine.ts';
+import type { Slots } from '../base/large-responses.ts';
 import type { Statement } from '../base/statement.ts';
 import * as sql from './statements.ts';
 
@@ -166,3 +169,38 @@ export class SqlSearchReads implements SearchReads {
 
 type IndexRange = { first: number; last: number };
 const nothing = { isLast: true, end: undefined };
+
+/** The search, on either engine. `slots`: for reads that take long. */
+export function searchStore(engine: Engine, slots: Slots): SearchStore {
+  const reads = new SqlSearchReads(engine.dialect, engine.read);
+  return {
+    state: async () => {
+      const [row] = await engine.read(sql.findState);
+      if (row === undefined) throw new Error('the index of the search has no state');
+      return row;
+    },
+    timeAfter: async (position) => (await engine.read(sql.findTimeAfter, position))[0]?.at ?? null,
+    reset: async (rules) => {
+      await engine.write('resetIndex', { rules }, { waitForever: true });
+    },
+    count: async () => {
+      const counts = await Promise.all(sql.countEntries.map((statement) => engine.read(statement)));
+      return counts.reduce((sum, [row]) => sum + Number(row?.n), 0);
+    },
+    run: (name, input, signal) => {
+      const { background } = engine;
+      const search = () => background?.runSearch(name, input, signal) ?? runSearchOn(reads, name, input, signal);
+      return slots.run(search, signal);
+    },
+  };
+}
+
+/** Runs a search on this thread. */
+export function runSearchOn<N extends SearchName>(
+  reads: SqlSearchReads,
+  name: N,
+  input: SearchInput<N>,
+  signal: AbortSignal,
+): Promise<SearchResult<N>> {
+  return searches[name](reads, input, new ReadBudget(signal));
+}

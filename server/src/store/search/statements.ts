@@ -15,7 +15,6 @@ export const searched = {
     ELSE substr(m.doc, 1, length(m.doc) - 1) || ',"items":' || m.items || '}' END`,
   bytes: 'octet_length(m.doc) + COALESCE(octet_length(m.items), 0)',
 };
-/** Parameters: conversation_id, id. */
 export const findText: Statement<{ text: string }> = `
   SELECT ${searched.text} AS text FROM messages m WHERE m.conversation_id = ? AND m.id = ?`;
 
@@ -100,9 +99,8 @@ export const findState: Statement<IndexState> = `SELECT cursor, rules FROM searc
 /** Parameters: a position of the change feed. */
 export const findTimeAfter: Statement<{ at: number }> =
   'SELECT at FROM changes WHERE position > ? ORDER BY position LIMIT 1';
-/** Parameters: cursor. */
 export const moveCursor = `UPDATE search_state SET cursor = ? WHERE name = 'state'`;
-/** The next process that takes the lease begins. Parameters: rules. */
+/** The next process that takes the lease begins. */
 export const resetState = `UPDATE search_state SET cursor = '', rules = ?, holder = '', expires_at = 0 WHERE name = 'state'`;
 /** Parameters: holder, expires_at, holder, now. */
 const takeLease: Statement<IndexState> = `

@@ -1,13 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { toErrorMessage } from '../../domain/errors.ts';
 import type { Reader } from '../base/engine.ts';
-import { SqlSearchReads } from '../search/search-reads.ts';
-import { runSearchOn } from '../search/search-store.ts';
+import { runSearchOn, SqlSearchReads } from '../search/search-reads.ts';
 import type { BackgroundRequest, BackgroundResponse } from './background.ts';
-import { openReader } from './connection.ts';
-import { orUnavailable } from './or-unavailable.ts';
-import { dialect } from './statements.ts';
-import { createWordLists } from './words.ts';
+import { openReader, orUnavailable } from './connection.ts';
+import { createWordLists, dialect } from './statements.ts';
 
 /** The thread that reads for `BackgroundReader`. */
 

@@ -1,7 +1,8 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { unavailable } from '../../domain/errors.ts';
+import { damaged, unavailable } from '../../domain/errors.ts';
+import { isClosed, isDamaged, sqliteCode, transientSqliteCodes } from '../base/disk-errors.ts';
 import type { Row, Statement, Value } from '../base/statement.ts';
 import type { PendingEntry } from '../changes/outbox.ts';
 
@@ -196,4 +197,15 @@ export function createFile(path: string): void {
   if (existsSync(path)) return;
   mkdirSync(dirname(path), { recursive: true });
   closeSync(openSync(path, 'a', 0o600));
+}
+
+/** Runs a read. An error that may not occur again becomes a 503, and so does a damaged page. */
+export function orUnavailable<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (isDamaged(error)) throw damaged();
+    if (!isClosed(error) && !transientSqliteCodes.includes(sqliteCode(error) ?? 0)) throw error;
+    throw Object.assign(unavailable('the database is not available'), { cause: error });
+  }
 }

@@ -8,12 +8,10 @@ import type { Statement, Value } from '../base/statement.ts';
 import * as sql from '../statements.ts';
 import { resultByRead } from '../writes.ts';
 import { BackgroundReader } from './background.ts';
-import { Connection, openReader, readerBusyMillis } from './connection.ts';
-import { orUnavailable } from './or-unavailable.ts';
+import { Connection, openReader, orUnavailable, readerBusyMillis } from './connection.ts';
 import { findPage, openPage } from './page.ts';
 import * as embedded from './statements.ts';
-import { Writer } from './writer.ts';
-import type { WriterLinks } from './writer-link.ts';
+import { Writer, type WriterLinks } from './writer.ts';
 import { WriterQueue } from './writer-queue.ts';
 
 /** Duration of a part of a read from a snapshot, after which other requests of this thread run. */

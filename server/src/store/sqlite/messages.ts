@@ -45,7 +45,6 @@ export const advanceConversation = advance('');
 /** If one of them is the first: its time, derived_name and derived_inputs are parameters before conversation_id. */
 const beginConversation = advance(', first_message_at = ?, derived_name = ?, derived_inputs = ?');
 
-/** Parameters: conversation_id. */
 export const updateActivity = updateActivityWhere('sqlite', 'conversation_id = ?');
 
 /**

@@ -11,7 +11,7 @@ import {
   type WriterLink,
   type WriterLinks,
   type WriterMessage,
-} from './writer-link.ts';
+} from './writer.ts';
 
 type WaitingWrite = {
   write: QueuedWrite;

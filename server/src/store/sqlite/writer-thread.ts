@@ -23,7 +23,7 @@ import {
   type WriteOutcome,
   type WriterLink,
   type WriterMessage,
-} from './writer-link.ts';
+} from './writer.ts';
 
 /**
  * The thread that does all writes of a process. Each of the other threads sends a group of queued writes and waits for its
