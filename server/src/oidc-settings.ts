@@ -2,7 +2,6 @@ import { type Role, roles } from './contract/people/roles.ts';
 import type { OidcOptions } from './domain/people/sign-in.ts';
 import { address, choice, duration, fromFile, optionalText, type Setting, secret, text } from './setting-kinds.ts';
 
-/** Sign-in by name. */
 export const oidcSettings = {
   sign_in: choice('any', ['any', 'oidc', 'key'], 'what opens the console'),
   oidc_issuer: address(

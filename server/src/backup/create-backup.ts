@@ -16,7 +16,6 @@ export type Snapshot = { path: string; facts: DatabaseFacts };
 const secondsPerDay = 86_400;
 const readBytes = 1_048_576;
 
-/** A step of the work, and the bytes that are done. */
 export type Show = (step: string, bytes: number) => void;
 
 /**

@@ -10,7 +10,6 @@ export interface Destination {
   /** `bytesMax`: at most so many bytes come. */
   write(name: string, content: Content, bytesMax: number): Promise<void>;
   remove(name: string): Promise<void>;
-  /** Removes what interrupted writes have left. */
   removeUnfinished(): Promise<void>;
 }
 

@@ -62,7 +62,6 @@ export class S3Requests {
     this.#patience = patience;
   }
 
-  /** The text of the response. */
   send(request: S3Request): Promise<{ text: string; headers: Headers }> {
     return this.#repeat(async () => {
       const { response, chunks } = await this.#open(request);

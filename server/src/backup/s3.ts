@@ -140,7 +140,6 @@ async function* inParts(content: Content, bytes: number): AsyncGenerator<Uint8Ar
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** The texts of all elements with this name. */
 function valuesOf(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].map(([, text = '']) =>
     text.replaceAll(/&(\w+);/g, (entity, named) => entities[named] ?? entity),

@@ -31,7 +31,6 @@ export async function writeAtomically<T>(file: string, write: (path: string) => 
 /** Makes a new name durable. Not every system can open a folder. */
 export const syncFolder = (file: string): Promise<void> => sync(dirname(file), 'r').catch(() => undefined);
 
-/** The partial files that this process writes. */
 const written = new Set<string>();
 
 /**

@@ -133,7 +133,6 @@ async function backUp(
   });
 }
 
-/** Throws if the disk of this file has no space for so many bytes. */
 export async function requireSpace(file: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(dirname(file));
   if (bavail * bsize >= bytes) return;
@@ -141,7 +140,6 @@ export async function requireSpace(file: string, bytes: number): Promise<void> {
   throw new Error(`${dirname(file)}: ${needed} MB of free space are needed, and there are ${free} MB`);
 }
 
-/** Shows the growing size of the file on a terminal. */
 async function withProgress<T>(path: string, copying: Promise<T>): Promise<T> {
   if (!process.stderr.isTTY) return copying;
   const show = async () => showLine(`copied ${megabytes((await stat(path)).size)} MB`);

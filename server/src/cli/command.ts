@@ -20,7 +20,6 @@ export function requireDatabase(database: Database): void {
   if (!database.exists()) throw new Error(`there is no database at ${database.location} (see DATABASE_URL)`);
 }
 
-/** For commands about a file of a database. */
 export function requireEmbedded(database: Database, command: string): void {
   if (database.engine === 'sqlite') return;
   throw new Error(

@@ -29,7 +29,6 @@ function parseStrictly<const O extends ParseArgsOptionsConfig>(args: string[], o
   }
 }
 
-/** The action of a command that has several. */
 export function actionOf<A extends string>(command: string, given: string | undefined, actions: readonly A[]): A {
   const action = actions.find((one) => one === given);
   if (action !== undefined) return action;

@@ -153,7 +153,6 @@ Import records:      npx backscroll import --help
 `;
 }
 
-/** Explains why the service cannot listen. */
 async function listening<T>({ host, port }: Config, listen: () => Promise<T>): Promise<T> {
   try {
     return await listen();
@@ -173,7 +172,6 @@ function stopSignal(): Promise<string> {
   });
 }
 
-/** Waits until the service has closed; calls `giveUp` if that takes longer than `millis`. */
 async function closeWithin(closed: Promise<unknown>, millis: number, giveUp: () => void): Promise<void> {
   const timer = setTimeout(giveUp, millis).unref();
   await closed;

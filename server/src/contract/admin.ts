@@ -22,7 +22,6 @@ import { keyReach } from './record.ts';
 import { chatModes, noNul } from './rules.ts';
 import { Type } from './type.ts';
 
-/** Query parameters of every list. */
 export const listParameters = {
   limit: optional.limit('Number of rows returned per request.'),
   cursor: optional.cursor('Start of the page: `next_cursor` of the previous page.'),
@@ -68,7 +67,6 @@ export const ExportQuery = Type.Object({
   ),
 });
 
-/** One page of a list. */
 export const listOf = <S extends TSchema>(row: S) =>
   described('A page of the list.', {
     limit: integer('Requested number of rows.'),

@@ -91,7 +91,6 @@ export const AppSite = input('AppSite', 'Display settings of front ends. The app
   ...schemasOf(moreSiteDefaults),
 });
 
-/** The fields of an app that front ends read. */
 export type AppDetails = {
   name: string;
   mode: string;
@@ -121,7 +120,6 @@ export const AppQuery = Type.Object({
   user: optional.text('End-user identifier. It has no effect.'),
 });
 
-/** The body of a request that creates an app. */
 export const NewApp = Type.Object(
   {
     name: Type.String({ maxLength: limits.idUnitsMax, pattern: noNul.source, description: 'Name.' }),
@@ -144,7 +142,6 @@ export const retentionDays = nullable(
   }),
 );
 
-/** The body of a request that changes an app. */
 export const AppChange = Type.Object(
   {
     name: Type.Optional(NewApp.properties.name),

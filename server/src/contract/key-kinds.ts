@@ -44,7 +44,6 @@ export const keyKindTable = {
 } as const satisfies Record<string, KeyKindRules>;
 
 type KeyKindRules = {
-  /** Each secret starts with this prefix. */
   prefix: string;
   requires: readonly ReachField[];
   accepts: readonly ReachField[];

@@ -8,7 +8,6 @@ import { Type } from './type.ts';
  * `default` is a constant: it has this value unless a record says otherwise, since the service stores nothing for it.
  */
 
-/** A constant of a response. */
 const constant = <S extends TSchema>(schema: S, value: unknown): S => ({ ...schema, default: value });
 const absent = <S extends TSchema>(schema: S) => constant(nullable(schema), null);
 const never = (description: string) => constant(flag(description), false);

@@ -3,7 +3,6 @@ import type { TSchema } from 'typebox';
 import { decimalPattern, isUuid } from './primitives.ts';
 import type { SchemaProblem } from './problem.ts';
 
-/** Checks values against a schema. */
 export type Validator = { Check(value: unknown): boolean; Errors(value: unknown): SchemaProblem[] };
 
 const require = createRequire(import.meta.url);

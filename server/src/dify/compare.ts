@@ -32,7 +32,6 @@ export async function compareAll(context: RunContext, point: SourcePoint): Promi
   return { compared, differences };
 }
 
-/** The ids of all selected rows, a page at a time. */
 async function* pagesOf(context: RunContext, kind: SelectedKind, limit: number, datasets?: readonly string[]) {
   for (let page: string[] | undefined; page === undefined || page.length === limit; ) {
     await context.checkpoint();

@@ -49,7 +49,6 @@ export class DifyConnection implements DifySource {
   #names: ReadonlySet<string> = new Set();
   /** Statements that were sent, for measurements. */
   statements = 0;
-  /** Number of connections opened. */
   connections = 0;
 
   private constructor(urls: readonly string[]) {

@@ -7,9 +7,7 @@ import { Writer, type WriterOptions } from './writer.ts';
 type Parts = Pick<RunContext, 'store' | 'options' | 'isOwner' | 'report' | 'warn' | 'signal' | 'clock'> &
   Pick<WriterOptions, 'isDry' | 'isForced' | 'onPlanned'> & {
     source: DifyConnection;
-    /** The id of the installation. */
     id: string;
-    /** Called between batches. */
     poll?: () => Promise<void>;
   };
 

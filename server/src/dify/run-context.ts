@@ -3,7 +3,6 @@ import type { Store } from '../domain/store/store.ts';
 import type { DifySource, ImportOptions, RecordInput, Report, SourcePoint } from './source.ts';
 import type { SourceState } from './state.ts';
 
-/** The context that all parts of one run share. */
 export type RunContext = {
   source: DifySource;
   /** Undefined if a dry run has no database to compare with. */

@@ -43,9 +43,7 @@ export type RunEvents = {
   difference(difference: Difference): void;
   /** Everything is stored, and is followed from now on. */
   complete(messagesRead: number): void;
-  /** A poll has ended. */
   lag(lag: Lag, written: number): void;
-  /** A warning for operators. */
   warning(text: string): void;
   /** Another process follows this source, and this one waits until it ends. */
   elsewhere(): void;
@@ -66,7 +64,6 @@ const hourlyMillis = 3_600_000;
 const retryMillis = 1_000;
 const progressMillis = 200;
 
-/** Imports from the database of a Dify installation, and follows its changes if that is wanted. */
 export async function importFromDify(
   url: string,
   store: Store | undefined,
@@ -167,7 +164,6 @@ class Run {
     return { counts: writer.counts, compared: 0, differences: 0, verified };
   }
 
-  /** Polls, if the source is followed and it is time. */
   async pollIfDue(): Promise<void> {
     await this.#follower?.pollIfDue();
   }

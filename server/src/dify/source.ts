@@ -24,7 +24,6 @@ export function isComparable(point: SourcePoint, now: SourcePoint): boolean {
   return point.server === now.server && distance >= 0n && distance < xidDistanceMax;
 }
 
-/** The ids that a statement returns in its column `id`. */
 export const queryIds = async (
   source: DifySource,
   sql: string,
@@ -41,7 +40,6 @@ export type Found = { add(kind: Target, ids: readonly string[]): void };
 /** Kinds that can be pending: an app or a dataset that is new brings all of its children. */
 export type PendingKind = Target | 'app' | 'dataset';
 
-/** The tables with their rows. */
 export const tableOf: Readonly<Record<PendingKind, string>> = {
   app: 'apps',
   conversation: 'conversations',
@@ -52,7 +50,6 @@ export const tableOf: Readonly<Record<PendingKind, string>> = {
   child_chunk: 'child_chunks',
 };
 
-/** The ids of these that a table has. */
 export const existingIds = async (source: DifySource, table: string, ids: readonly string[]): Promise<Set<string>> =>
   new Set(ids.length === 0 ? [] : await queryIds(source, `SELECT id FROM ${table} WHERE id = ANY($1::uuid[])`, [ids]));
 
@@ -86,7 +83,6 @@ export const isOneOf = (id: unknown, ids: readonly string[] | undefined): boolea
 export const isSelected = (key: Record<string, unknown>, { workspaceIds, appIds }: ImportOptions): boolean =>
   isOneOf(key.workspace_id, workspaceIds) && isOneOf(key.app_id, appIds);
 
-/** What is imported without options. */
 export const allRows: ImportOptions = {
   console: false,
   filesBase: undefined,
@@ -103,7 +99,6 @@ export const silentReport: Report = { skip: () => undefined, count: () => undefi
 /** A row of the source. Its values are checked when the record is. */
 export type Row = Record<string, unknown> & { id: string };
 export type MessageRow = Row & { conversation_id: string; workspace_id: string; created_at: number };
-/** A row of a table with parts of messages. */
 export type PartRow = Row & { message_id: string };
 
 /** What the readers of rows need: the source, what is imported of it, and where skipped rows are listed. */

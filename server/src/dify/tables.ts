@@ -22,7 +22,6 @@ export type Slice = {
   file: string;
 };
 
-/** The kinds that a run compares. */
 export const kindsOf = ({ source, options }: Pick<Reading, 'source' | 'options'>): ComparedKind[] =>
   comparedKinds.filter(
     (kind) =>

@@ -17,7 +17,6 @@ const batchIds = 200;
 /** If more records differ, the rest is not counted. */
 const differingMax = 100_000;
 
-/** The records that a dry run would write. */
 export class DifferingRecords {
   readonly #clock: () => number;
   #records = new Map<string, Differing>();

@@ -226,7 +226,6 @@ function parentOf(prepared: PreparedRecord): { kind: ReferableKind; id: string }
 const idsByKind = (inputs: readonly RecordInput[]): [RecordKind, string[]][] =>
   [...Map.groupBy(inputs, ({ record }) => record)].map(([kind, group]) => [kind, group.map(idOf)]);
 
-/** The approximate size of a record. */
 const unitsOf = (record: RecordInput): number =>
   Object.values(record)
     .map((value = null) => (typeof value === 'string' ? value : JSON.stringify(value)).length)

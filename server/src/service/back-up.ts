@@ -15,7 +15,6 @@ type Options = {
   logger: FastifyBaseLogger;
   /** Milliseconds since the epoch. */
   clock: () => number;
-  /** Time between two backups. */
   everySeconds: number;
   /** Makes a backup, and returns what to log about it. */
   backUp: (signal: AbortSignal) => Promise<string>;

@@ -2,7 +2,6 @@ import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../contract/limits.ts';
 import type { RunEvents } from '../dify/run.ts';
 
-/** Logs how a Dify installation is followed. */
 export function followEvents(logger: FastifyBaseLogger): RunEvents {
   let loggedAt = Date.now();
   return {

@@ -5,7 +5,6 @@ import { type Maintenance, type MaintenanceOptions, regularly } from './regularl
 
 /** Time from the start of the service until the first run of the retention. */
 const retentionStartMillis = 600_000;
-/** Time between two runs. */
 const retentionIntervalMillis = 3_600_000;
 
 /** One process of a database erases at a time. `clock`: milliseconds since the epoch. */

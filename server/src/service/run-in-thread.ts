@@ -9,7 +9,6 @@ import { BufferedLog, loggerOf } from './buffered-log.ts';
 /** What the main thread gives a thread of the service. */
 export type ThreadData = {
   config: Config;
-  /** The number of the thread. */
   worker: number;
   shared: SharedState;
   storeMemory: StoreMemory;

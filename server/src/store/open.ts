@@ -179,7 +179,6 @@ function isPostgres(): never {
   throw new Error('this is for the embedded database, and DATABASE_URL is PostgreSQL: use pg_dump, or export');
 }
 
-/** Waits for a database that is still starting, with increasing pauses. */
 async function waitFor(pool: PostgresPool, location: string, seconds: number): Promise<void> {
   const { isRejection } = await import('./postgres/pool/errors.ts');
   const deadline = performance.now() + seconds * 1000;

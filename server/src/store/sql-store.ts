@@ -65,7 +65,6 @@ export function sqlStore(engine: Engine, keyChanges: Int32Array<SharedArrayBuffe
   };
 }
 
-/** The reads of each subject. */
 function subjectsOf(engine: Engine, slots: Slots) {
   const { dialect, read, scans } = engine;
   const scanSlots = new Slots(limits.scansMax);

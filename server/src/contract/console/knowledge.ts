@@ -41,7 +41,6 @@ export const DocumentListed = named('Document', 'A document of a knowledge base.
 });
 export type DocumentListed = Static<typeof DocumentListed>;
 
-/** Where a segment is. */
 export const segmentPlace = {
   dataset_id: id('Knowledge base ID.'),
   dataset_name: text('Name of the knowledge base.'),
@@ -56,7 +55,6 @@ const cited = {
   cited: integer(`Answers of ${period} that cite it, as far as the search has indexed them.`),
   disliked: integer('Those of them that were disliked.'),
 };
-/** In a list. */
 export const DatasetCited = named('DatasetCited', 'A knowledge base, with the answers that cite it.', {
   ...DatasetListed.properties,
   ...cited,

@@ -1,8 +1,6 @@
 import { begin, type RunContext } from '../run-context.ts';
 import { type DifySource, isComparable, type Keys, noId, type SourcePoint, type Target } from '../source.ts';
 
-/** Finds changed rows of the source. */
-
 type Scan = {
   table: string;
   /** What is read again when a row has changed. */
@@ -65,7 +63,6 @@ async function* inBatches<A>(
   }
 }
 
-/** The targets of all rows that were written since a point. */
 export async function* findChanged(context: RunContext, since: SourcePoint, now: SourcePoint): AsyncGenerator<Keys> {
   const { source, progress } = context;
   begin(progress, 'comparing rows', await estimateRows(source));

@@ -33,7 +33,6 @@ export async function* findDeleted(context: RunContext, point: SourcePoint): Asy
   }
 }
 
-/** A comparison that is not complete. */
 type Comparison = { after: string; isKept: boolean; file: string };
 
 async function beginComparison(context: RunContext, kind: ComparedKind, file: string): Promise<Comparison | undefined> {
@@ -107,7 +106,6 @@ export class Deletions {
     this.#tables = kindsOf(context).map((kind) => ({ kind, ...state }));
   }
 
-  /** Every commit before this time, in milliseconds, has been found. */
   get covered(): number {
     return Math.min(...this.#tables.map(({ covered }) => covered));
   }

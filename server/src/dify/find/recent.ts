@@ -2,8 +2,6 @@ import { words } from '../map/json.ts';
 import { type DifySource, type Keys, queryIds, type SourcePoint, type Target } from '../source.ts';
 import { changedSince, isPresent, overlapSeconds, scans } from './changed.ts';
 
-/** Finds recent changes of the source, while it is followed, and before every sync. */
-
 /** Seconds that polls look back by the times of rows, at least. Older rows are found by the hourly scan. */
 const recentSeconds = 900;
 

@@ -30,15 +30,12 @@ export function asInteger(value: unknown): number | undefined {
   return Number.isInteger(number) ? number : undefined;
 }
 
-/** Names that are separated by spaces. */
 export const words = (text: string): string[] => text.trim().split(/\s+/);
 
-/** Only these fields of an object. */
 export function pick(value: OpenObject, names: readonly string[]): OpenObject {
   return Object.fromEntries(names.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]));
 }
 
-/** Applied to each text of a parsed value. */
 export type CleanText = (text: string) => string;
 
 export type ParsedJson =

@@ -3,7 +3,6 @@ import { RecordMapper } from '../map/record-mapper.ts';
 import { epoch, type Reading, type RecordInput, type Row } from '../source.ts';
 import { columns, readRows } from './selection.ts';
 
-/** The conversations with these ids that are selected, by id. */
 export async function readConversations(reading: Reading, ids: readonly string[]): Promise<RecordInput[]> {
   const selected = `c.id, c.app_id, c.name, c.inputs::text AS inputs, c.introduction, c.is_deleted IS TRUE AS is_deleted,
     c.from_end_user_id AS end_user_id, u.session_id, ${epoch('c.created_at')} AS created_at,

@@ -31,7 +31,6 @@ export async function readDatasets(reading: Reading): Promise<RecordInput[]> {
 
 type OfDataset = { dataset_id: string };
 
-/** Tags, metadata fields and external knowledge of all datasets. */
 async function readDatasetDetails(source: DifySource) {
   const read = async <R extends OfDataset>(names: readonly string[], sql: string) => {
     const rows = names.every((name) => source.has(name)) ? await source.query<R>(sql, []) : [];

@@ -204,7 +204,6 @@ export const isUnfinished = `${isEmpty} AND ${isYoungerThan('10 minutes')}`;
 /** Its answer may be written later. */
 const isOpen = `${isEmpty} AND ${isYoungerThan('1 day')} OR m.status = 'paused' AND ${isYoungerThan('30 days')}`;
 
-/** The messages of these that are not final. */
 export const findOpen = async (source: DifySource, ids: readonly string[]): Promise<Set<string>> =>
   new Set(await queryIds(source, `SELECT m.id FROM messages m WHERE m.id = ANY($1::uuid[]) AND (${isOpen})`, [ids]));
 

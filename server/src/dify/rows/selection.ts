@@ -1,10 +1,8 @@
 import type { DifySource, ImportOptions, PartRow, Reading } from '../source.ts';
 
-/** The parameters of one statement. */
 export class Parameters {
   readonly values: unknown[] = [];
 
-  /** Adds a value and returns its placeholder. */
   bind(value: unknown): string {
     this.values.push(value);
     return `$${this.values.length}`;
@@ -34,11 +32,8 @@ export type SelectedKind = keyof typeof selectedFrom;
 const idColumn = (kind: SelectedKind): string => `${selectedFrom[kind].split(' ')[1]}.id`;
 
 type Rows = {
-  /** Only rows with these ids. */
   ids?: readonly string[];
-  /** Only rows of these datasets. */
   datasets?: readonly string[];
-  /** Only rows after this id. */
   after?: string;
   limit?: number;
   joins?: string;

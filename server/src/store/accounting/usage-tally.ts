@@ -28,7 +28,6 @@ export const conversationSums = (isListed: string): Statement<ConversationSums> 
 export type UsageOfDay = UsageSums & Key & { app_id: string };
 type Key = Record<'conversation_id' | 'currency' | 'model_provider' | 'model', string> & Record<'day' | 'hour', number>;
 
-/** Adds up the usage of written messages by hour and model. */
 export class UsageTally {
   readonly #days = new Map<string, UsageOfDay>();
   #last: UsageOfDay | undefined;
@@ -87,7 +86,6 @@ const keyColumns = keysOf(keyTypes);
 const dayTypes = { ...keyTypes, app_id: 'text', ...sumTypes } as const;
 const addDays = addInto('conversation_days', dayTypes, keyColumns, sumColumns);
 
-/** Adds to the usage by conversation, hour and model. */
 export function* addUsage(days: readonly UsageOfDay[]): Write<void> {
   yield* writeRows(
     addDays,

@@ -13,7 +13,6 @@ export type CountedConversation = Sums & { user: string; app_id: string };
 /** The totals of a user in one app. */
 export type UserTotals = Sums & { user: string; app_id: string; conversations: number };
 
-/** The counts and prices of a conversation. */
 export function countsOf(sums: readonly ConversationSums[]): Omit<Sums, 'first_at' | 'last_at'> {
   const total = (name: 'messages' | 'disliked' | 'failed') => sums.reduce((sum, one) => sum + one[name], 0);
   const priced = sums.filter(({ currency, messages }) => currency !== '' && messages > 0);

@@ -68,7 +68,6 @@ export type WriteName = keyof Writes;
 export type WriteInput<N extends WriteName> = Writes[N][0];
 export type WriteResult<N extends WriteName> = Writes[N][1];
 
-/** The engine's part of a write. */
 export type WriteContext = {
   dialect: Dialect;
   index: IndexTables;
@@ -100,7 +99,6 @@ export interface Background {
 /** The part of an engine that reads use. `readLarge`: for large rows, of one request at a time. */
 export type ReadEngine = Pick<Engine, 'read' | 'dialect'> & { readLarge?: Reader };
 
-/** A database engine: runs the shared SQL, and its own where the engines differ. */
 export interface Engine {
   readonly dialect: Dialect;
   /** Runs one statement. Throws ServiceError if the database does not respond. */
@@ -120,7 +118,6 @@ export interface Engine {
   readonly openPagesMax: number;
   /** Connections of this engine that are in use, and requests that wait for one. */
   connections?(): { used: number; waiting: number };
-  /** The nodes of a cluster. */
   nodes?(): Promise<NodeState[]>;
   /** Throws if the database does not respond. */
   ping(): Promise<void>;
@@ -173,7 +170,6 @@ export type SearchWindows = { days: number; fast: number; slow: number; tooSlow:
 
 export type SearchTable = 'search_messages' | 'search_chunks';
 
-/** The parts of the statements of the search in which the engines differ. */
 export type SearchDialect = {
   /** The first and the last position, each by the end of an index. */
   range(table: SearchTable): Statement<{ first: number | null; last: number | null }>;

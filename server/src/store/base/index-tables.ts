@@ -35,7 +35,6 @@ export type PlacedMessage = MessageKey & { position: number; indexed: IndexedMes
 
 /** The part of the index in which the engines differ: its tokens. */
 export type IndexTables = {
-  /** Statements that make the index empty. */
   empty: readonly string[];
   /** This many changes are looked up at once. */
   findMax: number;

@@ -63,7 +63,6 @@ export class Slots {
     return this.open(async () => ({ chunks, close }), signal);
   }
 
-  /** Holds a slot while a job runs. */
   async run<T>(job: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const release = await this.acquire(signal);
     try {

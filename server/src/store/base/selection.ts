@@ -7,7 +7,6 @@ import type { Value } from './statement.ts';
 /** The part of a text column that a list is sorted by; its index has the same expression. */
 export const sorted = (column: string): string => `substr(${column}, 1, ${sortedCharsMax})`;
 
-/** A condition with its parameters. */
 export type Condition = readonly [text: string, ...values: Value[]];
 
 /** A condition with one parameter; none if that is undefined. */
@@ -35,7 +34,6 @@ export const inPeriod = (column: string, { from, to }: Selection): Condition[] =
   ...given(`${column} < ?`, to),
 ];
 
-/** The texts and the parameters of conditions, in their order. */
 export function split(conditions: readonly Condition[]): { texts: string[]; values: Value[] } {
   return { texts: conditions.map(([text]) => text), values: conditions.flatMap(([, ...values]) => values) };
 }

@@ -74,7 +74,6 @@ const isOnEveryNode = (kind: ChangeKind): boolean =>
 
 export const insertOutbox = 'INSERT INTO change_outbox (id, scope, at, entries) VALUES (?, ?, ?, ?)';
 
-/** Collects outbox entries for the records of an import. */
 export class OutboxTally {
   readonly #entries = new Map<string, OutboxEntry>();
   #ids = 0;
@@ -142,7 +141,6 @@ export type Change = {
   shard?: string | undefined;
   /** For writes of child chunks by API requests. */
   document_id?: string;
-  /** Changes of the usage of messages. */
   usage?: readonly UsageOfDay[];
 };
 

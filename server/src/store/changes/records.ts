@@ -82,7 +82,6 @@ export function keysStatement(source: Source, isFirst: boolean): Statement<KeyRo
     ORDER BY ${key.join(', ')} LIMIT ?`;
 }
 
-/** Identifies a record among those of its kind. */
 const recordKeyOf = ({ scope, id }: Pick<FeedEntry, 'scope' | 'id'>): string => `${scope} ${id}`;
 const keyOfRow = (row: RecordRow): string => `${row.change_scope} ${row.change_id}`;
 
@@ -168,7 +167,6 @@ async function findParents(
   return byId(await read(findSegments(dialect), ...keys));
 }
 
-/** The ids of what a record belongs to. */
 function pathOf(
   { kind, scope, id, workspace_id, owner }: Candidate,
   row: RecordRow | undefined,

@@ -12,7 +12,6 @@ import { viewPrefix } from './sessions.ts';
 
 /** Parameters of the columns come first. */
 export type List = SizedColumns & {
-  /** Tables, with joins. */
   from: string;
   /** Conditions, with one `?` for each value. */
   where?: readonly string[];

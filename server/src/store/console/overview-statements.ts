@@ -39,7 +39,6 @@ function within({ first, last, app_id, user }: DaySelection): [condition: string
 /** Days or hours since 1970-01-01. */
 const slotOf: Record<Step, string> = { day: 'u.day', hour: 'u.day * 24 + u.hour' };
 
-/** Sums by day or hour, by part and by currency. */
 export function sumParts(selection: DaySelection, step: Step, parts: readonly Part[]): Bound<PartSum> {
   const [condition, ...values] = within(selection);
   const cases = parts.map((part, n) => {
@@ -53,7 +52,6 @@ export function sumParts(selection: DaySelection, step: Step, parts: readonly Pa
   return [text, ...parts.flatMap((part) => Object.values(part)), ...values];
 }
 
-/** Until this hour of each day. */
 export function sumUntilHour(selection: DaySelection, hour: number): Bound<UsageSum & { day: number }> {
   const [condition, ...values] = within(selection);
   const text = `
@@ -62,7 +60,6 @@ export function sumUntilHour(selection: DaySelection, hour: number): Bound<Usage
   return [text, ...values, hour];
 }
 
-/** Sums by app, model and currency, of the days from `first` and of those before it. */
 export function sumAppsAndModels(selection: DaySelection, first: number): Bound<RankedSum> {
   const [condition, ...values] = within(selection);
   const text = `

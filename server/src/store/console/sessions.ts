@@ -25,7 +25,6 @@ const deleteAll = 'DELETE FROM console_sessions';
 /** Parameters: now. */
 const deleteExpired = 'DELETE FROM console_sessions WHERE expires_at <= ?';
 
-/** Each is one statement. */
 export const sessionWrites = {
   openSession: ({ digest, key_id, key_digest, created_at, expires_at }: Session) =>
     run(insertSession, digest, key_id, key_digest, created_at, expires_at),

@@ -32,7 +32,6 @@ export const summaries = (conditions: readonly Condition[]): List => ({
 
 type Position = { id: string; updated_at: number };
 
-/** Only the sort keys. */
 export const positions = (conditions: readonly Condition[], range: ListRange): Bound<Position> => {
   const list = { columns: ['c.conversation_id AS id, c.updated_at'], texts: {}, ...latest(conditions) };
   return listPage(list, split(conditions).values, range);
@@ -40,7 +39,6 @@ export const positions = (conditions: readonly Condition[], range: ListRange): B
 
 export const appIds: Statement<{ id: string }> = 'SELECT id FROM apps';
 
-/** Conditions of a selection. */
 export const selected = (selection: Selection): Condition[] => [
   ...ofConversation('c.', selection),
   ...inPeriod('c.updated_at', selection),

@@ -33,7 +33,6 @@ export function countMessages(selection: ErasureSelection): Bound<{ n: number }>
   return [text, ...values];
 }
 
-/** Some of the selected conversations. */
 export function findConversations(selection: ErasureSelection): Bound<{ conversation_id: string }> {
   const [condition, ...values] = conditionOf(selection);
   const text = `SELECT conversation_id FROM conversations WHERE ${condition} LIMIT ${limits.erasedConversationsMax + 1}`;
@@ -62,7 +61,6 @@ export const touchConversation = 'UPDATE conversations SET version = ? WHERE con
 export const deleteMessage = 'DELETE FROM messages WHERE conversation_id = ? AND id = ?';
 /** Of requests that wrote a message: nothing that depends on its text stays. Parameters: conversation_id, id in hex. */
 export const clearDigests = `UPDATE item_appends SET digest = '' WHERE conversation_id = ? AND replace(items, ?, '') <> items`;
-/** Days whose messages are all gone. */
 export const deleteEmptyDays = 'DELETE FROM conversation_days WHERE conversation_id = ? AND messages = 0';
 
 export const writeTombstones = insertInto(
@@ -100,5 +98,4 @@ export const updateApp = `
 export const findOldestActivity: Statement<{ at: number }> = `
   SELECT ${lastActivity} AS at FROM conversations WHERE app_id = ? AND hold = 0 ORDER BY ${lastActivity} LIMIT 1`;
 
-/** The name of a stored value. */
 export const retentionDays = 'retention_days';

@@ -58,7 +58,6 @@ export function* eraseConversations(
   return { hasMore: found.hasMore, conversations: ids.length, messages };
 }
 
-/** The next conversations, up to the limits of a transaction. */
 function* findSome(selection: ErasureSelection, dialect: Dialect): Write<{ ids: string[]; hasMore: boolean }> {
   const found = (yield* query(...sql.findConversations(selection))).map(({ conversation_id }) => conversation_id);
   if (found.length < 2) return { ids: found, hasMore: false };

@@ -20,7 +20,6 @@ export function isAppend(spool: SpoolHandle): boolean {
   return 'parts' in spool && [...spool.kinds].every((kind) => kind === 'message' || kind === 'conversation');
 }
 
-/** Writes an import. Returns the number of records. */
 export function* applyRecords(
   { spool, author }: WriteInput<'applyRecords'>,
   { dialect, messages, progress }: WriteContext,
@@ -108,7 +107,6 @@ function* addMessagesOf(conversation_id: string, outbox: OutboxTally, takeOutbox
   }
 }
 
-/** Batches that are bounded in number and size. */
 function* batchesOf(spooled: Iterable<SpooledRecord[]>): Generator<SpooledRecord[]> {
   let batch: SpooledRecord[] = [];
   let units = 0;

@@ -5,7 +5,6 @@ import { query, type RowStatements, type Statement, type Write, writeRows } from
 /** Maximum number of documents with changed counts in memory before they are written. */
 const openDocumentsMax = 10_000;
 
-/** A change of the counts of one document. */
 type CountChange = { dataset_id: string; id: string; segments: number; words: number };
 
 /** Collects by how much the segments of an import change the counts of their documents, and writes it. */
@@ -49,7 +48,6 @@ export class DocumentCounts {
 /** Gives documents without a position that of the stored document, or the next one, in the order of an import. */
 export class DocumentPositions {
   readonly #dialect: Dialect;
-  /** The highest position of each dataset. */
   readonly #highest = new Map<string, number>();
 
   constructor(dialect: Dialect) {

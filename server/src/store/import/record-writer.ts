@@ -74,7 +74,6 @@ export class RecordWriter {
     return unchanged.size === 0 ? records : records.filter((record) => !unchanged.has(record));
   }
 
-  /** Writes sums that are still in memory. */
   *finish(): Write<void> {
     yield* this.#messages.finish();
     yield* this.#counts.write();
@@ -163,7 +162,6 @@ export class RecordWriter {
     for (const record of records) recheckReferences(record, find);
   }
 
-  /** Stores the texts that these records replace as revisions. */
   *#addRevisions(records: readonly SpooledOf<'child_chunk'>[]): Write<void> {
     const { lockRows, isIn, list } = this.#dialect;
     const lockTexts: Statement<{ id: string; content: string }> = lockRows(

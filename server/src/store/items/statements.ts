@@ -55,7 +55,6 @@ const turn = { columns: ['id', 'created_at', 'sequence'], texts: { doc: 'doc', i
 export const findSmallTurn: Statement<Sized<StoredTurn & TurnPosition>> = `
   SELECT ${sizedColumns(turn, 'small')} FROM messages WHERE conversation_id = ? AND id = ?`;
 
-/** Parameters: conversation_id, ids. */
 export const readTurns = ({ isIn }: Dialect): Statement<StoredTurn & TurnPosition> =>
   `SELECT ${sizedColumns(turn, 'all')} FROM messages WHERE conversation_id = ? AND ${isIn('id')}`;
 
@@ -68,9 +67,7 @@ export const findAlias: Statement<{ id: string }> = `
 export type WholeTurn = StoredTurn & { model_provider: string | null; model: string | null; trace_id: string | null };
 const wholeTurn = `id, created_at, doc, items, model_provider, model, trace_id FROM messages WHERE conversation_id = ?`;
 
-/** Parameters: conversation_id. */
 export const findNewest: Statement<WholeTurn> = `SELECT ${wholeTurn} ORDER BY created_at DESC, sequence DESC LIMIT 1`;
-/** Parameters: conversation_id, id. */
 export const findTurn: Statement<WholeTurn> = `SELECT ${wholeTurn} AND id = ?`;
 
 /** An append of items that a client may send again. `items`: their ids, as JSON. */

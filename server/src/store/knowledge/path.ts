@@ -41,7 +41,6 @@ export type PathRow = {
   found_chunk?: string | null;
 };
 
-/** These columns of the parts of a path, and which of its parts exist. */
 export function selectPath<R extends object>(path: Path, selected: string): Bound<R & PathRow> {
   const { columns, from, where, fromValues, whereValues } = pathStatement(path);
   return [`SELECT ${[selected, ...columns].join(', ')} FROM ${from} WHERE ${where}`, ...fromValues, ...whereValues];

@@ -134,7 +134,6 @@ export const rowStatement = <R extends ListedRow>(list: Listed<R>): Statement<R>
 export const findDataset: Statement<DatasetColumns & PathRow> =
   `SELECT ${wholeColumns(listed.datasets, 'x')} FROM datasets x WHERE x.id = ? AND x.workspace_id = ?`;
 
-/** A document and the dataset of its path. */
 export const documentStatement = (location: KnowledgeLocation) =>
   selectPath<DocumentColumns>(location, wholeColumns(listed.documents, 'o'));
 

@@ -59,7 +59,6 @@ export function conversations({ after, order, limit, ...scope }: ConversationQue
   ];
 }
 
-/** Parameter: id. */
 export const findConversationRow: Statement<ConversationRow> = `SELECT ${sizedColumns(columns, 'all')} FROM conversations c WHERE c.conversation_id = ?`;
 
 function startAfter(
@@ -143,8 +142,6 @@ const entry = sizedColumns.bind(undefined, { columns: ['position'], texts: { ent
 const modelEntries = 'model_entries WHERE workspace_id = ? AND model_type = ?';
 type ModelEntry = { position: number; entry: string };
 
-/** Parameters: workspace_id, model_type. */
 export const listModelEntries: Statement<Sized<ModelEntry>> =
   `SELECT ${entry('small')} FROM ${modelEntries} ORDER BY position`;
-/** Parameters: workspace_id, model_type, position. */
 export const findModelEntry: Statement<ModelEntry> = `SELECT ${entry('all')} FROM ${modelEntries} AND position = ?`;

@@ -53,7 +53,6 @@ export function reviewOf(row: ReviewColumns): StoredReview {
 const findConversation =
   'SELECT conversation_id FROM conversations WHERE conversation_id = ? AND app_id = ? AND deleted = 0';
 
-/** Locks a message, for its review. */
 const lockMessage = ({ lockRows }: Dialect): Statement<{ id: string }> =>
   lockRows('id', 'messages', 'conversation_id = ? AND id = ?', 'review_state');
 

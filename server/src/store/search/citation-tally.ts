@@ -23,7 +23,6 @@ const takeParts: Statement<CitationRow> = `
 
 export type CitedMessage = { created_at: number; cited: string | null };
 
-/** Changes of the counts. */
 export class CitationTally {
   readonly #rows = new Map<string, CitationRow>();
 

@@ -195,7 +195,6 @@ export function searchStore(engine: Engine, slots: Slots): SearchStore {
   };
 }
 
-/** Runs a search on this thread. */
 export function runSearchOn<N extends SearchName>(
   reads: SqlSearchReads,
   name: N,

@@ -70,7 +70,6 @@ export function findEntries<R extends object>(
   return [statement, values];
 }
 
-/** How many rows `findEntries` returns. */
 export function countFound(...find: Parameters<typeof findEntries>): [Statement<{ n: number }>, Value[]] {
   const [statement, values] = findEntries(...find);
   return [`SELECT COUNT(*) AS n FROM (${statement}) found`, values];

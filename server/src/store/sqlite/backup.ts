@@ -6,11 +6,9 @@ import type { DatabaseFacts, LaterChanges } from '../../domain/store/monitoring.
 /** `target`: an empty file for a consistent snapshot. Without it, the file is checked; or its erasures are read. */
 export type BackupTask = { path: string; target?: string; reads?: 'erasures' };
 
-/** Copies a consistent snapshot of the database at `path` into the empty file at `target`. */
 export const backupSqlite = (path: string, target: string): Promise<DatabaseFacts> =>
   runTask({ path, target }, `the database ${path} could not be copied`);
 
-/** Throws if the file is not a complete database. */
 export const checkSqlite = (path: string): Promise<void> => runTask({ path }, 'the restored database is damaged');
 
 export const readLaterChanges = (path: string): Promise<LaterChanges> =>

@@ -132,7 +132,6 @@ const inBothOrders = (hasFirst: boolean) => ({
   oldest_first: joinMessages(hasFirst, 'oldest_first'),
 });
 
-/** The statements that read a page, in each form. */
 export const pageStatements = {
   conversation: {
     newest: { anyUser: findConversation(false, false), user: findConversation(false, true) },
