@@ -4,9 +4,11 @@ import { choice, described, epochSeconds, integer, named, nullable } from '../..
 import { Type } from '../../contract/type.ts';
 import { damaged, ServiceError, unavailable } from '../../domain/errors.ts';
 import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
+import { nextTurn } from '../../domain/large-text.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
 import { copyProgress, followLag } from '../../domain/store/import-sources.ts';
 import type { Store } from '../../domain/store/store.ts';
+import type { DatabaseState } from '../observe/database-metrics.ts';
 import { responses, textResponse } from '../openapi/openapi.ts';
 import type { Routes } from '../route-types.ts';
 
@@ -55,6 +57,22 @@ const stateOf = (isAvailable: boolean | undefined): (typeof upstreamStates)[numb
   isAvailable === undefined ? 'unknown' : isAvailable ? 'available' : 'unavailable';
 const about = { tags: ['Operations'] };
 
+/**
+ * Requests that arrive in the same turn of the event loop, or while a call is under way, get one result: many scrapers at
+ * once cost as much as a few.
+ */
+function shared<R>(run: () => Promise<R>): () => Promise<R> {
+  let running: Promise<R> | undefined;
+  return () => {
+    running ??= nextTurn()
+      .then(run)
+      .finally(() => {
+        running = undefined;
+      });
+    return running;
+  };
+}
+
 export const healthRoutes: Routes = (
   app,
   { store, bearer, clock, metrics, metrics_token, inFlight, search, upstream, owned },
@@ -77,6 +95,21 @@ export const healthRoutes: Routes = (
     };
   });
 
+  const readState = shared(() =>
+    allInTime({
+      changes: store.changes.count(),
+      search: search === undefined ? indexLag(store) : undefined,
+      dify: followLag(store, Date.now()),
+      doubts: owned && store.doubts.count(),
+      size: store.monitoring.databaseSize(),
+      nodes: store.monitoring.nodes(),
+      copies: store.erasure.readCopies(),
+      backups: store.monitoring.listJobs(),
+      keyErrors: recentKeyErrors(store, clock()),
+    }),
+  );
+  let state: DatabaseState = {};
+  const render = shared(() => metrics.text(state));
   app.get(
     '/metrics',
     {
@@ -93,18 +126,8 @@ export const healthRoutes: Routes = (
     async (_request, reply) => {
       // While it waits for the database, it does not take the place of another request.
       inFlight.add(-1);
-      const state = await allInTime({
-        changes: store.changes.count(),
-        search: search === undefined ? indexLag(store) : undefined,
-        dify: followLag(store, Date.now()),
-        doubts: owned && store.doubts.count(),
-        size: store.monitoring.databaseSize(),
-        nodes: store.monitoring.nodes(),
-        copies: store.erasure.readCopies(),
-        backups: store.monitoring.listJobs(),
-        keyErrors: recentKeyErrors(store, clock()),
-      }).finally(() => inFlight.add(1));
-      return reply.header('content-type', metrics.contentType).send(await metrics.text(state));
+      state = await readState().finally(() => inFlight.add(1));
+      return reply.header('content-type', metrics.contentType).send(await render());
     },
   );
 };
