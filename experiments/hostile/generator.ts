@@ -50,7 +50,7 @@ export function generateStalledExchange(source: Source, index: number): Exchange
   return { requests: [generator.truncated()], pace: 'whole', end: 'stalled', localAddress: generator.address() };
 }
 
-/** Nobody has signed in by name, and no id of an item is known. */
+/** The records have no person, and no item with a known id. */
 const withoutRecord = /^\/admin\/people\/|\{item_id\}/;
 const writes = operations.filter(({ method, path }) => method !== 'GET' && !withoutRecord.test(path));
 

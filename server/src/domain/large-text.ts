@@ -71,8 +71,9 @@ export const nextTurn = (): Promise<void> => {
 };
 
 let lastRead: Promise<unknown> = Promise.resolve();
-/** Reads large texts as a whole, of one request at a time, and not for a client that has disconnected meanwhile. */
-export function readInTurn<T>(signal: AbortSignal | undefined, read: () => Promise<T>): Promise<T> {
+/** Reads texts as a whole: large ones of one request at a time, and not for a client that has disconnected meanwhile. */
+export function readInTurn<T>(bytes: number, signal: AbortSignal | undefined, read: () => Promise<T>): Promise<T> {
+  if (bytes <= limits.largePageWriteBytes) return read();
   const result = lastRead.then(nextTurn).then(() => {
     if (signal?.aborted) throw clientDisconnected();
     return read();
@@ -122,6 +123,9 @@ async function* joinParts(parts: AsyncIterable<string | Uint8Array>): AsyncGener
   }
   yield Buffer.concat(small);
 }
+
+export const bytesOf = (items: readonly { bytes: number }[]): number =>
+  items.reduce((sum, { bytes }) => sum + bytes, 0);
 
 /** Items that are read together: their texts have at most `bytesMax`, or it is one larger item. */
 export function* slicesOf<I extends { bytes: number }>(

@@ -1,6 +1,6 @@
 import { limits } from '../contract/limits.ts';
 import { clientDisconnected } from './errors.ts';
-import { type LargeText, type Listed, nextTurn, openText, type TextParts } from './large-text.ts';
+import { bytesOf, type LargeText, type Listed, nextTurn, openText, type TextParts } from './large-text.ts';
 import type { ListReads, Store } from './store/store.ts';
 
 /**
@@ -51,7 +51,7 @@ async function renderWhole<R>(
   { head, tail, items, render }: FoundList<R>,
   disconnected: () => AbortSignal,
 ): Promise<string | undefined> {
-  const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
+  const bytes = bytesOf(items);
   if (bytes > limits.largePageReadBytes) return undefined;
   if (bytes > limits.largePageWriteBytes) {
     const signal = disconnected();

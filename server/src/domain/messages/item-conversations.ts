@@ -3,7 +3,7 @@ import { limits } from '../../contract/limits.ts';
 import { isUuid } from '../../contract/primitives.ts';
 import { derivedId, withHyphens } from '../derived-id.ts';
 import { invalidParam } from '../errors.ts';
-import { readInTurn, slicesOf } from '../large-text.ts';
+import { bytesOf, readInTurn, slicesOf } from '../large-text.ts';
 import type { Item } from '../records/items.ts';
 import { readRows } from '../render-list.ts';
 import type { ConversationRow, ConversationScope } from '../store/app-store.ts';
@@ -40,7 +40,7 @@ export async function getConversation(
 ): Promise<ItemConversation> {
   const found = requireConversation(await items.findConversation(scope));
   if (found.bytes <= limits.joinedDocBytesMax) return toConversation(found);
-  return readInTurn(signal, async () =>
+  return readInTurn(found.bytes, signal, async () =>
     toConversation(requireConversation(await items.findConversation(scope, 'all'))),
   );
 }
@@ -110,7 +110,7 @@ export async function listConversations(
   };
   const found = requireConversation(await apps.listConversations(query));
   const [slice = []] = slicesOf(found.items, limits.pageBytesMax);
-  const read = () => readRows(slice);
-  const rows = await (slice.some(({ row }) => row === undefined) ? readInTurn(signal, read) : read());
+  const unread = slice.filter(({ row }) => row === undefined);
+  const rows = await readInTurn(bytesOf(unread), signal, () => readRows(slice));
   return { data: rows.map(toConversation), has_more: found.has_more || slice.length < found.items.length };
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { limits } from '../../contract/limits.ts';
 import { derivedId } from '../derived-id.ts';
 import { invalidParam, notFound } from '../errors.ts';
-import { readInTurn, slicesOf } from '../large-text.ts';
+import { bytesOf, readInTurn, slicesOf } from '../large-text.ts';
 import { aliasOf, type Item, type ItemPlace, isDeleted, itemId, placeIn, shownItem } from '../records/items.ts';
 import { itemsOfMessage } from '../records/turns.ts';
 import type { ItemAppendOutcome, ItemAuthor, ItemOrder, ItemScope, TurnPosition, TurnStart } from '../store/items.ts';
@@ -75,9 +75,8 @@ export async function listItems(
     const turns = await reads.listTurns(conversation_id, order, start, limit + 1);
     for (const slice of slicesOf(turns)) {
       const ids = slice.map(({ id }) => id);
-      const sliceBytes = slice.reduce((sum, turn) => sum + turn.bytes, 0);
       const read = async () => inOrder(slice, await reads.readTurns(conversation_id, ids));
-      for (const turn of await (sliceBytes > limits.joinedDocBytesMax ? readInTurn(signal, read) : read())) {
+      for (const turn of await readInTurn(bytesOf(slice), signal, read)) {
         for (const { item, place } of placesIn(turn, order, from?.place)) {
           const text = JSON.stringify(shownItem(item, place));
           if (isFull(text)) return { ...page, has_more: true };
@@ -128,7 +127,7 @@ async function findItem(reads: Store['items'], conversation_id: string, id: stri
 async function readTurn(reads: Store['items'], conversation_id: string, id: string, signal: AbortSignal | undefined) {
   const found = await reads.findTurn(conversation_id, id);
   if (found === undefined || found.turn !== undefined) return found?.turn;
-  return readInTurn(signal, async () => (await reads.readTurns(conversation_id, [id]))[0]);
+  return readInTurn(found.bytes, signal, async () => (await reads.readTurns(conversation_id, [id]))[0]);
 }
 
 async function findExisting({ items: reads }: Store, scope: ItemScope, id: string, signal?: AbortSignal) {

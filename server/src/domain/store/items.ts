@@ -26,7 +26,10 @@ export interface ItemReads {
     count: number,
   ): Promise<(TurnPosition & { bytes: number })[]>;
   /** `turn` is undefined if its texts are large. */
-  findTurn(conversation_id: string, id: string): Promise<{ turn: (StoredTurn & TurnPosition) | undefined } | undefined>;
+  findTurn(
+    conversation_id: string,
+    id: string,
+  ): Promise<{ bytes: number; turn: (StoredTurn & TurnPosition) | undefined } | undefined>;
   /** Those that exist, in any order. */
   readTurns(conversation_id: string, ids: readonly string[]): Promise<(StoredTurn & TurnPosition)[]>;
   /** Messages whose items may have this id of a client, the newest first. */

@@ -8,7 +8,7 @@ export const itemReads = ({ read, dialect }: ReadEngine): ItemReads => ({
   listTurns: (conversation_id, order, start, count) => read(...sql.listTurns(conversation_id, order, start, count)),
   findTurn: async (conversation_id, id) => {
     const [turn] = await read(sql.findSmallTurn, conversation_id, id);
-    return turn && { turn: isLarge(turn) ? undefined : turn };
+    return turn && { bytes: turn.bytes, turn: isLarge(turn) ? undefined : turn };
   },
   readTurns: (conversation_id, ids) => read(sql.readTurns(dialect), conversation_id, dialect.list(ids)),
   findAlias: async (conversation_id, alias) =>
