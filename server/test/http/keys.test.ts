@@ -4,19 +4,10 @@ import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import net from 'node:net';
 import { dirname, join } from 'node:path';
-import { after, before, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { KeyKind } from '../../src/contract/key-kinds.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import {
-  describeOnOneEngine,
-  type Engine,
-  makeTwoTenants,
-  onEveryEngine,
-  onOneEngine,
-  type Service,
-  startService,
-  type TestResponse,
-} from '../support/harness.ts';
+import { makeTwoTenants, onEveryEngine, onOneEngine, type TestResponse, useService } from '../support/harness.ts';
 
 const modelPath = '/v1/workspaces/current/models/model-types/llm';
 const ndjsonHeaders = { 'content-type': 'application/x-ndjson' };
@@ -28,12 +19,6 @@ function makeKeyFixture() {
   const keys: Record<KeyKind, string> = { ...one.keys, admin };
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
   return { one, other, admin, keys, records, page };
-}
-
-async function startWith(engine: Engine, fixture: { records: object[] }, settings: Record<string, string> = {}) {
-  const service = await startService(engine, settings);
-  await service.load(fixture.records);
-  return service;
 }
 
 /** The whole response as sent, without its date. */
@@ -55,39 +40,17 @@ function assertUnauthorized(response: TestResponse, note = ''): void {
   if (response.body !== undefined) assert.equal(response.body.code, 'unauthorized');
 }
 
-onEveryEngine('keys', (engine) => {
-  const fixture = makeKeyFixture();
-  const { one, keys, page } = fixture;
-  const extraKeys = {
-    expired: makeSecret('app'),
-    revoked: makeSecret('app'),
-    brief: makeSecret('app'),
-    live: makeSecret('app'),
-  };
-  const keyRecord = (secret: string, more: object) => ({
-    record: 'api_key',
-    kind: 'app',
-    workspace_id: one.ids.workspace,
-    app_id: one.ids.app,
-    name: 'key',
-    secret,
-    ...more,
-  });
-  let service: Service;
+onOneEngine('keys', (engine) => {
+  const { one, keys, page, records } = makeKeyFixture();
+  const [expired, revoked] = [makeSecret('app'), makeSecret('app')];
+  const ofApp = { record: 'api_key', kind: 'app', workspace_id: one.ids.workspace, app_id: one.ids.app, name: 'key' };
+  const service = useService(engine, [
+    ...records,
+    { ...ofApp, secret: expired, expires_at: 1000 },
+    { ...ofApp, secret: revoked, revoked_at: 1000 },
+  ]);
 
-  before(async () => {
-    service = await startWith(engine, fixture);
-    const later = Math.floor(Date.now() / 1000) + 100_000;
-    await service.load([
-      keyRecord(extraKeys.expired, { expires_at: 1000 }),
-      keyRecord(extraKeys.revoked, { revoked_at: 1000 }),
-      keyRecord(extraKeys.brief, { expires_at: later }),
-      keyRecord(extraKeys.live, {}),
-    ]);
-  });
-  after(() => service.close());
-
-  describeOnOneEngine(engine, 'how a key is sent', () => {
+  describe('how a key is sent', () => {
     const statusFor = async (authorization: string) =>
       /^HTTP\/1\.1 (\d+)/.exec(await rawResponse(service.port, page, `Authorization: ${authorization}`))?.[1];
 
@@ -131,8 +94,8 @@ onEveryEngine('keys', (engine) => {
         'its digest': [`Authorization: Bearer ${createHash('sha256').update(keys.app).digest('hex')}`],
         'its id': [`Authorization: Bearer ${one.keyIds.app}`],
         unknown: [`Authorization: Bearer ${makeSecret('app')}`],
-        expired: [`Authorization: Bearer ${extraKeys.expired}`],
-        revoked: [`Authorization: Bearer ${extraKeys.revoked}`],
+        expired: [`Authorization: Bearer ${expired}`],
+        revoked: [`Authorization: Bearer ${revoked}`],
         'another header': [`X-Api-Key: ${keys.app}`, `Proxy-Authorization: Bearer ${keys.app}`],
         'a cookie': [`Cookie: authorization=Bearer ${keys.app}`],
         SQL: [`Authorization: Bearer ' OR 1=1 --`],
@@ -149,11 +112,7 @@ onEveryEngine('keys', (engine) => {
       // Also on every other route that requires a key.
       for (const path of [one.chunkPath, modelPath, '/admin/records', '/metrics']) {
         assert.equal(await rawResponse(service.port, path), expected, path);
-        assert.equal(
-          await rawResponse(service.port, path, `Authorization: Bearer ${extraKeys.revoked}`),
-          expected,
-          path,
-        );
+        assert.equal(await rawResponse(service.port, path, `Authorization: Bearer ${revoked}`), expected, path);
       }
     });
 
@@ -163,182 +122,90 @@ onEveryEngine('keys', (engine) => {
       }
     });
   });
-});
 
-onOneEngine('after 100 failed keys', (engine) => {
-  const fixture = makeKeyFixture();
-  const { keys, page, one } = fixture;
-  let service: Service;
-  before(async () => {
-    service = await startWith(engine, fixture);
-  });
-  after(() => service.close());
+  describe('after 100 failed keys', () => {
+    function assertTooMany(response: TestResponse): void {
+      assert.equal(response.status, 429, response.text);
+      assert.equal(response.body.code, 'too_many_requests');
+      const seconds = response.headers['retry-after'] ?? '';
+      assert.match(seconds, /^\d+$/);
+      assert.ok(Number(seconds) >= 1 && Number(seconds) <= 60, seconds);
+    }
+    const fail = (from: string) => service.request('GET', page, { key: makeSecret('app'), from });
 
-  function assertTooMany(response: TestResponse): void {
-    assert.equal(response.status, 429, response.text);
-    assert.equal(response.body.code, 'too_many_requests');
-    const seconds = response.headers['retry-after'] ?? '';
-    assert.match(seconds, /^\d+$/);
-    assert.ok(Number(seconds) >= 1 && Number(seconds) <= 60, seconds);
-  }
-  const fail = (from: string) => service.request('GET', page, { key: makeSecret('app'), from });
+    it('429: further failing requests from that address are rejected, whatever their error; a valid key is accepted', async () => {
+      const from = '127.0.0.2';
+      const statuses = await Promise.all(Array.from({ length: 100 }, async () => (await fail(from)).status));
+      assert.deepEqual(new Set(statuses), new Set([401]));
+      assertTooMany(await fail(from));
+      assertTooMany(await service.request('GET', page, { from }));
+      assertTooMany(await service.request('GET', page, { from, headers: { authorization: 'nonsense' } }));
+      assertTooMany(await service.request('GET', page, { key: keys.writer, from }));
+      assertTooMany(await service.request('GET', '/metrics', { key: keys.app, from }));
+      assertTooMany(
+        await service.request('PATCH', one.chunkPath, { key: makeSecret('knowledge'), from, body: { content: 'a' } }),
+      );
+      assertTooMany(await service.request('POST', '/admin/records', { from, headers: ndjsonHeaders, body: 'x' }));
 
-  it('429: further failing requests from that address are rejected, whatever their error; a valid key is accepted', async () => {
-    const from = '127.0.0.2';
-    const statuses = await Promise.all(Array.from({ length: 100 }, async () => (await fail(from)).status));
-    assert.deepEqual(new Set(statuses), new Set([401]));
-    assertTooMany(await fail(from));
-    assertTooMany(await service.request('GET', page, { from }));
-    assertTooMany(await service.request('GET', page, { from, headers: { authorization: 'nonsense' } }));
-    assertTooMany(await service.request('GET', page, { key: keys.writer, from }));
-    assertTooMany(await service.request('GET', '/metrics', { key: keys.app, from }));
-    assertTooMany(
-      await service.request('PATCH', one.chunkPath, { key: makeSecret('knowledge'), from, body: { content: 'a' } }),
-    );
-    assertTooMany(await service.request('POST', '/admin/records', { from, headers: ndjsonHeaders, body: 'x' }));
+      for (let tries = 0; tries < 5; tries += 1) {
+        assert.equal((await service.request('GET', page, { key: keys.app, from })).status, 200);
+        assert.equal((await service.request('GET', '/metrics', { key: keys.admin, from })).status, 200);
+      }
+      assert.equal((await service.request('GET', '/health/live', { from })).status, 200);
+      assert.equal((await service.request('GET', '/unknown', { from })).status, 404);
+      assertTooMany(await fail(from));
 
-    for (let tries = 0; tries < 5; tries += 1) {
+      assertUnauthorized(await fail('127.0.0.3'), 'another address is not affected');
+      assertUnauthorized(await service.request('GET', page, { from: '127.0.0.3' }));
+
+      const seconds = Number((await fail(from)).headers['retry-after']);
+      service.advanceClock(seconds);
+      assertUnauthorized(await fail(from), 'after Retry-After');
       assert.equal((await service.request('GET', page, { key: keys.app, from })).status, 200);
-      assert.equal((await service.request('GET', '/metrics', { key: keys.admin, from })).status, 200);
-    }
-    assert.equal((await service.request('GET', '/health/live', { from })).status, 200);
-    assert.equal((await service.request('GET', '/unknown', { from })).status, 404);
-    assertTooMany(await fail(from));
+    });
 
-    assertUnauthorized(await fail('127.0.0.3'), 'another address is not affected');
-    assertUnauthorized(await service.request('GET', page, { from: '127.0.0.3' }));
+    it('429: in a burst, all failing requests but 100 are rejected, and none with a valid key', async () => {
+      const from = '127.0.0.7';
+      const valid = () => service.request('GET', page, { key: keys.app, from });
+      const validKnowledge = () => service.request('GET', modelPath, { key: keys.knowledge, from });
+      const senders = Array.from({ length: 240 }, (_, index) => [fail, valid, fail, validKnowledge][index % 4] ?? fail);
+      const statuses = await Promise.all(senders.map(async (send) => ({ send, status: (await send(from)).status })));
+      const count = (expected: number, isFailing: boolean) =>
+        statuses.filter(({ send, status }) => status === expected && (send === fail) === isFailing).length;
+      assert.deepEqual([count(401, true), count(429, true), count(200, false)], [100, 20, 120]);
+    });
 
-    const seconds = Number((await fail(from)).headers['retry-after']);
-    service.advanceClock(seconds);
-    assertUnauthorized(await fail(from), 'after Retry-After');
-    assert.equal((await service.request('GET', page, { key: keys.app, from })).status, 200);
-  });
+    it('401: failed keys are counted per minute', async () => {
+      const from = '127.0.0.4';
+      for (let round = 0; round < 4; round += 1) {
+        const responses = await Promise.all(Array.from({ length: 60 }, () => fail(from)));
+        for (const response of responses) assertUnauthorized(response);
+        service.advanceClock(61);
+      }
+    });
 
-  it('429: in a burst, all failing requests but 100 are rejected, and none with a valid key', async () => {
-    const from = '127.0.0.7';
-    const valid = () => service.request('GET', page, { key: keys.app, from });
-    const validKnowledge = () => service.request('GET', modelPath, { key: keys.knowledge, from });
-    const senders = Array.from({ length: 240 }, (_, index) => [fail, valid, fail, validKnowledge][index % 4] ?? fail);
-    const statuses = await Promise.all(senders.map(async (send) => ({ send, status: (await send(from)).status })));
-    const count = (expected: number, isFailing: boolean) =>
-      statuses.filter(({ send, status }) => status === expected && (send === fail) === isFailing).length;
-    assert.deepEqual([count(401, true), count(429, true), count(200, false)], [100, 20, 120]);
-  });
+    it('401: valid keys do not count', async () => {
+      const from = '127.0.0.5';
+      for (let tries = 0; tries < 120; tries += 1) {
+        assert.equal((await service.request('GET', page, { key: keys.app, from })).status, 200);
+      }
+      assertUnauthorized(await fail(from));
+    });
 
-  it('401: failed keys are counted per minute', async () => {
-    const from = '127.0.0.4';
-    for (let round = 0; round < 4; round += 1) {
-      const responses = await Promise.all(Array.from({ length: 60 }, () => fail(from)));
-      for (const response of responses) assertUnauthorized(response);
-      service.advanceClock(61);
-    }
-  });
-
-  it('401: valid keys do not count', async () => {
-    const from = '127.0.0.5';
-    for (let tries = 0; tries < 120; tries += 1) {
-      assert.equal((await service.request('GET', page, { key: keys.app, from })).status, 200);
-    }
-    assertUnauthorized(await fail(from));
-  });
-
-  it('429: X-Forwarded-For does not change the address', async () => {
-    const from = '127.0.0.6';
-    await Promise.all(Array.from({ length: 100 }, () => fail(from)));
-    const headers = { 'x-forwarded-for': '10.1.2.3', forwarded: 'for=10.1.2.3', 'x-real-ip': '10.1.2.3' };
-    assertTooMany(await service.request('GET', page, { key: makeSecret('app'), from, headers }));
-  });
-});
-
-onOneEngine('RATE_LIMIT', (engine) => {
-  const fixture = makeKeyFixture();
-  const { one, keys, page } = fixture;
-  let service: Service;
-  before(async () => {
-    service = await startWith(engine, fixture, { RATE_LIMIT: '5' });
-  });
-  after(() => service.close());
-
-  it('429: one key gets exactly RATE_LIMIT requests per second, over all routes', async () => {
-    service.advanceClock(10);
-    const paths = Array.from({ length: 12 }, (_, index) => (index % 2 ? page : modelPath));
-    const responses = await Promise.all(paths.map((path) => service.as(keys.app).get(path)));
-    const limited = responses.filter(({ status }) => status === 429);
-    assert.equal(responses.filter(({ status }) => status === 200).length, 5);
-    assert.equal(limited.length, 7);
-    for (const { body, headers } of limited) {
-      assert.equal(body.code, 'too_many_requests');
-      assert.equal(headers['retry-after'], '1');
-    }
-    assert.equal((await service.as(keys.knowledge).get(modelPath)).status, 200, 'another key');
-    assert.equal((await service.as(keys.app).get('/health/live')).status, 200, 'an open address');
-    assertUnauthorized(await service.as(makeSecret('app')).get(page));
-
-    service.advanceClock(1);
-    assert.equal((await service.as(keys.app).get(page)).status, 200, 'the next second');
-  });
-
-  it('429: a rejected request writes nothing', async () => {
-    service.advanceClock(10);
-    const texts = Array.from({ length: 9 }, (_, index) => `text ${index}`);
-    const responses = await Promise.all(
-      texts.map((content) => service.as(keys.knowledge).patch(one.chunkPath, { content })),
-    );
-    const writtenTexts = texts.filter((_, index) => responses[index]?.status === 200);
-    assert.equal(writtenTexts.length, 5);
-    const exported = (await service.as(keys.admin).get('/admin/records')).text;
-    for (const text of texts) assert.equal(exported.includes(`"${text}"`), writtenTexts.includes(text), text);
-  });
-
-  it('429: the limit is checked before the parameters', async () => {
-    service.advanceClock(10);
-    const responses = await Promise.all(
-      Array.from({ length: 8 }, () => service.as(keys.app).get('/v1/messages?limit=x')),
-    );
-    assert.deepEqual(responses.map(({ status }) => status).sort(), [400, 400, 400, 400, 400, 429, 429, 429]);
-  });
-});
-
-onOneEngine('no RATE_LIMIT', (engine) => {
-  it('200: the number of requests is not limited', async (t) => {
-    const fixture = makeKeyFixture();
-    const service = await startWith(engine, fixture);
-    t.after(() => service.close());
-    const responses = await Promise.all(Array.from({ length: 300 }, () => service.as(fixture.keys.app).get(modelPath)));
-    assert.ok(responses.every(({ status }) => status === 200));
-  });
-});
-
-onOneEngine('METRICS_TOKEN', (engine) => {
-  const fixture = makeKeyFixture();
-  const token = 'scrape-me-3f9a.b_c~d+e/f=';
-  let service: Service;
-  before(async () => {
-    service = await startWith(engine, fixture, { METRICS_TOKEN: token });
-  });
-  after(() => service.close());
-
-  it('200: the token allows /metrics, as an admin key does', async () => {
-    assert.equal((await service.as(token).get('/metrics')).status, 200);
-    assert.equal((await service.request('HEAD', '/metrics', { key: token })).status, 200);
-    assert.equal((await service.as(fixture.admin).get('/metrics')).status, 200);
-    assert.equal(
-      (await service.request('GET', '/metrics', { headers: { authorization: `bearer  ${token}` } })).status,
-      200,
-    );
-  });
-
-  it('401: no similar token allows /metrics', async () => {
-    for (const key of [undefined, token.slice(0, -1), `${token}x`, token.toUpperCase(), fixture.keys.app]) {
-      assertUnauthorized(await service.as(key).get('/metrics'));
-    }
+    it('429: X-Forwarded-For does not change the address', async () => {
+      const from = '127.0.0.6';
+      await Promise.all(Array.from({ length: 100 }, () => fail(from)));
+      const headers = { 'x-forwarded-for': '10.1.2.3', forwarded: 'for=10.1.2.3', 'x-real-ip': '10.1.2.3' };
+      assertTooMany(await service.request('GET', page, { key: makeSecret('app'), from, headers }));
+    });
   });
 });
 
 onEveryEngine('stored secrets', (engine) => {
-  it('a key is looked up by its digest only', async (t) => {
-    const fixture = makeKeyFixture();
-    const service = await startWith(engine, fixture);
+  const fixture = makeKeyFixture();
+  const service = useService(engine, fixture.records);
+
+  it('a key is looked up by its digest only', async () => {
     const requestedDigests: string[] = [];
     const { store } = service;
     const findKey = store.findKey.bind(store);
@@ -346,7 +213,6 @@ onEveryEngine('stored secrets', (engine) => {
       requestedDigests.push(digest);
       return findKey(digest, now, dataVersion);
     };
-    t.after(() => service.close());
     const secrets = [...Object.values(fixture.keys), makeSecret('app'), 'x', `${fixture.keys.app}x`, "' OR 1=1"];
     for (const key of secrets) {
       for (const path of [fixture.page, modelPath, '/metrics']) await service.as(key).get(path);
@@ -355,10 +221,7 @@ onEveryEngine('stored secrets', (engine) => {
     assert.deepEqual(new Set(requestedDigests), new Set(digests), 'a string that cannot be a secret is not looked up');
   });
 
-  it('only digests are on disk and in an export', async (t) => {
-    const fixture = makeKeyFixture();
-    const service = await startWith(engine, fixture);
-    t.after(() => service.close());
+  it('only digests are on disk and in an export', async () => {
     const newSecret = makeSecret('knowledge');
     const record = {
       record: 'api_key',

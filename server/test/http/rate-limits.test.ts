@@ -73,6 +73,8 @@ onOneEngine('rate limits', (engine) => {
         assert.equal(rejected.body.message, 'more than 3 requests a second');
         assert.equal(rejected.headers['retry-after'], '1');
         assert.deepEqual(limitsOf(rejected), requests(3, 0));
+        const invalid = await service.as(fixture.one.keys.app).get('/v1/messages?limit=x', headers);
+        assert.equal(invalid.status, 429, 'the limit is checked before the parameters');
       });
     }
 
@@ -227,6 +229,8 @@ onOneEngine('rate limits', (engine) => {
           assert.equal(response.status, 200);
           assert.deepEqual(limitsOf(response), noLimits);
         }
+        const many = await Promise.all(Array.from({ length: 300 }, () => fixture.read()));
+        assert.ok(many.every(({ status }) => status === 200));
       } finally {
         await fixture.service.close();
       }
