@@ -41,17 +41,8 @@ export async function stopUnderLoad(
   { rounds, log = () => undefined }: ShutdownOptions,
 ): Promise<Finding[]> {
   const results: Results = {
-    responses: 0,
-    lost: [],
-    raced: [],
-    late: 0,
-    unexpected: [],
-    refused: 0,
-    announced: 0,
-    closedIdle: 0,
-    notClosed: [],
-    exits: [],
-    faults: [],
+    ...{ responses: 0, late: 0, refused: 0, announced: 0, closedIdle: 0 },
+    ...{ lost: [], raced: [], unexpected: [], notClosed: [], exits: [], faults: [] },
   };
   await inScope(async (scope) => {
     const { url, remove } = await newDatabaseUrl(engine);

@@ -1,16 +1,15 @@
 import { once } from 'node:events';
 import http from 'node:http';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newFolder, newScope, type ServerProcess, serve } from '../../server/test/support/cli-helpers.ts';
-import { type Engine, newDatabaseUrl } from '../../server/test/support/harness.ts';
+import { inScope, type ServerProcess, serve } from '../../server/test/support/cli-helpers.ts';
+import type { Engine } from '../../server/test/support/harness.ts';
 import {
   count,
   type Experiment,
   type Finding,
+  importFile,
   type Log,
   onEachEngine,
-  runCommand,
   some,
 } from '../support/experiment.ts';
 import { measureMemory, memoryProbe } from '../support/memory.ts';
@@ -18,7 +17,6 @@ import { watchService } from '../support/watch.ts';
 import { type LargeFixture, largeMessages, writeLargeRecords } from './fixture.ts';
 
 const heldMillisMax = 500;
-const importMillisMax = 1_800_000;
 /** How long clients that do not read stay connected. */
 const unreadMillis = 3_000;
 /** Of what a service that has ended has written. */
@@ -47,15 +45,9 @@ type Measured = { id: string; heldMillis: number; mebibytes: number; wrong: stri
 /** Every operation that reads, and appends, with the largest records that an import accepts. The search is in `large-records`. */
 export async function callLargeOperations(options: LargeOperationsOptions, log: Log): Promise<Finding[]> {
   const { engine, records, recordBytes, only } = options;
-  const scope = newScope();
-  try {
-    const cwd = await newFolder(scope);
-    const { url, remove } = await newDatabaseUrl(engine);
-    scope.after(remove);
-    const env = { DATABASE_URL: url, SEARCH: 'off', ...memoryProbe };
-    const file = join(cwd, 'records.ndjson');
-    const fixture = await writeLargeRecords(file, records, recordBytes);
-    await runCommand(['import', file], { cwd, env, millisMax: importMillisMax });
+  return inScope(async (scope) => {
+    const write = (file: string) => writeLargeRecords(file, records, recordBytes);
+    const { cwd, env, fixture } = await importFile(scope, engine, write, { SEARCH: 'off', ...memoryProbe });
     const service = await serve(scope, { cwd, env });
     const body = Buffer.from(largeMessages(fixture));
     const append = { id: 'importRecords', path: '/admin/records', key: fixture.one.keys.writer, body };
@@ -73,9 +65,7 @@ export async function callLargeOperations(options: LargeOperationsOptions, log: 
       findings.push(...judge(engine, mode, measured));
     }
     return findings;
-  } finally {
-    await scope.end();
-  }
+  });
 }
 
 type Parameter = { name: string; in: string; required?: boolean; schema: { maximum?: number } };

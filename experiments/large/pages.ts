@@ -1,18 +1,17 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import http from 'node:http';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../server/src/contract/limits.ts';
-import { inScope, newFolder, serveWithWorkers } from '../../server/test/support/cli-helpers.ts';
-import { type Engine, makeTwoTenants, message, ndjson, newDatabaseUrl } from '../../server/test/support/harness.ts';
+import { inScope, serveWithWorkers } from '../../server/test/support/cli-helpers.ts';
+import { type Engine, makeTwoTenants, message, ndjson } from '../../server/test/support/harness.ts';
 import {
   count,
   type Experiment,
   type Finding,
+  importFile,
   type Log,
   onEachEngine,
-  runCommand,
   some,
 } from '../support/experiment.ts';
 import { judgeService, type Watched, watchService } from '../support/watch.ts';
@@ -30,14 +29,9 @@ type Read = { status: number; bytes: number; expected: number; retryAfter: strin
 export async function readLargePages(options: LargePagesOptions, log: Log): Promise<Finding[]> {
   const { engine, messages, messageBytes, readers } = options;
   return inScope(async (scope) => {
-    const cwd = await newFolder(scope);
-    const { url, remove } = await newDatabaseUrl(engine);
-    scope.after(remove);
-    const env = { DATABASE_URL: url };
     const { records, one } = makeTwoTenants();
-    const file = join(cwd, 'records.ndjson');
-    await writeRecords(file, records, one.ids.conversation, messages, messageBytes);
-    await runCommand(['import', file], { cwd, env });
+    const write = (file: string) => writeRecords(file, records, one.ids.conversation, messages, messageBytes);
+    const { cwd, env } = await importFile(scope, engine, write);
     const { base, pid, output } = await serveWithWorkers(scope, { cwd, env });
     const target = `${base}/v1/messages?conversation_id=${one.ids.conversation}&limit=100`;
     const headers = { authorization: `Bearer ${one.keys.app}` };

@@ -1,14 +1,13 @@
-import { join } from 'node:path';
-import { inScope, newFolder, serveWithWorkers } from '../../server/test/support/cli-helpers.ts';
-import { type Engine, makeTwoTenants, newDatabaseUrl } from '../../server/test/support/harness.ts';
+import { inScope, serveWithWorkers } from '../../server/test/support/cli-helpers.ts';
+import { type Engine, makeTwoTenants } from '../../server/test/support/harness.ts';
 import { until } from '../../server/test/support/until.ts';
 import {
   count,
   type Experiment,
   type Finding,
+  importFile,
   type Log,
   onEachEngine,
-  runCommand,
   some,
 } from '../support/experiment.ts';
 import { judgeService, watchService } from '../support/watch.ts';
@@ -31,14 +30,9 @@ export type LargeRecordsOptions = {
 export async function readLargeRecords(options: LargeRecordsOptions, log: Log): Promise<Finding[]> {
   const { engine, messages, messageBytes, readers, leaving } = options;
   return inScope(async (scope) => {
-    const cwd = await newFolder(scope);
-    const { url, remove } = await newDatabaseUrl(engine);
-    scope.after(remove);
-    const env = { DATABASE_URL: url };
     const { records, one, admin } = makeTwoTenants();
-    const file = join(cwd, 'records.ndjson');
-    await writeRecords(file, records, one.ids.conversation, messages, messageBytes);
-    await runCommand(['import', file], { cwd, env });
+    const write = (file: string) => writeRecords(file, records, one.ids.conversation, messages, messageBytes);
+    const { cwd, env } = await importFile(scope, engine, write);
     const { base, pid } = await serveWithWorkers(scope, { cwd, env });
     const headers = { authorization: `Bearer ${admin}` };
     const fetchJson = async (path: string) => (await fetch(`${base}${path}`, { headers })).json();
