@@ -125,16 +125,9 @@ onEveryEngine('activity in the console API', (engine) => {
   it('200: every entry once, page by page', async () => {
     const all = await list({ limit: '100' });
     for (const query of [{}, { action: 'import' }, { record: 'message' }]) {
-      const walked: Entry[] = [];
-      for (let cursor: string | null = null; ; ) {
-        const parameters = { ...query, limit: '3', ...(cursor !== null && { cursor }) };
-        const { body } = await service.as(admin).get(`/admin/activity?${new URLSearchParams(parameters)}`);
-        assert.ok(body.data.length <= 3);
-        walked.push(...body.data);
-        assert.equal(body.has_more, body.next_cursor !== null);
-        if (body.next_cursor === null) break;
-        cursor = body.next_cursor;
-      }
+      const walked: Entry[] = await service
+        .as(admin)
+        .rows(`/admin/activity?${new URLSearchParams({ ...query, limit: '3' })}`);
       const fits = (entry: Entry) => Object.entries(query).every(([name, value]) => entry[name as 'action'] === value);
       assert.deepEqual(walked, all.filter(fits));
     }

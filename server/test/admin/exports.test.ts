@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import { call, newFolder, newScope } from '../support/cli-helpers.ts';
-import { makeTwoTenants, message, newMigratedUrl, onEveryEngine, useService } from '../support/harness.ts';
+import { makeTwoTenants, message, newMigratedUrl, onEveryEngine, parseLines, useService } from '../support/harness.ts';
 
 const header =
   'conversation_id,message_id,created_at,user,query,answer,status,error,rating,feedback,message_tokens,answer_tokens,' +
@@ -66,8 +66,8 @@ onEveryEngine('exports with filters', (engine) => {
 
   it('200: kinds alone select whole kinds, keys too; with another filter there are never keys', async () => {
     const kindsOf = async (query: string) => {
-      const lines = (await get(`/admin/records?${query}`)).text.trim().split('\n');
-      return [...new Set(lines.map((line) => JSON.parse(line).record))];
+      const lines = parseLines((await get(`/admin/records?${query}`)).text);
+      return [...new Set(lines.map(({ record }) => record))];
     };
     assert.deepEqual(await kindsOf('kinds=api_key'), ['api_key']);
     assert.deepEqual(await kindsOf('kinds=message,dataset'), ['dataset', 'message']);

@@ -4,12 +4,13 @@ import { it } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import {
   engines,
-  exportedChunks,
+  exportedText,
   isLong,
   makeTenant,
   makeTwoTenants,
   message,
   onEveryEngine,
+  parseLines,
   useService,
 } from '../support/harness.ts';
 
@@ -25,12 +26,7 @@ onEveryEngine('records written again', (engine) => {
     const response = await service.as(key).append(...lines);
     assert.equal(response.status, 200, response.text);
   };
-  const exported = async (): Promise<Line[]> => {
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of exportedChunks(service.store)) chunks.push(chunk);
-    const lines = Buffer.concat(chunks).toString().trim().split('\n');
-    return lines.map((line) => JSON.parse(line));
-  };
+  const exported = async (): Promise<Line[]> => parseLines(await exportedText(service.store));
   const storedRecord = async (kind: string, id: string) =>
     (await exported()).find((line) => line.record === kind && line.id === id) ?? assert.fail(`${kind} ${id}`);
 

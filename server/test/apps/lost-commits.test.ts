@@ -1,68 +1,19 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { exportOf } from '../dify/runs.ts';
+import { type RecordingProxy, startProxy } from '../store/recording-proxy.ts';
 import { makeTwoTenants, newMigratedUrl, type Service, startService } from '../support/harness.ts';
-
-/** Forwards connections to PostgreSQL. It can close the next one that has sent some text, without the response. */
-class DatabaseProxy {
-  readonly #server: net.Server;
-  #next: { text: string; onLoss: () => Promise<unknown> } | undefined;
-  losses = 0;
-
-  constructor(port: number, host: string) {
-    this.#server = net.createServer((client) => {
-      const database = net.connect(port, host);
-      let onLoss: (() => Promise<unknown>) | undefined;
-      client.on('data', (bytes) => {
-        if (this.#next !== undefined && bytes.includes(this.#next.text)) {
-          onLoss = this.#next.onLoss;
-          this.#next = undefined;
-        }
-        database.write(bytes);
-      });
-      database.on('data', (bytes) => {
-        if (onLoss === undefined) return void client.write(bytes);
-        this.losses += 1;
-        database.removeAllListeners('data').resume();
-        void onLoss().finally(() => client.destroy());
-      });
-      for (const [one, other] of [[client, database] as const, [database, client] as const]) {
-        one.on('error', () => other.destroy()).on('close', () => other.destroy());
-      }
-    });
-  }
-
-  async listen(): Promise<number> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    return (this.#server.address() as net.AddressInfo).port;
-  }
-
-  /** `onLoss` runs before the connection is closed. */
-  loseNext(text: string, onLoss: () => Promise<unknown> = async () => undefined): void {
-    this.#next = { text, onLoss };
-  }
-
-  close(): void {
-    this.#server.close();
-  }
-}
 
 describe('a write whose COMMIT succeeds, but whose response from PostgreSQL is lost', () => {
   const { one, records } = makeTwoTenants();
   const { ids, keys } = one;
   let service: Service;
   let database: Awaited<ReturnType<typeof newMigratedUrl>>;
-  let proxy: DatabaseProxy;
+  let proxy: RecordingProxy;
   before(async () => {
     database = await newMigratedUrl('postgres');
-    const url = new URL(database.url);
-    proxy = new DatabaseProxy(Number(url.port || 5432), url.hostname);
-    url.hostname = '127.0.0.1';
-    url.port = String(await proxy.listen());
-    service = await startService('postgres', {}, url.href);
+    proxy = await startProxy(database.url);
+    service = await startService('postgres', {}, proxy.url);
     await service.load(records);
     await service.load([
       { record: 'conversation', id: ids.conversation, app_id: ids.app, user: 'u' },
@@ -71,15 +22,15 @@ describe('a write whose COMMIT succeeds, but whose response from PostgreSQL is l
   });
   after(async () => {
     await service.close();
-    proxy.close();
+    await proxy.close();
     await database.remove();
   });
 
   async function write(method: string, path: string, key: string, body?: object): Promise<number> {
-    const losses = proxy.losses;
+    const losses = proxy.losses();
     proxy.loseNext('COMMIT\0');
     const { status } = await service.request(method, path, { key, ...(body && { body }) });
-    assert.equal(proxy.losses, losses + 1, 'a response was lost');
+    assert.equal(proxy.losses(), losses + 1, 'a response was lost');
     return status;
   }
 
@@ -110,10 +61,10 @@ describe('a write whose COMMIT succeeds, but whose response from PostgreSQL is l
       const [lost, later] = [`lost ${precondition}`, `later ${precondition}`];
       texts.push(lost, later);
       const headers = precondition === '' ? {} : { [precondition]: `${(await read()).headers.etag}` };
-      const { losses } = proxy;
+      const losses = proxy.losses();
       proxy.loseNext('COMMIT\0', () => edit(other, later));
       const { status, body } = await edit(service, lost, headers);
-      assert.deepEqual([proxy.losses - losses, status, body.data?.content], [1, 200, lost]);
+      assert.deepEqual([proxy.losses() - losses, status, body.data?.content], [1, 200, lost]);
       assert.equal((await read()).body.data.content, later);
     }
     const stored = (await exportOf(other.store)).filter(({ id, child_chunk_id }) =>
@@ -137,10 +88,10 @@ describe('a write whose COMMIT succeeds, but whose response from PostgreSQL is l
       [`/v1/conversations/${ids.conversation}/name`, { name: 'lost' }, { name: 'later' }],
       [`/v1/messages/${ids.dataset}/feedbacks`, { rating: 'like' }, { rating: 'dislike' }],
     ] as const) {
-      const { losses } = proxy;
+      const losses = proxy.losses();
       proxy.loseNext('COMMIT\0', () => post(other, path, later));
       assert.equal((await post(service, path, lost)).status, 200);
-      assert.equal(proxy.losses, losses + 1);
+      assert.equal(proxy.losses(), losses + 1);
     }
     const stored = (await exportOf(other.store)).filter(({ id }) => id === ids.conversation || id === ids.dataset);
     const [conversation, message] = ['conversation', 'message'].map((kind) =>

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { purge } from '../../src/domain/erasure/purge.ts';
-import { exportedChunks, makeTenant, message, newDatabaseUrl, type Service, startService } from '../support/harness.ts';
+import {
+  exportedChunks,
+  makeTenant,
+  message,
+  newDatabaseUrl,
+  parseLines,
+  type Service,
+  startService,
+} from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { workerUrls } from './cluster.ts';
 
@@ -12,11 +20,7 @@ const collect = async (service: Service): Promise<string> => {
   return Buffer.concat(chunks).toString();
 };
 type Line = Record<string, unknown>;
-const parse = (text: string): Line[] =>
-  text
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+const parse = (text: string): Line[] => parseLines(text);
 
 /** Imports an export into an empty database, and exports it again. */
 async function importAgain(text: string): Promise<string> {

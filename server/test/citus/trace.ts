@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import pg from 'pg';
+import { startProxy } from '../store/recording-proxy.ts';
 import { newDatabaseUrl, type Service, startService } from '../support/harness.ts';
 
 /**
  * Plans and remote commands of the coordinator for each operation, as it reports them itself: `citus.log_remote_commands`
- * and debug messages arrive as notices.
+ * and debug messages arrive as notices, which a proxy reads along.
  */
 
-type Notice = { message: string; detail?: string };
 type Request = () => Promise<{ status: number }>;
 
 /** Enough for every prepared statement to get the plan that it keeps. */
@@ -32,19 +31,12 @@ export type TracedService = {
   close(): Promise<void>;
 };
 
-/** A service on its own database with one connection. Only one at a time in a process. */
+/** A service on its own database with one connection. */
 export async function startTracedService(): Promise<TracedService> {
-  let notices: Notice[] = [];
-  const { emit } = pg.Client.prototype as unknown as { emit: (...args: unknown[]) => boolean };
-  Object.assign(pg.Client.prototype, {
-    emit(this: pg.Client, ...args: unknown[]): boolean {
-      if (args[0] === 'notice') notices.push(args[1] as Notice);
-      return emit.apply(this, args);
-    },
-  });
   const { url, remove } = await newDatabaseUrl('postgres');
   const options = encodeURIComponent('-c citus.log_remote_commands=on -c client_min_messages=debug4');
-  const service = await startService('postgres', { DATABASE_POOL: '1' }, `${url}?options=${options}`);
+  const { notices, close, ...proxy } = await startProxy(url);
+  const service = await startService('postgres', { DATABASE_POOL: '1' }, `${proxy.url}?options=${options}`);
   const count = (pattern: RegExp) => notices.filter((notice) => pattern.test(notice.message)).length;
   return {
     service,
@@ -53,7 +45,7 @@ export async function startTracedService(): Promise<TracedService> {
         const { status } = await request();
         assert.ok((status >= 200 && status < 300) || status === 304, `status ${status}`);
       }
-      notices = [];
+      notices.length = 0;
       await request();
       const remoteNotices = notices.filter((notice) => notice.message.startsWith('issuing '));
       return {
@@ -65,11 +57,11 @@ export async function startTracedService(): Promise<TracedService> {
       };
     },
     reset: () => {
-      notices = [];
+      notices.length = 0;
     },
     close: async () => {
-      Object.assign(pg.Client.prototype, { emit });
       await service.close();
+      await close();
       await remove();
     },
   };

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { type ChangeKind, changeKinds } from '../../src/contract/change.ts';
 import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { makeTwoTenants, message, onEveryEngine, pluck, useService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, parseLines, pluck, useService } from '../support/harness.ts';
 
 type Entry = {
   cursor: string;
@@ -55,11 +55,9 @@ onEveryEngine('the change feed', (engine) => {
 
   it('200: from the start all records, parents first, each as in an export', async () => {
     const { entries } = await readAll();
-    const exported = (await service.as(admin).get('/admin/records')).text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-      .filter(({ record }) => changeKinds.includes(record));
+    const exported = parseLines((await service.as(admin).get('/admin/records')).text).filter(({ record }) =>
+      changeKinds.includes(record),
+    );
     assert.deepEqual(pluck(entries, 'record'), exported);
     const chunk = entries.find(({ id }) => id === one.ids.chunk);
     const { dataset: dataset_id, document: document_id, segment: segment_id } = one.ids;

@@ -11,7 +11,14 @@ import { after, before, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { freePort, repository } from '../support/cli-helpers.ts';
-import { makeTwoTenants, newMigratedUrl, onOneEngine, type Service, startService } from '../support/harness.ts';
+import {
+  makeTwoTenants,
+  newMigratedUrl,
+  onOneEngine,
+  parseLines,
+  type Service,
+  startService,
+} from '../support/harness.ts';
 import { itLong, shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
@@ -133,10 +140,7 @@ onOneEngine('the example of a worker that keeps an index current', (engine) => {
 
   async function isCurrent(of: Service): Promise<boolean> {
     const { text } = await of.as(admin).get('/admin/records');
-    const expected = text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
+    const expected = parseLines(text)
       .filter(({ record, deleted }) => record === 'child_chunk' && !deleted)
       .filter(({ content }) => !content.startsWith(tooLong))
       // The feed key sees one of the two workspaces.

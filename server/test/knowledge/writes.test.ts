@@ -7,6 +7,7 @@ import {
   makeTenant,
   makeTwoTenants,
   onEveryEngine,
+  parseLines,
   startService,
   useService,
 } from '../support/harness.ts';
@@ -22,11 +23,7 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
   const remove = (path: string, headers = {}) => service.request('DELETE', path, { key, headers });
   const exported = async () => (await service.as(admin).get('/admin/records')).text;
   const recordOf = async (id: string) =>
-    (await exported())
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-      .find((record) => record.record === 'child_chunk' && record.id === id);
+    parseLines(await exported()).find((record) => record.record === 'child_chunk' && record.id === id);
   const newestAuditEntry = async () => {
     const { entries } = await service.store.listAudit({ limit: 1 });
     const [{ id: _, at: __, ...entry } = assert.fail()] = entries;
@@ -118,12 +115,7 @@ onEveryEngine('creating and deleting child chunks', (engine) => {
     const lines = await exported();
     const copy = await startService(engine);
     try {
-      await copy.load(
-        lines
-          .trimEnd()
-          .split('\n')
-          .map((line) => JSON.parse(line)),
-      );
+      await copy.load(parseLines(lines));
       assert.equal((await copy.as(admin).get('/admin/records')).text, lines);
     } finally {
       await copy.close();

@@ -5,7 +5,7 @@ import { it, mock } from 'node:test';
 import pg from 'pg';
 import { limits } from '../../src/contract/limits.ts';
 import type { Opened } from '../../src/domain/large-text.ts';
-import { makeTwoTenants, message, onEveryEngine, useService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, parseLines, useService } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 const mebibyte = 2 ** 20;
@@ -40,10 +40,7 @@ onEveryEngine('exports of large records', (engine) => {
 
   it('200: every record once, in order', async () => {
     const { text } = await service.as(admin).get('/admin/records?kinds=message');
-    const lines = text
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const lines = parseLines(text);
     assert.deepEqual(
       lines.map(({ id, answer }) => [id, answer.length]),
       messages.map(({ id, answer }) => [id, answer.length]),

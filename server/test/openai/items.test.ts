@@ -6,6 +6,7 @@ import {
   makeTenant,
   makeTwoTenants,
   onEveryEngine,
+  parseLines,
   pluck,
   type RequestOptions,
   shortOrLong,
@@ -203,12 +204,7 @@ onEveryEngine('conversations of OpenAI clients', (engine) => {
     const copy = await service.as(admin).get(`/admin/records?conversation_id=${uuidOf(id)}`);
     const second = await startService(engine);
     await second.load(records);
-    await second.load(
-      copy.text
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    );
+    await second.load(parseLines(copy.text));
     assert.deepEqual((await second.as(key).get(`${url}/${id}/items?limit=100&order=asc`)).body, shown);
     await second.close();
   });

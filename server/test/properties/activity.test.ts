@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { purge } from '../../src/domain/erasure/purge.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
-import { onEveryEngine, useService } from '../support/harness.ts';
+import { onEveryEngine, parseLines, useService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 
 /** Compares the counts that are updated when messages are written with counts computed from an export. */
@@ -124,26 +124,11 @@ onEveryEngine('message counts and usage', (engine) => {
     assert.ok(statuses.includes(status), text);
   };
 
-  /** Every row of a list, page by page. */
-  async function walk(path: string, limit: number): Promise<Line[]> {
-    const rows: Line[] = [];
-    for (let cursor = ''; ; ) {
-      const { status, body, text } = await service.as(admin).get(`${path}&limit=${limit}${cursor}`);
-      assert.equal(status, 200, text);
-      rows.push(...body.data);
-      assert.equal(body.has_more, body.next_cursor !== null);
-      if (!body.has_more) return rows;
-      assert.equal(body.data.length, limit);
-      cursor = `&cursor=${body.next_cursor}`;
-    }
-  }
+  const walk = (path: string, limit: number): Promise<Line[]> => service.as(admin).rows(`${path}&limit=${limit}`);
 
   async function exportAll(): Promise<Lines> {
     const { text } = await service.as(admin).get('/admin/records');
-    const lines: Line[] = text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const lines: Line[] = parseLines(text);
     const of = (kind: string) => lines.filter(({ record }) => record === kind);
     return { conversations: of('conversation'), messages: of('message') };
   }

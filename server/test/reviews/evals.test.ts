@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, it } from 'node:test';
 import { redact } from '../../src/domain/reviews/redact.ts';
-import { makeTwoTenants, message, onEveryEngine, useService } from '../support/harness.ts';
+import { makeTwoTenants, message, onEveryEngine, parseLines, useService } from '../support/harness.ts';
 
 const now = 1_793_822_400;
 
@@ -50,10 +50,7 @@ onEveryEngine('evaluation sets', (engine) => {
   const lines = async (query = '') => {
     const { status, text } = await get(query);
     assert.equal(status, 200, text);
-    return text
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line));
+    return parseLines(text);
   };
 
   it('200: one test case for each review that is done and has an expected answer', async () => {

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, it } from 'node:test';
-import { makeTwoTenants, message, onEveryEngine, pluck, startService, useService } from '../support/harness.ts';
+import {
+  makeTwoTenants,
+  message,
+  onEveryEngine,
+  parseLines,
+  pluck,
+  startService,
+  useService,
+} from '../support/harness.ts';
 
 const now = 1_793_822_400;
 const day = 86_400;
@@ -218,12 +226,7 @@ onEveryEngine('reviews', (engine) => {
     const copy = await startService(engine);
     try {
       const secret = { record: 'api_key', kind: 'admin', name: 'admin', secret: admin };
-      await copy.load(
-        exported
-          .trim()
-          .split('\n')
-          .map((line) => JSON.parse(line)),
-      );
+      await copy.load(parseLines(exported));
       await copy.load([secret]);
       copy.freezeClock(now * 1000);
       const again = await copy.as(admin).get('/admin/records?kinds=review');

@@ -198,13 +198,7 @@ onEveryEngine('the search', (engine) => {
     assert.deepEqual(await textsOf('crane-fly'), ['crane fly', 'crane-fly']);
     assert.deepEqual(await textsOf('ibis@example.com'), ['ask ibis@example.com now']);
     assert.deepEqual(await marked('ibis@example'), ['ibis@example']);
-    const pages = [];
-    for (let cursor = ''; cursor !== null && pages.length < 9; ) {
-      const page = await search({ q: 'heron-17', limit: 1, ...(cursor !== '' && { cursor }) });
-      pages.push(page.data.length);
-      cursor = page.next_cursor;
-    }
-    assert.deepEqual(pages, [1, 1, 1, 1]);
+    assert.equal((await service.as(admin).rows('/admin/search?q=heron-17&limit=1')).length, 4);
     const { body } = await get('/admin/search/counts', { q: 'heron-17' });
     assert.equal(body.all, 4);
   });
@@ -231,12 +225,8 @@ onEveryEngine('the search', (engine) => {
     const others = phrases.map((_, at) => message(conversation, 3_200 + at, { query: `${1_700 + at} quoll` }));
     await service.load([...phrases, ...others]);
     await service.index();
-    const ids: string[] = [];
-    for (let cursor = ''; cursor !== null; ) {
-      const page = await search({ q: 'quoll-1', limit: 50, ...(cursor !== '' && { cursor }) });
-      ids.push(...page.data.map(({ message_id }) => message_id));
-      cursor = page.next_cursor;
-    }
+    const rows = await service.as(admin).rows('/admin/search?q=quoll-1&limit=50');
+    const ids = rows.map(({ message_id }) => message_id);
     assert.deepEqual(ids, phrases.map(({ id }) => id).reverse());
   });
 });

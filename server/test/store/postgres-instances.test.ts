@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import net, { type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
@@ -36,6 +34,7 @@ import {
 } from '../support/harness.ts';
 import { isLong, itLong, shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
+import { startProxy } from './recording-proxy.ts';
 
 /** Time that an instance may cache a key. */
 const keyMillisMax = 5_000;
@@ -559,8 +558,9 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
     it('work behind a pooler with DATABASE_PREPARED=off, without named statements', async (t) => {
       const names = { on: new Set<string>(), off: new Set<string>() };
       for (const prepared of ['on', 'off'] as const) {
-        const proxied = await startProxy(t, url, (name) => names[prepared].add(name));
-        const serving = await startService('postgres', { DATABASE_PREPARED: prepared }, proxied);
+        const proxy = await startProxy(url);
+        t.after(proxy.close);
+        const serving = await startService('postgres', { DATABASE_PREPARED: prepared }, proxy.url);
         t.after(serving.close);
         const conversation = await newConversation();
         const line = message(conversation, 1);
@@ -577,6 +577,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
         const imported = await post(serving, admin, ...second.records, provider(second.one.ids.workspace, 'p'));
         assert.deepEqual(imported.body, { records: second.records.length + 1 });
         assert.match((await sendRequest(serving.base, '/admin/records', admin)).text, new RegExp(second.one.ids.chunk));
+        for (const { name } of proxy.traffic.statements) names[prepared].add(name);
       }
       assert.deepEqual([...names.off], ['']);
       assert.ok(names.on.size > 3, 'the proxy reports names');
@@ -650,45 +651,3 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
     });
   });
 });
-
-/** Starts a proxy between the service and PostgreSQL that reports the name of every prepared statement. */
-async function startProxy(scope: Scope, url: string, onName: (name: string) => void): Promise<string> {
-  const { hostname, port } = new URL(url);
-  const sockets = new Set<net.Socket>();
-  const proxy = net.createServer((client) => {
-    const server = net.connect(Number(port), hostname);
-    let rest = Buffer.alloc(0);
-    let isStarted = false;
-    client.on('data', (bytes) => {
-      rest = Buffer.concat([rest, bytes as Buffer]);
-      for (;;) {
-        // The startup message has no type byte (https://www.postgresql.org/docs/current/protocol-message-formats.html).
-        const at = isStarted ? 1 : 0;
-        if (rest.length < at + 4) break;
-        const end = at + rest.readUInt32BE(at);
-        if (rest.length < end) break;
-        if (isStarted && rest[0] === 'P'.charCodeAt(0)) onName(rest.toString('utf8', 5, rest.indexOf(0, 5)));
-        rest = rest.subarray(end);
-        isStarted = true;
-      }
-    });
-    client.pipe(server).pipe(client);
-    for (const socket of [client, server]) {
-      sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => {
-        client.destroy();
-        server.destroy();
-      });
-    }
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  scope.after(async () => {
-    for (const socket of sockets) socket.destroy();
-    proxy.close();
-  });
-  const proxyUrl = new URL(url);
-  proxyUrl.port = String((proxy.address() as AddressInfo).port);
-  return proxyUrl.href;
-}

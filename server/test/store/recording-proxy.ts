@@ -5,7 +5,19 @@ import net, { type AddressInfo } from 'node:net';
 export type Traffic = { statements: SentStatement[]; roundTrips: number };
 export type SentStatement = { name: string; text: string; values: (string | null)[] };
 
-export type RecordingProxy = { url: string; traffic: Traffic; startups: string[][]; close: () => Promise<void> };
+/** What the server tells its client besides results. */
+export type Notice = { message: string; detail: string | undefined };
+
+export type RecordingProxy = {
+  url: string;
+  traffic: Traffic;
+  startups: string[][];
+  notices: Notice[];
+  /** Closes the next connection that sends this text, without the response to it; `onLoss` runs before. */
+  loseNext: (text: string, onLoss?: () => Promise<unknown>) => void;
+  losses: () => number;
+  close: () => Promise<void>;
+};
 
 const cancelRequestCode = 80_877_102;
 
@@ -19,10 +31,15 @@ export async function startProxy(url: string, lostCancels = 0): Promise<Recordin
   const traffic: Traffic = { statements: [], roundTrips: 0 };
   const startups: string[][] = [];
   const sockets = new Set<net.Socket>();
+  const notices: Notice[] = [];
+  let next: { text: string; onLoss: () => Promise<unknown> } | undefined;
+  let losses = 0;
   const server = net.createServer((client) => {
-    const database = net.connect(Number(port), hostname);
+    const database = net.connect(Number(port || 5432), hostname);
     const parse = newParser(traffic, startups);
+    const readNotices = newNoticeParser(notices);
     let hasResponse = true;
+    let lose: (() => Promise<unknown>) | undefined;
     client.on('data', (bytes: Buffer) => {
       const isCancel = bytes.length === 16 && bytes.readUInt32BE(4) === cancelRequestCode;
       if (isCancel && cancelsLost < lostCancels) {
@@ -34,10 +51,21 @@ export async function startProxy(url: string, lostCancels = 0): Promise<Recordin
         traffic.roundTrips += 1;
         hasResponse = false;
       }
+      if (next !== undefined && bytes.includes(next.text)) {
+        lose = next.onLoss;
+        next = undefined;
+      }
       database.write(bytes);
     });
-    database.on('data', (bytes) => {
+    database.on('data', (bytes: Buffer) => {
       hasResponse = true;
+      if (lose !== undefined) {
+        losses += 1;
+        database.removeAllListeners('data').resume();
+        void lose().finally(() => client.destroy());
+        return;
+      }
+      readNotices(bytes);
       client.write(bytes);
     });
     for (const [one, other] of [
@@ -62,7 +90,44 @@ export async function startProxy(url: string, lostCancels = 0): Promise<Recordin
     server.close();
     await once(server, 'close');
   };
-  return { url: proxyUrl.href, traffic, startups, close };
+  const loseNext: RecordingProxy['loseNext'] = (text, onLoss = async () => undefined) => {
+    next = { text, onLoss };
+  };
+  return { url: proxyUrl.href, traffic, startups, notices, loseNext, losses: () => losses, close };
+}
+
+/** The messages in bytes that arrive in any pieces: a type, if it has one, and a length before each. */
+function newMessageReader(hasType: () => boolean, onMessage: (type: string, body: Buffer) => void) {
+  let rest: Buffer = Buffer.alloc(0);
+  return (bytes: Buffer) => {
+    rest = Buffer.concat([rest, bytes]);
+    for (;;) {
+      const head = hasType() ? 1 : 0;
+      if (rest.length < head + 4) return;
+      const end = head + rest.readUInt32BE(head);
+      if (rest.length < end) return;
+      const message = rest;
+      rest = rest.subarray(end);
+      onMessage(String.fromCharCode(message[0] ?? 0), message.subarray(head + 4, end));
+    }
+  };
+}
+
+function newNoticeParser(notices: Notice[]): (bytes: Buffer) => void {
+  return newMessageReader(
+    () => true,
+    (type, body) => {
+      if (type !== 'N') return;
+      const field = (code: string) => {
+        const found = body
+          .toString()
+          .split('\0')
+          .find((part) => part.startsWith(code));
+        return found?.slice(1);
+      };
+      notices.push({ message: field('M') ?? '', detail: field('D') });
+    },
+  );
 }
 
 /**
@@ -74,7 +139,7 @@ function newParser(traffic: Traffic, startups: string[][]): (bytes: Buffer) => b
   let bound = '';
   let values: SentStatement['values'] = [];
   let isStarted = false;
-  let rest: Buffer = Buffer.alloc(0);
+  let hasStatement = false;
   const handle = (type: string, body: Buffer): boolean => {
     const words = body.toString().split('\0');
     const [first = '', second = ''] = words;
@@ -87,20 +152,18 @@ function newParser(traffic: Traffic, startups: string[][]): (bytes: Buffer) => b
     else return false;
     return true;
   };
-  return (bytes) => {
-    rest = Buffer.concat([rest, bytes]);
-    let hasStatement = false;
-    for (;;) {
-      const head = isStarted ? 1 : 0;
-      if (rest.length < head + 4) return hasStatement;
-      const end = head + rest.readUInt32BE(head);
-      if (rest.length < end) return hasStatement;
-      const body = rest.subarray(head + 4, end);
-      if (isStarted) hasStatement = handle(String.fromCharCode(rest[0] ?? 0), body) || hasStatement;
+  const read = newMessageReader(
+    () => isStarted,
+    (type, body) => {
+      if (isStarted) hasStatement = handle(type, body) || hasStatement;
       else startups.push(body.subarray(4).toString().split('\0').filter(Boolean));
       isStarted = true;
-      rest = rest.subarray(end);
-    }
+    },
+  );
+  return (bytes) => {
+    hasStatement = false;
+    read(bytes);
+    return hasStatement;
   };
 }
 

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -101,6 +102,9 @@ export type KeyClient = {
   put: SendBody;
   patch: SendBody;
   delete: SendBody;
+  /** Every row of a list, page by page, by its cursors. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses freely
+  rows(path: string): Promise<any[]>;
   /** Imports records over HTTP. */
   append(...records: readonly object[]): Promise<TestResponse>;
 };
@@ -111,9 +115,20 @@ function clientWith(request: Service['request'], key: string | undefined): KeyCl
     (path, body, headers = {}) =>
       request(method, path, { key, headers, body });
   const headers = { 'content-type': 'application/x-ndjson' };
+  const get: KeyClient['get'] = (path, headers = {}) => request('GET', path, { key, headers });
   return {
-    ...{ post: send('POST'), put: send('PUT'), patch: send('PATCH'), delete: send('DELETE') },
-    get: (path, headers = {}) => request('GET', path, { key, headers }),
+    ...{ get, post: send('POST'), put: send('PUT'), patch: send('PATCH'), delete: send('DELETE') },
+    rows: async (path) => {
+      const rows: unknown[] = [];
+      for (let cursor = ''; ; ) {
+        const { status, body, text } = await get(`${path}${cursor}`);
+        assert.equal(status, 200, text);
+        rows.push(...body.data);
+        assert.equal(body.has_more, body.next_cursor !== null);
+        if (!body.has_more) return rows;
+        cursor = `${path.includes('?') ? '&' : '?'}cursor=${body.next_cursor}`;
+      }
+    },
     append: (...records) => request('POST', '/admin/records', { key, headers, body: ndjson(records) }),
   };
 }
@@ -287,6 +302,17 @@ export async function* exportedChunks({ exports }: Store): AsyncGenerator<Uint8A
     close();
   }
 }
+
+/** The output of `export`. */
+export async function exportedText(store: Store): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of exportedChunks(store)) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read records freely
+export const parseLines = (text: string): any[] =>
+  text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [JSON.parse(line)]));
 
 /** One property of each item. */
 export const pluck = <K extends string, V>(items: readonly { [P in K]?: V }[], name: K): (V | undefined)[] =>
