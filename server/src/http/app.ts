@@ -133,6 +133,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   app.decorateRequest('caller', null);
   app.decorateRequest('tool', null);
 
+  if (owned !== undefined) app.addHook('onRoute', owned.decorateRoute);
   const table = new RouteTable();
   app.addHook('onRoute', (route) => void (route.url.endsWith('*') || table.add(route)));
   const checkRequest = checkFirst((request, reply) => {
@@ -147,7 +148,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
     if (request.is404 || hasEmptyParameter(request.params)) rejectRoute(table, request, reply);
   });
   app.addHook('onRequest', checkRequest);
-  if (owned !== undefined) app.addHook('onRequest', owned.decide);
   app.addHook('preParsing', async (request) => requireUnambiguousBody(request.raw));
   app.addHook('onSend', dropRest);
   app.addHook('onSend', connections.announceEnd);

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { limits } from '../contract/limits.ts';
 import { ReadLog } from '../domain/activity/read-log.ts';
 import { ChangeWatch } from '../domain/changes/change-watch.ts';
-import { pageReads } from '../domain/messages/list-messages.ts';
 import { PageCache } from '../domain/messages/page-cache.ts';
 import { whyOff } from '../domain/search/search-indexer.ts';
 import { Bearer } from './auth/bearer.ts';
@@ -13,9 +12,9 @@ import { leaveGate } from './front/gate.ts';
 import { Metrics } from './observe/metrics.ts';
 import { Observer } from './observe/observe.ts';
 import { ErrorSender, Outages } from './request/errors.ts';
+import { pageReads } from './response/message-page.ts';
 import type { AppOptions, Dependencies } from './route-types.ts';
 import { OwnedData } from './upstream/owned-data.ts';
-import { ownedPages } from './upstream/owned-pages.ts';
 import { UnstoredDoubts } from './upstream/unstored-doubts.ts';
 import { Upstream } from './upstream/upstream.ts';
 import type { WorkerContext } from './workers/context.ts';
@@ -50,12 +49,12 @@ export function dependenciesOf(options: AppOptions, context: WorkerContext): Dep
     owner &&
     new OwnedData({ owner, store, bearer, upstream, metrics, errors, unstored, leave, clock, datasetKey });
   const pages = new PageCache((options.page_cache * 2 ** 20) / workers);
-  const reads = pageReads(store, pages);
+  const reads = pageReads(store, pages, errors);
   return {
     now: performance.now.bind(performance),
     ...options,
     pages,
-    pageReads: owned === undefined ? reads : ownedPages(reads, metrics),
+    pageReads: owned?.decoratePages(reads) ?? reads,
     bearer,
     metrics,
     observer: new Observer(metrics, uses, logger, options.lines),

@@ -99,25 +99,6 @@ export async function listMessages(
   return response;
 }
 
-/** How the requests of app keys get pages. A system that owns the data decorates it. */
-export type PageReads = {
-  /** The page, or its tag, if it is in memory and current. */
-  current(key: TextKey, dataVersion: number | undefined): MessagePage | PageTag | undefined;
-  /** As `listMessages`. */
-  list(
-    request: PageRequest,
-    clientTags: ClientTags | undefined,
-    dataVersion: number | undefined,
-    disconnected: () => AbortSignal,
-  ): Promise<Page>;
-};
-
-export const pageReads = (store: Store, pages: PageCache): PageReads => ({
-  current: (key, dataVersion) => pages.current(key, dataVersion),
-  list: (request, clientTags, dataVersion, disconnected) =>
-    listMessages(store, pages, request, clientTags, dataVersion, disconnected),
-});
-
 function renderPage(version: string, tag: string, limit: number, { docs, next }: Messages): MessagePage {
   return { kind: 'whole', version, tag, next, head: pageHead(limit, next), docs, tail: pageTail, isCached: false };
 }

@@ -61,11 +61,7 @@ export const adminWorkspaceRoutes = together(
     params: Type.Object({ app_id }),
     body: AppChange,
     response: AppListed,
-    run: async (call) => {
-      const { params, body, dependencies } = call;
-      if (body.name !== undefined) await dependencies.owned?.requireOwnApp(canonicalId(params.app_id));
-      return updateApp(call, params.app_id, body);
-    },
+    run: (call) => updateApp(call, call.params.app_id, call.body),
   }),
   adminPage('listModelProviders', '/admin/workspaces/:workspace_id/model-providers', {
     summary: 'List model providers',

@@ -142,7 +142,7 @@ export class FastLane {
   #sendError({ request, response, summary }: PlainRequest, error: Error): void {
     fastLaneChannel.publish(request);
     if (response.headersSent) response.destroy(error);
-    else this.#dependencies.errors.write(response, error, summary.id);
+    else this.#dependencies.pageReads.sendError(response, error, summary.id);
   }
 
   /** Passes a request to the framework, unless the client has disconnected. */
@@ -155,18 +155,18 @@ export class FastLane {
 
   /** Undefined for anything but a plain and valid request for a page. */
   #read(request: IncomingMessage, response: ServerResponse): PlainRequest | undefined {
-    const { owned, store } = this.#dependencies;
     try {
       const query = this.#parseQuery(request);
-      if (query === undefined || owned?.attempt(response, query.conversation_id) === false) return undefined;
+      if (query === undefined) return undefined;
       const headers = readLaneHeaders(request.rawHeaders);
       if (headers === undefined) return undefined;
       const { authorization, traceparent, 'x-request-id': givenId, 'if-none-match': ifNoneMatch } = headers;
       const digest = bearerDigest(authorization);
       if (digest === undefined) return undefined;
+      const dataVersion = this.#dependencies.pageReads.dataVersion(query.conversation_id);
       const id = safeRequestId(givenId);
       const summary = { id, method: 'GET', route: messagesPath, key_id: null, start: performance.now(), traceparent };
-      return { request, response, query, digest, ifNoneMatch, dataVersion: store.dataVersion(), summary };
+      return { request, response, query, digest, ifNoneMatch, dataVersion, summary };
     } catch {
       return undefined;
     }

@@ -176,7 +176,7 @@ const updateChunk = defineTool('update_chunk', ['knowledge', 'admin'], 'updateCh
     const access = await knowledgeCall(call, path.dataset_id);
     const before = await findChildChunk(access, path);
     const edit = { content, precondition: [replaced], tool: 'update_chunk' };
-    const { chunk, version } = await updateChildChunk(access, call.dependencies.owned, path, edit);
+    const { chunk, version } = await updateChildChunk(access, call.dependencies.owned?.changes, path, edit);
     return { data: chunk, version, diff: diffWords(before.chunk.content, chunk.content) };
   },
 });

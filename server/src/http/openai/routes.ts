@@ -39,9 +39,8 @@ function route(
       errorBody: schemas.ErrorBody,
       config: { isBodyOptional: described.optionalBody !== undefined },
       onRequest: [requireChat],
-      run: async ({ caller, now, store, dependencies, disconnected }, reply) => {
+      run: async ({ caller, now, store, disconnected }, reply) => {
         const app_id = caller.app.id;
-        if (method !== 'GET') await dependencies.owned?.requireOwnApp(app_id);
         const { operations } = await import('./operations.ts');
         const author = { key_id: caller.key_id, now };
         const result = await operations[name](reply.request, { store, app_id, author, disconnected });

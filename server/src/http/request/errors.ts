@@ -30,8 +30,6 @@ export function errorHeaders({ code, retryAfterSeconds }: ServiceError): Record<
 export class ErrorSender {
   readonly #log: FastifyBaseLogger;
   readonly #outages: Outages;
-  /** Responds in another way, if it returns true. Set if another system owns the data. */
-  takeOver: ((error: Error, response: ServerResponse, id: string) => boolean) | undefined;
 
   constructor(log: FastifyBaseLogger, outages: Outages) {
     this.#log = log;
@@ -40,7 +38,6 @@ export class ErrorSender {
 
   /** Fastify's error handler, for errors that a route or Fastify itself throws. */
   readonly send = (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void => {
-    if (this.takeOver?.(error, reply.raw, request.id)) return void reply.hijack();
     const shownError = this.report(error, request.id, reply.raw);
     reply
       .code(statusOf(shownError.code))
@@ -50,7 +47,6 @@ export class ErrorSender {
 
   /** Writes the same response as `send`, without the framework. */
   write(response: ServerResponse, error: Error, id: string): void {
-    if (this.takeOver?.(error, response, id)) return;
     const shownError = this.report(error, id, response);
     const body = errorBody(shownError, response.req.url);
     const headers = { ...errorHeaders(shownError), 'content-length': Buffer.byteLength(body), 'x-request-id': id };

@@ -3,10 +3,45 @@ import type { FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import { limits } from '../../contract/limits.ts';
 import type { MessageQuery, PageOrder } from '../../contract/message.ts';
-import type { Page, PageQuery } from '../../domain/messages/list-messages.ts';
+import {
+  type ClientTags,
+  listMessages,
+  type Page,
+  type PageQuery,
+  type PageRequest,
+} from '../../domain/messages/list-messages.ts';
+import type { MessagePage, PageCache, PageTag } from '../../domain/messages/page-cache.ts';
+import type { Store } from '../../domain/store/store.ts';
+import type { TextKey } from '../../domain/text-key.ts';
+import type { ErrorSender } from '../request/errors.ts';
 import { revalidate } from '../request/etag.ts';
 import { linkToNext } from '../request/link.ts';
 import { sendLargePage } from './large-page.ts';
+
+/** How requests of app keys get pages. A system that owns the data decorates it. */
+export type PageReads = {
+  /** That of the store, to be read before anything else. Throws if pages of the conversation are not served here. */
+  dataVersion(conversation_id: string): number | undefined;
+  /** The page, or its tag, if it is in memory and current. */
+  current(key: TextKey, dataVersion: number | undefined): MessagePage | PageTag | undefined;
+  /** As `listMessages`. */
+  list(
+    request: PageRequest,
+    clientTags: ClientTags | undefined,
+    dataVersion: number | undefined,
+    disconnected: () => AbortSignal,
+  ): Promise<Page>;
+  /** Responds to a request that got no page. */
+  sendError(response: ServerResponse, error: Error, id: string): void;
+};
+
+export const pageReads = (store: Store, pages: PageCache, errors: ErrorSender): PageReads => ({
+  dataVersion: () => store.dataVersion(),
+  current: (key, dataVersion) => pages.current(key, dataVersion),
+  list: (request, clientTags, dataVersion, disconnected) =>
+    listMessages(store, pages, request, clientTags, dataVersion, disconnected),
+  sendError: (response, error, id) => errors.write(response, error, id),
+});
 
 export const messagesPath = '/v1/messages';
 

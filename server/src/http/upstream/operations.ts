@@ -21,6 +21,20 @@ const answers = [`${prefix}/chat-messages`, `${prefix}/completion-messages`];
 export const isAnswer = ({ method, url }: FastifyRequest): boolean =>
   method === 'POST' && answers.includes(decodeAll(url.split('?', 1)[0] as string));
 
+/** GET and HEAD. */
+export const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD';
+
+/** The app whose records an operation outside `/v1` writes, or whose name. */
+export function appWrittenBy(request: FastifyRequest): string | undefined {
+  const { caller, params, body, routeOptions } = request;
+  const operation = routeOptions.schema?.operationId ?? '';
+  if (operation === 'updateApp' && (body as { name?: string }).name !== undefined) {
+    return (params as { app_id: string }).app_id;
+  }
+  const isWrite = operation === 'importRecords' || (operation.startsWith('openai') && !isRead(request));
+  return isWrite && caller && 'app' in caller ? caller.app.id : undefined;
+}
+
 /** Codes of errors of Dify's that come before a message exists. */
 const earlyErrors: readonly unknown[] = ['invalid_param', 'bad_request', 'not_chat_app', 'app_unavailable'];
 

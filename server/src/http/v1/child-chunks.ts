@@ -44,7 +44,7 @@ const chunkRoutes = <K extends 'knowledge' | 'admin'>(
         const edit = { content, precondition: parseIfMatch(reply.request.headers['if-match']) };
         const editor = await knowledgeCaller(store, caller, params.dataset_id);
         // A request with a knowledge key of the owner was passed on to it.
-        const owned = kind === 'admin' ? dependencies.owned : undefined;
+        const owned = kind === 'admin' ? dependencies.owned?.changes : undefined;
         return sendChunk(reply, await chunks.updateChildChunk({ store, caller: editor, now }, owned, params, edit));
       },
     }),

@@ -16,10 +16,11 @@ export const messageRoutes = operation('getConversationHistory', ['app'], 'GET',
   unchanged: "The client's cached page is current.",
   errors: [404],
   onRequest: [requireChat],
-  run: async ({ query, caller, disconnected, store, dependencies: { pageReads, page_order } }, reply) => {
+  run: async ({ query, caller, disconnected, dependencies: { pageReads, page_order } }, reply) => {
     const requestedPage = pageRequest(caller.app.id, pageQuery(query, page_order));
     const clientTags = parseIfNoneMatch(reply.request.headers['if-none-match']);
-    const page = await pageReads.list(requestedPage, clientTags, store.dataVersion(), disconnected);
+    const dataVersion = pageReads.dataVersion(query.conversation_id);
+    const page = await pageReads.list(requestedPage, clientTags, dataVersion, disconnected);
     return sendPage(reply, page, messagesPath);
   },
 });

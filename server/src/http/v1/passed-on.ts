@@ -25,6 +25,6 @@ export const upstreamRoutes: Routes = (app, { upstream, owned, bearer, inFlight 
   });
   app.addHook('onClose', async () => {
     upstream.close();
-    await owned?.close();
+    await owned?.changes.close();
   });
 };
