@@ -83,8 +83,13 @@ const routes: readonly Routes[] = [
   upstreamRoutes,
 ];
 
-const buildValidator = () => validatorCompiler as never;
-const buildSerializer = () => () => JSON.stringify;
+/** Instead of those of Fastify, so that it does not load its own compilers. */
+const compilersFactory = {
+  buildValidator: () => () => {
+    throw new Error('the app sets its validator');
+  },
+  buildSerializer: () => () => JSON.stringify,
+};
 
 /** The HTTP API: Fastify on the server of `server.ts`, with its hooks and routes. */
 export async function buildApp(options: AppOptions): Promise<App> {
@@ -116,8 +121,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     genReqId: requestIdOf,
     rewriteUrl: routedUrl,
     return503OnClosing: false,
-    // Passed to the constructor, so that Fastify does not load its own compilers.
-    schemaController: { compilersFactory: { buildValidator, buildSerializer } },
+    schemaController: { compilersFactory },
     routerOptions: { maxParamLength: limits.headerBytesMax },
     frameworkErrors: (error, request, reply) => {
       observe(request, reply);
@@ -125,6 +129,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
+  app.setValidatorCompiler(validatorCompiler);
   app.setErrorHandler(errors.send);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', jsonReader(options.in_flight_max / workers));

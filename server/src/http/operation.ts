@@ -57,7 +57,7 @@ const tagOf: Partial<Record<KeyKind, string>> = { app: 'Conversations', knowledg
  *   summary: 'Revoke a key',
  *   params,
  *   response: ListedKey,
- *   run: ({ params, caller, now, store }) => revokeKey(store, params.key_id, caller.key_id, now),
+ *   run: ({ params, caller, now, store }) => revokeKey(store, params.key_id, { key_id: caller.key_id, now }),
  * });
  */
 export function operation<K extends KeyKind, P extends TObject, Q extends TObject, B extends TSchema>(
@@ -106,7 +106,8 @@ export function operation<K extends KeyKind, P extends TObject, Q extends TObjec
         reply.code(isEmpty ? 204 : status);
         const now = Math.floor(clock() / 1000);
         const disconnected = () => onDisconnect(reply.raw);
-        return run({ params, query, body, caller, now, disconnected, store, dependencies } as never, reply);
+        const request = { params, query, body, caller, now, disconnected, store, dependencies } as Request<K, P, Q, B>;
+        return run(request, reply);
       },
     });
   };

@@ -71,8 +71,13 @@ function requireReadOnlyKind(kind: KeyKind): void {
 }
 
 /** The changed key. Throws if it does not exist, or if its kind does not allow the change. */
-export async function updateKey(store: Store, given: string, change: KeyChange, author: Author): Promise<ListedKey> {
-  const id = canonicalId(given);
+export async function updateKey(
+  store: Store,
+  requestedId: string,
+  change: KeyChange,
+  author: Author,
+): Promise<ListedKey> {
+  const id = canonicalId(requestedId);
   const stored = requireFound(await store.admin.findKey(id), 'key not found');
   const { name = stored.name, read_only = stored.read_only, role = stored.role } = change;
   const isChange = change.name !== undefined || change.read_only !== undefined || change.role !== undefined;
@@ -84,6 +89,13 @@ export async function updateKey(store: Store, given: string, change: KeyChange, 
     throw new ServiceError('forbidden', 'a key cannot change its own role');
   await store.run('updateKey', { id, change, by: author.key_id, now: author.now });
   return { ...stored, name, read_only, role };
+}
+
+/** The revoked key. Throws if it does not exist. Revoking it again changes nothing. */
+export async function revokeKey(store: Store, requestedId: string, { key_id, now }: Author): Promise<ListedKey> {
+  const id = canonicalId(requestedId);
+  const exists = await store.run('revokeKey', { id, by: key_id, now });
+  return requireFound(exists ? await store.admin.findKey(id) : undefined, 'key not found');
 }
 
 /** The canonical ids. Throws if a record does not exist, or not in the key's workspace. */

@@ -11,13 +11,16 @@ import type { DatasetRow, DatasetTotals, DocumentRow, SegmentRow } from '../stor
 /** Renders rows as the objects of `contract/knowledge.ts`: its fields, in its order, with its constants. */
 
 type Fields = Record<string, unknown>;
-type Shape = { properties: object };
+type Shape = { properties: Record<string, object> };
 
 /** The fields of a shape, each from the values, or else its constant. */
 function render({ properties }: Shape, values: Fields): Fields {
-  const fields = Object.entries<{ default?: unknown }>(properties as never);
+  const fields = Object.entries(properties);
   return Object.fromEntries(
-    fields.map(([name, field]) => [name, values[name] === undefined ? field.default : values[name]]),
+    fields.map(([name, field]) => [
+      name,
+      values[name] === undefined && 'default' in field ? field.default : values[name],
+    ]),
   );
 }
 

@@ -1,11 +1,13 @@
 import * as contract from '../../contract/console/activity.ts';
 import { MessagePage } from '../../contract/message.ts';
-import { canonicalId } from '../../contract/primitives.ts';
-import { listAllConversations } from '../../domain/activity/list-conversations.ts';
+import {
+  findConversation,
+  listAllConversations,
+  listMessageDetails,
+  locatePage,
+} from '../../domain/activity/list-conversations.ts';
 import { requireApp } from '../../domain/activity/require-app.ts';
-import { notFound, requireFound } from '../../domain/errors.ts';
 import { listMessages, pageRequest } from '../../domain/messages/list-messages.ts';
-import type { StoredDetails } from '../../domain/store/activity-reads.ts';
 import { header } from '../openapi/openapi.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';
 import { pageQuery, sendPage } from '../response/message-page.ts';
@@ -30,11 +32,7 @@ export const adminConversationRoutes = together(
     summary: 'Get a conversation of an app',
     params,
     response: contract.ConversationListed,
-    run: async ({ params, store }) => {
-      const { id } = await requireApp(store, params.app_id);
-      const conversation = await store.activity.findConversation(id, canonicalId(params.conversation_id));
-      return requireFound(conversation, 'conversation not exists');
-    },
+    run: ({ params, store }) => findConversation(store, params),
   }),
   adminObject('getTranscript', `${conversationUrl}/messages`, {
     summary: 'List messages of a conversation of any app',
@@ -64,17 +62,7 @@ export const adminConversationRoutes = together(
     params,
     querystring: contract.LocateQuery,
     response: contract.LocatedPage,
-    run: async ({ params, query: { message_id, newer = 0 }, store }) => {
-      const { id } = await requireApp(store, params.app_id);
-      const message = message_id === undefined ? undefined : canonicalId(message_id);
-      // The page is what is older than `first_id`. Without a message, the first message is the first of the newer ones.
-      const distance = newer + (message === undefined ? 2 : 1);
-      const conversation = canonicalId(params.conversation_id);
-      const first_id = await store.activity.findNewer(id, conversation, message, distance);
-      if (first_id !== undefined) return { first_id };
-      const exists = message !== undefined && (await store.activity.findConversation(id, conversation)) !== undefined;
-      throw notFound(`${exists ? 'message' : 'conversation'} not exists`);
-    },
+    run: ({ params, query, store }) => locatePage(store, params, query),
   }),
   adminObject('listMessageDetails', `${conversationUrl}/details`, {
     summary: 'List what messages have besides their fields',
@@ -82,16 +70,8 @@ export const adminConversationRoutes = together(
     params,
     querystring: contract.DetailsQuery,
     response: contract.MessageDetailsList,
-    run: async ({ params, query, store, dependencies }) => {
-      const { id } = await requireApp(store, params.app_id);
-      const message_ids = query.message_id.map(canonicalId);
-      const stored = await store.activity.listDetails(id, canonicalId(params.conversation_id), message_ids);
-      return { data: stored.map((one) => withTraceUrl(one, dependencies.trace_url)) };
-    },
+    run: async ({ params, query, store, dependencies: { trace_url } }) => ({
+      data: await listMessageDetails(store, params, query.message_id, trace_url),
+    }),
   }),
 );
-
-function withTraceUrl({ trace_id, ...details }: StoredDetails, template: string | undefined) {
-  const url = trace_id === null ? undefined : template?.replace(contract.traceIdMark, encodeURIComponent(trace_id));
-  return { ...details, trace_url: url ?? null };
-}

@@ -1,9 +1,7 @@
 import { CreatedKey, DescribedNewKey, KeyChange, KeyWithRequests, ListedKey, NewKey } from '../../contract/admin.ts';
 import { PersonChange, PersonListed } from '../../contract/people/people.ts';
-import { canonicalId } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
-import { requireFound } from '../../domain/errors.ts';
-import { createKey, rotateKey, updateKey } from '../../domain/keys/create-key.ts';
+import { createKey, revokeKey, rotateKey, updateKey } from '../../domain/keys/create-key.ts';
 import { withRequests } from '../../domain/keys/key-uses.ts';
 import { Paging } from '../../domain/paging.ts';
 import { changePerson, listPeople } from '../../domain/people/people.ts';
@@ -67,11 +65,7 @@ export const adminKeyRoutes = together(
       'Revokes a key and ends the console sessions that were created with it. Revoking it again changes nothing.',
     params,
     response: ListedKey,
-    run: async ({ params, caller, now, store }) => {
-      const id = canonicalId(params.key_id);
-      const exists = await store.run('revokeKey', { id, by: caller.key_id, now });
-      return requireFound(exists ? await store.admin.findKey(id) : undefined, 'key not found');
-    },
+    run: ({ params, caller, now, store }) => revokeKey(store, params.key_id, { key_id: caller.key_id, now }),
   }),
   adminPage('listPeople', peopleUrl, {
     summary: 'List people',

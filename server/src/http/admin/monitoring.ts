@@ -2,13 +2,13 @@ import { HealthReport } from '../../contract/console/health.ts';
 import { Failures, Traffic } from '../../contract/console/traffic.ts';
 import { limits } from '../../contract/limits.ts';
 import { productVersion } from '../../contract/product.ts';
+import { allInTime } from '../../domain/health/all-in-time.ts';
 import { verdictsOf, worstOf } from '../../domain/health/verdicts.ts';
 import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
 import { copyProgress, followLag } from '../../domain/store/import-sources.ts';
 import type { FailureCount } from '../observe/failures.ts';
 import { type Dependencies, together } from '../route-types.ts';
-import { allInTime } from '../v1/health.ts';
 import { adminObject } from './routes.ts';
 
 const version = productVersion();

@@ -1,18 +1,7 @@
 import { listOf } from '../../contract/admin.ts';
 import { WorstTexts } from '../../contract/console/knowledge.ts';
 import * as contract from '../../contract/console/search.ts';
-import { canonicalId } from '../../contract/primitives.ts';
-import { invalidParam, requireFound } from '../../domain/errors.ts';
-import { indexLag } from '../../domain/search/search-indexer.ts';
-import {
-  findWorstTexts,
-  requireSearchOn,
-  searchChunks,
-  searchMessages,
-  searchOf,
-} from '../../domain/search/search-pages.ts';
-import type { KnowledgeScope } from '../../domain/store/knowledge-reads.ts';
-import type { Store } from '../../domain/store/store.ts';
+import { countSearchResults, findWorstTexts, search } from '../../domain/search/search-pages.ts';
 import { together } from '../route-types.ts';
 import { adminObject } from './routes.ts';
 
@@ -29,13 +18,7 @@ export const adminSearchRoutes = together(
     querystring: contract.SearchQuery,
     response: listOf(contract.AnyHit),
     errors: [404],
-    run: async ({ query, disconnected, store, dependencies }) => {
-      const { limit: _, cursor: __, ...filters } = query;
-      const signal = disconnected();
-      return isOfKnowledge(filters)
-        ? searchChunks(dependencies, query, await scopeOf(store, query), signal)
-        : searchMessages(dependencies, query, signal);
-    },
+    run: ({ query, disconnected, dependencies }) => search(dependencies, query, disconnected()),
   }),
   adminObject('listWorstTexts', `${url}/worst`, {
     summary: 'List the texts that most disliked answers cite',
@@ -51,27 +34,6 @@ export const adminSearchRoutes = together(
     querystring: contract.SearchCountsQuery,
     response: contract.SearchCounts,
     errors: [404],
-    run: async ({ query, disconnected, store, dependencies }) => {
-      requireSearchOn(dependencies);
-      if (isOfKnowledge(query)) throw invalidParam('in must be messages');
-      const { isBuilding: is_building } = await indexLag(store);
-      const input = { search: searchOf(query, dependencies.clock()) };
-      return { ...(await store.search.run('countMessages', input, disconnected())), is_building };
-    },
+    run: ({ query, disconnected, dependencies }) => countSearchResults(dependencies, query, disconnected()),
   }),
 );
-
-/** Knowledge bases have none of the other filters. */
-function isOfKnowledge({ in: part, q: _, dataset_id: __, ...others }: contract.SearchFilters): boolean {
-  if (part !== 'knowledge') return false;
-  const [other] = Object.keys(others);
-  if (other !== undefined) throw invalidParam(`${other} must be absent with in=knowledge`);
-  return true;
-}
-
-/** One knowledge base; undefined for all. */
-async function scopeOf({ admin }: Store, { dataset_id }: contract.SearchFilters): Promise<KnowledgeScope | undefined> {
-  if (dataset_id === undefined) return undefined;
-  const dataset = requireFound(await admin.findDataset(canonicalId(dataset_id)), 'dataset not found');
-  return { workspace_id: dataset.workspace_id, dataset_ids: [dataset.id] };
-}

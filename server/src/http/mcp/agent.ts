@@ -1,3 +1,4 @@
+import type { Tool as ProtocolTool } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import { limits } from '../../contract/limits.ts';
@@ -82,13 +83,13 @@ async function run(
   const { text_offset, ...own } = requireValid(tool.inputOf(caller.kind), filled) as { text_offset?: number };
   const now = Math.floor(clock() / 1000);
   const call: ToolCall = { store, dependencies, caller, disconnected: () => onDisconnect(reply.raw), now };
-  const result = await tool.run(own as never, call);
+  const result = await tool.run(own, call);
   if (reads.has(tool.operation)) reads.note(tool.operation, caller.key_id, own, now);
   return quote(result, text_offset);
 }
 
 /** Clients that validate results do not know the formats of this service, and would warn of them. */
-const withoutOwnFormats = (schema: TObject): object =>
+const withoutOwnFormats = (schema: TObject): ProtocolTool['inputSchema'] =>
   JSON.parse(JSON.stringify(schema, (name, value) => (name === 'format' && value === 'decimal' ? undefined : value)));
 
 /** A short text in addition to the result, for people and for clients that show no more. */

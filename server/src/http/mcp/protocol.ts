@@ -116,7 +116,7 @@ function serverFor(agent: AgentRequest): Server {
     instructions,
     supportedProtocolVersions: olderVersions,
   });
-  server.setRequestHandler('tools/list', () => ({ tools: listTools(agent.caller) as never }));
+  server.setRequestHandler('tools/list', () => ({ tools: listTools(agent.caller) }));
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: given } }) => {
     const result = await callTool(agent, name, given);
     if (result === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);

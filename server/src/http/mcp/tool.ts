@@ -33,8 +33,8 @@ export type Tool = {
   isWrite: boolean;
   inputOf(kind: AgentKind): TObject;
   outputOf(kind: AgentKind): TObject;
-  /** `given` has been validated by the schema of the caller's kind. */
-  run(given: never, call: ToolCall): Promise<ToolResult>;
+  /** `input` has been validated by the schema of the caller's kind. */
+  run(input: object, call: ToolCall): Promise<ToolResult>;
 };
 
 type Definition<I extends TProperties, A extends TProperties> = Pick<Tool, 'title' | 'description'> & {

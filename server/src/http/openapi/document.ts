@@ -12,8 +12,9 @@ type Operation = {
 
 /** The OpenAPI document of the framework. */
 export type OpenApi = {
-  paths: Record<string, Record<string, Operation>>;
-  components: { responses?: Record<string, Response>; schemas?: object };
+  paths?: Record<string, object | undefined>;
+  components?: { responses?: object; schemas?: object; headers?: object };
 };
 
-export const operationsOf = ({ paths }: OpenApi): Operation[] => Object.values(paths).flatMap(Object.values);
+export const operationsOf = ({ paths = {} }: OpenApi): Operation[] =>
+  Object.values(paths).flatMap((operations = {}) => Object.values(operations));

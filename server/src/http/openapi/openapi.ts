@@ -120,7 +120,7 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
     });
   }
   await app.ready();
-  const document: OpenApi = app.swagger() as never;
+  const document: OpenApi = app.swagger();
   const optional = new Set(routes.flatMap(({ schema }) => (schema?.optionalBody ? schema.operationId : [])));
   for (const { operationId, requestBody } of operationsOf(document)) {
     if (requestBody !== undefined && optional.has(operationId)) Object.assign(requestBody, { required: false });
@@ -142,7 +142,7 @@ async function describe(routes: readonly RouteOptions[]): Promise<string> {
 /** Moves the error responses, which many operations share, to `components/responses`. */
 function nameErrors(document: OpenApi): void {
   const { STATUS_CODES } = process.getBuiltinModule('node:http');
-  const shared: NonNullable<OpenApi['components']['responses']> = {};
+  const shared: Record<string, object> = {};
   for (const { responses } of operationsOf(document)) {
     for (const [status, response] of Object.entries(responses)) {
       if (Number(status) < 400) continue;
@@ -155,7 +155,8 @@ function nameErrors(document: OpenApi): void {
       }
     }
   }
-  document.components.responses = Object.fromEntries(Object.entries(shared).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const responses = Object.fromEntries(Object.entries(shared).sort(([a], [b]) => (a < b ? -1 : 1)));
+  document.components = { ...document.components, responses };
 }
 
 /** Moves every schema with a title to `components/schemas`, and replaces it with a reference. */

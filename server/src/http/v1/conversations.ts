@@ -4,10 +4,10 @@ import * as contract from '../../contract/conversation.ts';
 import { limits } from '../../contract/limits.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { decodeCursor, encodeCursor, invalidCursor } from '../../domain/cursor.ts';
-import { notFound, ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import * as conversations from '../../domain/messages/conversations.ts';
+import { searchUserMessages } from '../../domain/search/search-pages.ts';
 import type { ConversationPosition } from '../../domain/store/app-store.ts';
-import type { OwnCursor } from '../../domain/store/searches.ts';
 import { keyGet, operation, requireChat } from '../operation.ts';
 import { optionalBody } from '../request/body.ts';
 import { linkToNext } from '../request/link.ts';
@@ -118,19 +118,7 @@ export const conversationRoutes = together(
     querystring: contract.MessageSearchQuery,
     response: contract.FoundMessages,
     errors: [404],
-    run: async ({ query, caller, now, disconnected, store, dependencies: { search: whyOff } }) => {
-      if (whyOff !== undefined) throw notFound(whyOff);
-      const { query: q, user, limit = limits.listRowsDefault, cursor } = query;
-      const [second, conversation_id, message_id] =
-        cursor === undefined ? [] : decodeCursor(cursor, ['number', 'string', 'string']);
-      const input = {
-        search: { q, app_id: caller.app.id, user, now },
-        cursor: second === undefined ? undefined : ({ second, conversation_id, message_id } as OwnCursor),
-        limit,
-      };
-      const { hits, next } = await store.search.run('searchOwnMessages', input, disconnected());
-      const nextCursor = next && encodeCursor([next.second, next.conversation_id, next.message_id]);
-      return { limit, has_more: next !== undefined, cursor: nextCursor ?? null, data: hits };
-    },
+    run: ({ query, caller, disconnected, dependencies }) =>
+      searchUserMessages(dependencies, caller.app.id, query, disconnected()),
   }),
 );

@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { limits } from '../../contract/limits.ts';
 import { choice, described, epochSeconds, integer, named, nullable } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { damaged, ServiceError, unavailable } from '../../domain/errors.ts';
+import { allInTime } from '../../domain/health/all-in-time.ts';
 import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
 import { nextTurn } from '../../domain/large-text.ts';
 import { indexLag } from '../../domain/search/search-indexer.ts';
@@ -146,16 +145,4 @@ async function readInformation(store: Store, isOwned: boolean) {
     ...(copies && { erased_copies: copies }),
     ...(copy && { dify_copy: { done: copy.done, ...(copy.total && { total: Math.round(copy.total) }) } }),
   };
-}
-
-type Reads = Readonly<Record<string, Promise<unknown> | undefined>>;
-type Results<R extends Reads> = { [N in keyof R]: Awaited<R[N]> | undefined };
-
-/** Undefined for what the database does not return soon. Then the other values are needed most. */
-export async function allInTime<R extends Reads>(reads: R): Promise<Results<R>> {
-  const late = sleep(limits.metricsMillisMax, undefined, { ref: false });
-  const results = Object.entries(reads).map(async ([name, read]) => {
-    return [name, read && (await Promise.race([read.catch(() => undefined), late]))];
-  });
-  return Object.fromEntries(await Promise.all(results));
 }
