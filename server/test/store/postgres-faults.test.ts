@@ -7,7 +7,6 @@ import { Readable } from 'node:stream';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { overloaded } from '../../src/domain/errors.ts';
 import { commandLine } from '../../src/domain/import/check-references.ts';
 import { importRecords } from '../../src/domain/import/import-records.ts';
 import {
@@ -18,6 +17,7 @@ import {
   oneLine,
   type Scope,
   type ServerProcess,
+  sendRequest,
   serve,
   serveWithWorkers,
 } from '../support/cli-helpers.ts';
@@ -29,6 +29,7 @@ import {
   message,
   ndjson,
   newMigratedUrl,
+  parseLines,
   type Service,
   startService,
 } from '../support/harness.ts';
@@ -46,30 +47,18 @@ type Reply = {
   // biome-ignore lint/suspicious/noExplicitAny: tests read any field of a response
   body: any;
 };
-type RequestInput = { method?: string; json?: unknown; lines?: string | undefined };
 
 /** Sends one request. Without a response within a minute the status is 0 and the body is the reason. */
 async function send(
   base: string,
   path: string,
   key: string,
-  { method = 'GET', json, lines }: RequestInput = {},
+  parts: Parameters<typeof sendRequest>[3] = {},
 ): Promise<Reply> {
-  const type = json !== undefined ? 'application/json' : lines !== undefined ? 'application/x-ndjson' : undefined;
-  const body = json !== undefined ? JSON.stringify(json) : lines;
   try {
-    const response = await fetch(`${base}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${key}`, ...(type && { 'content-type': type }) },
-      ...(body !== undefined && { body }),
-      signal: AbortSignal.timeout(60_000),
-    });
-    const text = await response.text();
-    // A busy machine may be too slow for the gate.
-    if (text.includes(overloaded.message)) return send(base, path, key, { method, json, lines });
-    const isJson = response.headers.get('content-type')?.startsWith('application/json');
-    const retryAfter = response.headers.get('retry-after');
-    return { status: response.status, retryAfter, body: isJson ? JSON.parse(text) : text };
+    const response = await sendRequest(base, path, key, { ...parts, signal: AbortSignal.timeout(60_000) });
+    const { status, headers, body, text } = response;
+    return { status, retryAfter: headers.get('retry-after'), body: body ?? text };
   } catch (error) {
     return { status: 0, retryAfter: null, body: String((error as Error).cause ?? error) };
   }
@@ -293,10 +282,7 @@ async function lostWrites(world: Installation, { acknowledged }: ReturnType<type
     const response = await fetch(`${world.serving.base}/admin/records`, { headers });
     return response.status === 200 && response.text().catch(() => false as const);
   });
-  const records = exported
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const records = parseLines(exported);
   const texts = new Map(world.chunkIds.map((id) => [id, new Set<unknown>()]));
   for (const { record, id, child_chunk_id, content } of records) {
     if (record === 'child_chunk') texts.get(id as string)?.add(content);

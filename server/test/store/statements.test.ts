@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { constants, DatabaseSync, StatementSync } from 'node:sqlite';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { constants, type DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { makeSecret } from '../../src/domain/secret.ts';
@@ -18,6 +19,8 @@ import { type RecordingProxy, startProxy, summarize, type Traffic } from './reco
 
 const findKeyStatement = 'SELECT api_keys apps';
 const findChunkStatement = 'SELECT datasets documents segments child_chunks';
+/** Node.js publishes each statement that SQLite has executed in this thread. */
+const queryChannel = 'sqlite.db.query';
 const models = '/v1/workspaces/current/models/model-types/llm';
 
 for (const prepared of ['on', 'off'])
@@ -347,39 +350,27 @@ describe('statements executed on SQLite', () => {
   const second = message(one.ids.conversation, 2);
   const page = `/v1/messages?conversation_id=${one.ids.conversation}`;
   const executed: string[] = [];
-  /** Statements that were planned while they were executed: SQLite calls the authorizer whenever it plans a statement. */
-  const planned = new Set<string>();
-  const methods = ['all', 'get', 'run', 'iterate'] as const;
-  const originals = new Map(methods.map((method) => [method, StatementSync.prototype[method]]));
-  const { exec, prepare } = DatabaseSync.prototype;
+  /** Actions of statements that were planned: SQLite calls the authorizer whenever it plans a statement. */
+  let planned = 0;
+  const databases = new WeakSet<DatabaseSync>();
+  const record = (message: unknown) => {
+    const { sql, database } = message as { sql: string; database: DatabaseSync };
+    executed.push(sql);
+    if (databases.has(database)) return;
+    databases.add(database);
+    database.setAuthorizer(() => {
+      planned += 1;
+      return constants.SQLITE_OK;
+    });
+  };
 
   before(async () => {
-    for (const method of methods) {
-      const original = StatementSync.prototype[method] as (...values: unknown[]) => unknown;
-      Object.assign(StatementSync.prototype, {
-        [method](this: StatementSync, ...values: unknown[]) {
-          executed.push(this.sourceSQL);
-          return original.apply(this, values);
-        },
-      });
-    }
-    DatabaseSync.prototype.prepare = function (...input) {
-      this.setAuthorizer(() => {
-        planned.add(executed.at(-1) ?? '');
-        return constants.SQLITE_OK;
-      });
-      return prepare.apply(this, input);
-    };
-    DatabaseSync.prototype.exec = function (text) {
-      executed.push(text);
-      return exec.call(this, text);
-    };
+    subscribe(queryChannel, record);
     service = await startService('sqlite');
     await service.load([...records, message(one.ids.conversation, 1), second]);
   });
   after(async () => {
-    Object.assign(StatementSync.prototype, Object.fromEntries(originals));
-    Object.assign(DatabaseSync.prototype, { exec, prepare });
+    unsubscribe(queryChannel, record);
     await service?.close();
   });
 
@@ -430,11 +421,11 @@ describe('statements executed on SQLite', () => {
     const { etag = '' } = (await uncached.as(key).get(page)).headers;
     for (let times = 0; times < 3; times += 1) {
       executed.length = 0;
-      planned.clear();
+      planned = 0;
       assert.equal((await uncached.as(key).get(page)).status, 200);
       assert.deepEqual(executed.map(summarize), [dataVersion, ...readPage]);
     }
-    assert.deepEqual([...planned], []);
+    assert.equal(planned, 0);
     executed.length = 0;
     assert.equal((await uncached.as(key).get(page, { 'if-none-match': etag })).status, 304);
     assert.deepEqual(executed.map(summarize), [dataVersion]);
@@ -467,10 +458,10 @@ describe('statements executed on SQLite', () => {
     for (const [path, listKey] of lists) {
       // The first execution after the tables were created is planned again.
       for (let times = 0; times < 3; times += 1) {
-        planned.clear();
+        planned = 0;
         assert.match(`${await run('GET', path, { key: listKey }, 200)}`, /SELECT/, path);
       }
-      assert.deepEqual([...planned], [], path);
+      assert.equal(planned, 0, path);
     }
   });
 

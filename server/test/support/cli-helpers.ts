@@ -282,7 +282,7 @@ export type HttpResponse = {
   body: any;
 };
 
-type RequestParts = { method?: string; json?: unknown; lines?: string };
+type RequestParts = { method?: string; json?: unknown; lines?: string; signal?: AbortSignal };
 
 /** Sends a request. On a busy machine the service may reject it as overloaded; then it is sent again. */
 export async function sendRequest(
@@ -301,7 +301,7 @@ async function sendOnce(
   base: string,
   path: string,
   key: string,
-  { method = 'GET', json, lines }: RequestParts,
+  { method = 'GET', json, lines, signal }: RequestParts,
 ): Promise<HttpResponse> {
   const type = json !== undefined ? 'application/json' : lines !== undefined ? 'application/x-ndjson' : undefined;
   const body = json !== undefined ? JSON.stringify(json) : lines;
@@ -309,6 +309,7 @@ async function sendOnce(
     method,
     headers: { authorization: `Bearer ${key}`, ...(type && { 'content-type': type }) },
     ...(body !== undefined && { body }),
+    ...(signal && { signal }),
   });
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.startsWith('application/json');
