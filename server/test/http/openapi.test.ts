@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { modelTypes, tables } from '../support/api-tables.ts';
 import { startService } from '../support/harness.ts';
 import { readOpenapi } from '../support/openapi/read-openapi.ts';
 import { openapiFile, validatorOf } from '../support/openapi-check.ts';
@@ -16,7 +17,6 @@ const chunk = '/v1/datasets/{dataset_id}/documents/{document_id}/segments/{segme
 const models = '/v1/workspaces/current/models/model-types/{model_type}';
 /** What it names need not exist. */
 const view = '/admin/views/{name}';
-const modelTypes = ['text-embedding', 'rerank', 'llm', 'tts', 'speech2text', 'moderation'];
 
 function resolve(node: Json): Json {
   if (node?.$ref === undefined) return node;
@@ -41,146 +41,6 @@ function read(node: Json): { schema: Json; nullable: boolean } {
   assert.equal(rest.length, 1);
   return { schema: { ...schema, type: rest[0] }, nullable: rest.length < schema.type.length };
 }
-
-/**
- * The tables of the API document. A field is `type`, or `type?` if nullable; `[X]` is an array of X, a capital letter
- * starts the name of a schema, `map` is an object from locale key to text, `open` an object with arbitrary properties,
- * `any` a field whose only documented value is null. After a space: the format, or the closed set of values.
- */
-const tables: Record<string, Record<string, string>> = {
-  MessagePage: { limit: 'integer', has_more: 'boolean', data: '[Message]' },
-  Message: {
-    id: 'string uuid',
-    conversation_id: 'string uuid',
-    parent_message_id: 'string? uuid',
-    inputs: 'open',
-    query: 'string',
-    answer: 'string',
-    status: 'string normal|error',
-    error: 'string?',
-    message_files: '[MessageFile]',
-    feedback: 'Feedback?',
-    retriever_resources: '[RetrieverResource]',
-    agent_thoughts: '[AgentThought]',
-    created_at: 'integer int64',
-    extra_contents: '[HumanInputContent]',
-    message_tokens: 'integer',
-    answer_tokens: 'integer',
-    total_tokens: 'integer',
-    provider_response_latency: 'number double',
-    total_price: 'string? decimal',
-    currency: 'string?',
-  },
-  Feedback: { rating: 'string like|dislike' },
-  MessageFile: {
-    id: 'string uuid',
-    filename: 'string',
-    type: 'string',
-    url: 'string?',
-    mime_type: 'string?',
-    size: 'integer?',
-    transfer_method: 'string remote_url|local_file|tool_file',
-    belongs_to: 'string? user|assistant',
-    upload_file_id: 'string? uuid',
-  },
-  RetrieverResource: {
-    id: 'string uuid',
-    message_id: 'string uuid',
-    position: 'integer',
-    dataset_id: 'string uuid',
-    dataset_name: 'string',
-    document_id: 'string uuid',
-    document_name: 'string',
-    data_source_type: 'string',
-    segment_id: 'string uuid',
-    score: 'number float',
-    hit_count: 'integer',
-    word_count: 'integer',
-    segment_position: 'integer',
-    index_node_hash: 'string',
-    content: 'string',
-    summary: 'string?',
-    created_at: 'integer int64',
-  },
-  AgentThought: {
-    id: 'string uuid',
-    chain_id: 'string?',
-    message_id: 'string uuid',
-    position: 'integer',
-    thought: 'string',
-    tool: 'string',
-    tool_labels: 'open?',
-    tool_input: 'string',
-    observation: 'string',
-    files: '[string]',
-    created_at: 'integer int64',
-  },
-  HumanInputContent: {
-    workflow_run_id: 'string',
-    submitted: 'boolean',
-    type: 'string',
-    form_definition: 'FormDefinition?',
-    form_submission_data: 'FormSubmissionData?',
-  },
-  FormDefinition: {
-    form_id: 'string',
-    node_id: 'string',
-    node_title: 'string',
-    form_content: 'string',
-    inputs: '[FormInput]',
-    actions: '[UserAction]',
-    display_in_ui: 'boolean',
-    form_token: 'string?',
-    resolved_default_values: 'open',
-    expiration_time: 'integer',
-  },
-  FormSubmissionData: {
-    node_id: 'string',
-    node_title: 'string',
-    rendered_content: 'string',
-    action_id: 'string',
-    action_text: 'string',
-  },
-  FormInput: {
-    type: 'string paragraph|select|file|file-list',
-    output_variable_name: 'string',
-    default: 'FormInputDefault?',
-  },
-  FormInputDefault: { type: 'string variable|constant', selector: '[string]', value: 'string' },
-  UserAction: { id: 'string', title: 'string', button_style: 'string primary|default|accent|ghost' },
-  ChildChunk: {
-    id: 'string',
-    segment_id: 'string',
-    content: 'string',
-    position: 'integer',
-    word_count: 'integer',
-    type: 'string',
-    created_at: 'integer',
-    updated_at: 'integer',
-  },
-  ModelProvider: {
-    provider: 'string',
-    label: 'map',
-    icon_small: 'map',
-    icon_small_dark: 'any',
-    status: 'string',
-    models: '[Model]',
-    tenant_id: 'string',
-  },
-  Model: {
-    model: 'string',
-    label: 'map',
-    model_type: `string ${modelTypes.join('|')}`,
-    features: 'any',
-    fetch_from: 'string',
-    model_properties: 'open',
-    status: 'string',
-    deprecated: 'boolean',
-    load_balancing_enabled: 'boolean',
-    has_invalid_load_balancing_configs: 'boolean',
-  },
-  Error: { status: 'integer', code: 'string', message: 'string' },
-};
 
 const errorCodes = [
   'invalid_param',

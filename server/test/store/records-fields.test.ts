@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { tables } from '../support/api-tables.ts';
 import { completeRecords, newPerson } from '../support/complete-records.ts';
 import { makeTwoTenants, messageDefaults, onOneEngine, useService } from '../support/harness.ts';
 import { firstOrAll } from '../support/long.ts';
@@ -45,101 +46,38 @@ const oneOf = (...values: string[]): Field => ({ type: 'string', values });
 const orNull = (field: Field): Field => ({ ...field, nullable: true, default: null });
 const or = (field: Field, value: unknown): Field => ({ ...field, default: value });
 
+/** The table of an object in responses, as a record has it: what may be null may also be left out. */
+function shapeOf(table: string, more: Shape = {}): Shape {
+  const types: Record<string, Field['type']> = { open: 'object', map: 'texts', any: 'any' };
+  const fields = Object.entries(tables[table] ?? {}).map(([name, row]): [string, Field] => {
+    const [, kind = '', mark, note = ''] = /^([^\s?]+)(\?)?(?: (.+))?$/.exec(row) ?? [];
+    const type = kind.startsWith('[') ? 'array' : /^[A-Z]/.test(kind) ? 'object' : (types[kind] ?? (kind as 'string'));
+    const field: Field = note.includes('|')
+      ? oneOf(...note.split('|'))
+      : note === 'uuid' || note === 'decimal'
+        ? { type: note }
+        : { type, ...(kind === '[string]' && { items: 'string' as const }) };
+    return [name, mark === '?' || kind === 'any' ? orNull(field) : field];
+  });
+  return { ...Object.fromEntries(fields), ...more };
+}
+
 const nested: Record<string, Shape> = {
-  message_files: {
-    id: uuid,
-    filename: string,
-    type: open,
-    url: orNull(string),
-    mime_type: orNull(string),
-    size: orNull(integer),
-    transfer_method: oneOf('remote_url', 'local_file', 'tool_file'),
-    belongs_to: orNull(oneOf('user', 'assistant')),
-    upload_file_id: orNull(uuid),
-  },
-  feedback: { rating: oneOf('like', 'dislike') },
-  retriever_resources: {
-    id: uuid,
-    message_id: uuid,
-    position: integer,
-    dataset_id: uuid,
-    dataset_name: string,
-    document_id: uuid,
-    document_name: string,
-    data_source_type: string,
-    segment_id: uuid,
-    score: number,
-    hit_count: integer,
-    word_count: integer,
-    segment_position: integer,
-    index_node_hash: string,
-    content: string,
-    summary: orNull(string),
-    created_at: integer,
-  },
-  agent_thoughts: {
-    id: uuid,
-    chain_id: orNull(string),
-    message_id: uuid,
-    position: integer,
-    thought: string,
-    tool: string,
-    tool_labels: orNull(object),
-    tool_input: string,
-    observation: string,
-    files: { type: 'array', items: 'string' },
-    created_at: integer,
-  },
-  extra_contents: {
-    workflow_run_id: string,
-    submitted: boolean,
-    type: string,
-    form_definition: orNull(object),
-    form_submission_data: orNull(object),
-  },
-  form_definition: {
-    form_id: string,
-    node_id: string,
-    node_title: string,
-    form_content: string,
-    inputs: array,
-    actions: array,
-    display_in_ui: boolean,
-    form_token: orNull(string),
-    resolved_default_values: object,
-    expiration_time: integer,
-  },
-  inputs: {
-    type: oneOf('paragraph', 'select', 'file', 'file-list'),
-    output_variable_name: string,
-    default: orNull(object),
-  },
-  default: {
-    type: oneOf('variable', 'constant'),
+  message_files: shapeOf('MessageFile', { type: open }),
+  feedback: shapeOf('Feedback'),
+  retriever_resources: shapeOf('RetrieverResource'),
+  agent_thoughts: shapeOf('AgentThought'),
+  extra_contents: shapeOf('HumanInputContent'),
+  form_definition: shapeOf('FormDefinition'),
+  inputs: shapeOf('FormInput'),
+  default: shapeOf('FormInputDefault', {
     selector: or({ type: 'array', items: 'string' }, []),
     value: or(string, ''),
-  },
-  actions: { id: string, title: string, button_style: oneOf('primary', 'default', 'accent', 'ghost') },
-  form_submission_data: {
-    node_id: string,
-    node_title: string,
-    rendered_content: string,
-    action_id: string,
-    action_text: string,
-  },
-  tags: { id: { type: 'string' }, name: string, type: or(open, 'knowledge') },
-  models: {
-    model: string,
-    label: { type: 'texts' },
-    model_type: oneOf('text-embedding', 'rerank', 'llm', 'tts', 'speech2text', 'moderation'),
-    features: orNull({ type: 'any' }),
-    fetch_from: open,
-    model_properties: object,
-    status: open,
-    deprecated: boolean,
-    load_balancing_enabled: boolean,
-    has_invalid_load_balancing_configs: boolean,
-  },
+  }),
+  actions: shapeOf('UserAction'),
+  form_submission_data: shapeOf('FormSubmissionData'),
+  tags: { id: string, name: string, type: or(open, 'knowledge') },
+  models: shapeOf('Model', { fetch_from: open, status: open }),
 };
 
 /** The path of each nested object in the complete records below. */
@@ -157,6 +95,27 @@ const nestedPaths: { name: string; kind: string; at: Path }[] = [
   { name: 'tags', kind: 'dataset', at: ['tags', 0] },
   { name: 'models', kind: 'model_provider', at: ['models', 0] },
 ];
+
+/** total_tokens is tested separately: it is always the sum, whatever the record says. */
+const { total_tokens: _sum, ...message } = shapeOf('Message', {
+  inputs: or(object, {}),
+  status: or(oneOf('normal', 'error'), 'normal'),
+  ...Object.fromEntries(
+    ['message_files', 'retriever_resources', 'agent_thoughts', 'extra_contents', 'items'].map((name) => [
+      name,
+      or(array, []),
+    ]),
+  ),
+  created_at: or(integer, now),
+  message_tokens: or(integer, 0),
+  answer_tokens: or(integer, 0),
+  provider_response_latency: or(number, 0),
+  feedback_content: orNull(string),
+  rated_at: orNull(integer),
+  model_provider: orNull(string),
+  model: orNull(string),
+  trace_id: orNull(string),
+});
 
 const topLevel: Record<string, Shape> = {
   workspace: { id: string, name: string },
@@ -205,34 +164,7 @@ const topLevel: Record<string, Shape> = {
     renamed_at: orNull(integer),
     updated_at: orNull(integer),
   },
-  // total_tokens is tested separately: it is always the sum, whatever the record says.
-  message: {
-    id: uuid,
-    conversation_id: uuid,
-    query: string,
-    answer: string,
-    parent_message_id: orNull(uuid),
-    inputs: or(object, {}),
-    status: or(oneOf('normal', 'error'), 'normal'),
-    error: orNull(string),
-    message_files: or(array, []),
-    feedback: orNull(object),
-    retriever_resources: or(array, []),
-    agent_thoughts: or(array, []),
-    created_at: or(integer, now),
-    extra_contents: or(array, []),
-    message_tokens: or(integer, 0),
-    answer_tokens: or(integer, 0),
-    provider_response_latency: or(number, 0),
-    total_price: orNull({ type: 'decimal' }),
-    currency: orNull(string),
-    feedback_content: orNull(string),
-    rated_at: orNull(integer),
-    model_provider: orNull(string),
-    model: orNull(string),
-    trace_id: orNull(string),
-    items: or(array, []),
-  },
+  message,
   dataset: {
     id: string,
     workspace_id: string,

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { personId } from '../../src/domain/author.ts';
+import { tables } from './api-tables.ts';
 import type { Tenant } from './harness.ts';
 
 type Json = Record<string, unknown>;
@@ -9,10 +10,27 @@ export function newPerson(): Json {
   return { id: personId(person), ...person };
 }
 
+/** A value of a row of the tables of the API document. */
+function exampleValue(row: string, text: string): unknown {
+  const [, list, kind = '', note = ''] = /^(\[)?(\w+)\]?\??(?: (.+))?$/.exec(row) ?? [];
+  const values: Record<string, unknown> = {
+    ...{ string: text, integer: 12, number: 1.25, boolean: true, any: ['vision'] },
+    ...{ open: { [text]: text, nested: { list: [1, null, true] } }, map: { en_US: text, zh_Hans: '标签' } },
+    ...{ uuid: randomUUID(), decimal: '0.0001200' },
+  };
+  const one = note.includes('|') ? note.split('|')[0] : (values[note] ?? values[kind] ?? exampleOf(kind, text));
+  return list === undefined ? one : [one];
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read records freely
+type Example = Record<string, any>;
+/** An object with every field of a table, nested ones too, and this text in each that is text. */
+export const exampleOf = (table: string, text = 'Text'): Example =>
+  Object.fromEntries(Object.entries(tables[table] ?? {}).map(([name, row]) => [name, exampleValue(row, text)]));
+
 /** One complete record of every kind, each with its own ids. */
 export function completeRecords({ ids, keyIds }: Tenant) {
-  const label = { en_US: 'Label', zh_Hans: '标签' };
-  const message_id = randomUUID();
+  const { tenant_id: _, ...provider } = exampleOf('ModelProvider');
   return {
     workspace: { record: 'workspace', id: randomUUID(), name: 'Workspace' },
     app: {
@@ -56,111 +74,16 @@ export function completeRecords({ ids, keyIds }: Tenant) {
       updated_at: 1_600_000_004,
     },
     message: {
-      record: 'message',
-      id: message_id,
-      conversation_id: ids.conversation,
-      parent_message_id: randomUUID(),
-      inputs: { city: 'Oslo', nested: { list: [1, null, true] } },
-      query: 'Which?',
-      answer: 'That one.',
-      status: 'error',
-      error: 'went wrong',
-      message_files: [
-        {
-          id: randomUUID(),
-          filename: 'a.png',
-          type: 'image',
-          url: 'https://example.com/a.png',
-          mime_type: 'image/png',
-          size: 12,
-          transfer_method: 'local_file',
-          belongs_to: 'user',
-          upload_file_id: randomUUID(),
-        },
-      ],
-      feedback: { rating: 'dislike' },
-      retriever_resources: [
-        {
-          id: randomUUID(),
-          message_id,
-          position: 1,
-          dataset_id: randomUUID(),
-          dataset_name: 'Base',
-          document_id: randomUUID(),
-          document_name: 'Document',
-          data_source_type: 'upload_file',
-          segment_id: randomUUID(),
-          score: 0.75,
-          hit_count: 3,
-          word_count: 40,
-          segment_position: 2,
-          index_node_hash: 'abc',
-          content: 'Snippet',
-          summary: 'Short',
-          created_at: 1_600_000_000,
-        },
-      ],
-      agent_thoughts: [
-        {
-          id: randomUUID(),
-          chain_id: 'chain',
-          message_id,
-          position: 1,
-          thought: 'Hm.',
-          tool: 'search;read',
-          tool_labels: { search: { en_US: 'Search' } },
-          tool_input: '{}',
-          observation: 'Seen.',
-          files: [randomUUID()],
-          created_at: 1_600_000_000,
-        },
-      ],
-      created_at: 1_600_000_000,
-      extra_contents: [
-        {
-          workflow_run_id: 'run',
-          submitted: true,
-          type: 'human_input',
-          form_definition: {
-            form_id: 'form',
-            node_id: 'node',
-            node_title: 'Node',
-            form_content: '# Form',
-            inputs: [
-              {
-                type: 'paragraph',
-                output_variable_name: 'reason',
-                default: { type: 'variable', selector: ['node', 'text'], value: 'v' },
-              },
-            ],
-            actions: [{ id: 'ok', title: 'OK', button_style: 'primary' }],
-            display_in_ui: true,
-            form_token: 'token',
-            resolved_default_values: { reason: 'because' },
-            expiration_time: 1_700_000_000,
-          },
-          form_submission_data: {
-            node_id: 'node',
-            node_title: 'Node',
-            rendered_content: 'Form',
-            action_id: 'ok',
-            action_text: 'OK',
-          },
-        },
-      ],
-      message_tokens: 3,
-      answer_tokens: 4,
-      total_tokens: 7,
-      provider_response_latency: 1.25,
-      total_price: '0.0001200',
-      currency: 'USD',
+      ...exampleOf('Message'),
+      ...{ record: 'message', id: randomUUID(), conversation_id: ids.conversation },
+      ...{ status: 'error', created_at: 1_600_000_000, message_tokens: 3, answer_tokens: 4, total_tokens: 7 },
       feedback_content: 'Thanks',
       rated_at: 1_600_000_010,
       model_provider: 'harbour/lantern/lantern',
       model: 'lantern-large',
       trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
       items: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }, { any: null }],
-    },
+    } as Example,
     dataset: {
       record: 'dataset',
       id: randomUUID(),
@@ -241,25 +164,8 @@ export function completeRecords({ ids, keyIds }: Tenant) {
     model_provider: {
       record: 'model_provider',
       workspace_id: ids.workspace,
+      ...provider,
       provider: 'acme/acme/one',
-      label,
-      icon_small: { en_US: 'https://example.com/i.svg' },
-      icon_small_dark: { en_US: 'https://example.com/d.svg' },
-      status: 'active',
-      models: [
-        {
-          model: 'embed',
-          label,
-          model_type: 'text-embedding',
-          features: ['vision'],
-          fetch_from: 'predefined-model',
-          model_properties: { context_size: 8191 },
-          status: 'active',
-          deprecated: false,
-          load_balancing_enabled: true,
-          has_invalid_load_balancing_configs: false,
-        },
-      ],
-    },
+    } as Example,
   } satisfies Record<string, Json>;
 }
