@@ -14,6 +14,7 @@ import {
   ndjson,
   newMigratedUrl,
   onOneEngine,
+  parseLines,
   pluck,
   startService,
 } from '../support/harness.ts';
@@ -46,12 +47,7 @@ async function startInstallation(engine: Engine) {
     command,
     send: (path: string, key: string, request?: Parameters<typeof sendRequest>[3]) =>
       sendRequest(service.base, path, key, request),
-    audit: async (...args: string[]): Promise<Entry[]> =>
-      (await command('audit', '--json', ...args))
-        .trimEnd()
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line)),
+    audit: async (...args: string[]): Promise<Entry[]> => parseLines(await command('audit', '--json', ...args)),
     /** Starts a process of its own, which does what a service does at its start and at its end. */
     serveAlone: (more: Settings = {}) => serve(scope, { cwd, env: { ...env, ...more } }),
     end: scope.end,
@@ -303,11 +299,7 @@ onOneEngine('the audit log', (engine) => {
     const { one, admin, command, serveAlone } = installation;
     const lastUses = async (): Promise<Record<string, number | null>> =>
       Object.fromEntries(
-        (await command('keys', 'list', '--json'))
-          .split('\n')
-          .filter(Boolean)
-          .map((line) => JSON.parse(line))
-          .map(({ id, last_used_at }) => [id, last_used_at]),
+        parseLines(await command('keys', 'list', '--json')).map(({ id, last_used_at }) => [id, last_used_at]),
       );
     for (const days of [40, 31, 29]) {
       await executeSql(

@@ -18,7 +18,7 @@ import {
   sendRequest,
   serve,
 } from '../support/cli-helpers.ts';
-import { ndjson, pluck } from '../support/harness.ts';
+import { ndjson, parseLines, pluck } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
@@ -160,8 +160,8 @@ describe('serve --starter on a new database', () => {
   });
 
   it('creates two chat apps with 40 conversations of 12 users in 30 days up to now, and a key of each kind', async () => {
-    const lines = (await exportAll(cwd)).trimEnd().split('\n');
-    const records = lines.map((line) => JSON.parse(line) as Record<string, string>);
+    const text = await exportAll(cwd);
+    const records: Record<string, string>[] = parseLines(text);
     const count = (record: string) => records.filter((one) => one.record === record).length;
     assert.deepEqual(['app', 'conversation', 'dataset', 'model_provider', 'api_key'].map(count), [2, 40, 2, 3, 5]);
     const talks = records.filter(({ record }) => record === 'conversation');
@@ -173,7 +173,7 @@ describe('serve --starter on a new database', () => {
     assert.ok(newest - oldest > 28 * 86_400 && newest - oldest < 32 * 86_400);
     const chat = ['advanced-chat', 'agent', 'chat', 'agent-chat'];
     assert.ok(chat.includes(records.find((one) => one.record === 'app')?.mode ?? ''));
-    for (const prefix of Object.values(kinds)) assert.ok(!lines.join('\n').includes(secretOf(output, prefix)));
+    for (const prefix of Object.values(kinds)) assert.ok(!text.includes(secretOf(output, prefix)));
   });
 
   it('adds nothing and prints no secret on the second start', async () => {

@@ -13,7 +13,7 @@ import {
   pressShortcut,
   scrollsHorizontally,
 } from '../support/browser.ts';
-import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, parseLines, type Service, startService } from '../support/harness.ts';
 import { firstOrAll } from '../support/long.ts';
 import { richMessages } from '../support/rich-messages.ts';
 import { visitConversation } from '../support/transcript-scripts.ts';
@@ -328,11 +328,7 @@ describe('a transcript in the console', () => {
       await rm(dirname(file), { recursive: true });
       return text;
     };
-    const recordsOf = (lines: string) =>
-      lines
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line));
+    const recordsOf = (lines: string) => parseLines(lines);
     const exported = recordsOf(await save('JSON lines', /of 1,100 messages/));
     assert.deepEqual(
       exported.map(({ record, id }) => [record, id]),

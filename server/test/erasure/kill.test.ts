@@ -5,7 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../src/contract/limits.ts';
 import { indexDifferences } from '../search/index-differences.ts';
 import { newFolder, type Settings, sendRequest, serve, start } from '../support/cli-helpers.ts';
-import { type Engine, makeTwoTenants, message, newMigratedUrl, onOneEngine, startService } from '../support/harness.ts';
+import {
+  type Engine,
+  makeTwoTenants,
+  message,
+  newMigratedUrl,
+  onOneEngine,
+  parseLines,
+  startService,
+} from '../support/harness.ts';
 import { firstOrAll, shortOrLong } from '../support/long.ts';
 import { until, untilEqual } from '../support/until.ts';
 import { findText } from './stored-texts.ts';
@@ -41,10 +49,7 @@ async function newErasure(t: TestContext, engine: Engine) {
   /** Whether each conversation is stored as a whole or erased as a whole, by whatever one looks. Returns how many are stored. */
   const check = async (action: 'purge' | 'retain') => {
     const { text } = await service.as(admin).get('/admin/records?kinds=conversation,message');
-    const lines = text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const lines = parseLines(text);
     const sent = new Set(chats.map(({ id }) => id));
     const left = lines.filter(({ record, id }) => record === 'conversation' && sent.has(id)).map(({ id }) => id);
     const stored = new Set(left);

@@ -7,12 +7,13 @@ import { makeSecret } from '../../src/domain/secret.ts';
 import { completeRecords } from '../support/complete-records.ts';
 import {
   describeOnOneEngine,
-  exportedChunks,
+  exportedText,
   itOnOneEngine,
   makeTenant,
   message,
   messageDefaults,
   onEveryEngine,
+  parseLines,
   pluck,
   type Service,
   startService,
@@ -51,12 +52,6 @@ const nextOf = (response: TestResponse): string => {
   assert.ok(path, `Link is path-absolute and rel="next": ${link}`);
   return path;
 };
-
-async function exportOf(service: Service): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of exportedChunks(service.store)) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
-}
 
 /** Ids that are not UUIDs, percent-encoded. */
 const notUuids = (uuid: string): Record<string, string> => ({
@@ -393,7 +388,7 @@ onEveryEngine('GET /messages', (engine) => {
   });
 
   describe('page_order', () => {
-    it('200: the setting PAGE_ORDER is the default', async () => {
+    itOnOneEngine(engine, '200: the setting PAGE_ORDER is the default', async () => {
       const tenant = makeTenant();
       const messages = [1, 2, 3].map((at) => message(tenant.ids.conversation, at));
       const ids = messages.map(({ id }) => id);
@@ -681,8 +676,7 @@ onEveryEngine('GET /messages', (engine) => {
       const { messages } = tenant;
       const restored = await startService(engine);
       t.after(() => restored.close());
-      const lines = (await exportOf(service)).split('\n').filter((line) => line !== '');
-      await restored.load(lines.map((line) => JSON.parse(line)));
+      await restored.load(parseLines(await exportedText(service.store)));
       const restoredClient = clientOf(tenant, () => restored);
       // Both databases change independently, in as many steps.
       const [originalPages, restoredPages] = [new Map<string, string>(), new Map<string, string>()];
@@ -769,10 +763,10 @@ onEveryEngine('GET /messages', (engine) => {
 
     it('200: the stored data does not change', async () => {
       const tenant = await createTenant(3);
-      const exportBefore = await exportOf(service);
+      const exportBefore = await exportedText(service.store);
       assert.deepEqual(await sendEveryKindOfGet(tenant), statuses);
       assert.ok(exportBefore.includes(tenant.messageIds[0] ?? '?'));
-      assert.equal(await exportOf(service), exportBefore);
+      assert.equal(await exportedText(service.store), exportBefore);
     });
 
     // Only the embedded engine has a single writer.

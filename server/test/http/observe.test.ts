@@ -13,6 +13,7 @@ import {
   newDatabaseUrl,
   onEveryEngine,
   onOneEngine,
+  parseLines,
   type RequestOptions,
   type Service,
   startService,
@@ -28,12 +29,7 @@ const modelRoute = '/v1/workspaces/current/models/model-types/:model_type';
 const chunkRoute = '/v1/datasets/:dataset_id/documents/:document_id/segments/:segment_id/child_chunks/:child_chunk_id';
 const ndjsonHeaders = { 'content-type': 'application/x-ndjson' };
 
-const linesOf = (service: Service): Line[] =>
-  service.logs
-    .join('')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
+const linesOf = (service: Service): Line[] => parseLines(service.logs.join(''));
 
 /** The log line of one request; it is written after the response was sent. */
 async function lineOf(service: Service, id: string): Promise<Line> {
@@ -193,45 +189,19 @@ onOneEngine('logs and metrics', (engine) => {
         ['PATCH', one.chunkPath, { key: knowledge, body: { secret } }],
         ['PATCH', one.chunkPath, { key: knowledge, headers: { 'content-type': secret }, body: 'x' }],
         ['PATCH', one.chunkPath, { key: knowledge, headers: { 'if-match': `"${secret}"` }, body: { content: 'a' } }],
-        ['POST', '/admin/records', { key: admin, headers: ndjsonHeaders, body: `${secret}\n` }],
-        [
+        ...[
+          `${secret}\n`,
+          `{"record":"api_key","secret":"${secret}"\n`,
+          ndjson([{ record: secret }]),
+          ndjson([{ record: 'api_key', kind: 'app', secret }]),
+          ndjson([{ record: 'api_key', kind: 'admin', name: 'a', secret: `x${secret}` }]),
+          ndjson([{ record: 'api_key', kind: 'admin', name: 'a', digest: secret }]),
+          ndjson([{ record: 'app', id: randomUUID(), workspace_id: secret, name: secret, mode: secret }]),
+        ].map((body): (typeof requests)[number] => [
           'POST',
           '/admin/records',
-          { key: admin, headers: ndjsonHeaders, body: `{"record":"api_key","secret":"${secret}"\n` },
-        ],
-        ['POST', '/admin/records', { key: admin, headers: ndjsonHeaders, body: ndjson([{ record: secret }]) }],
-        [
-          'POST',
-          '/admin/records',
-          { key: admin, headers: ndjsonHeaders, body: ndjson([{ record: 'api_key', kind: 'app', secret }]) },
-        ],
-        [
-          'POST',
-          '/admin/records',
-          {
-            key: admin,
-            headers: ndjsonHeaders,
-            body: ndjson([{ record: 'api_key', kind: 'admin', name: 'a', secret: `x${secret}` }]),
-          },
-        ],
-        [
-          'POST',
-          '/admin/records',
-          {
-            key: admin,
-            headers: ndjsonHeaders,
-            body: ndjson([{ record: 'api_key', kind: 'admin', name: 'a', digest: secret }]),
-          },
-        ],
-        [
-          'POST',
-          '/admin/records',
-          {
-            key: admin,
-            headers: ndjsonHeaders,
-            body: ndjson([{ record: 'app', id: randomUUID(), workspace_id: secret, name: secret, mode: secret }]),
-          },
-        ],
+          { key: admin, headers: ndjsonHeaders, body },
+        ]),
       );
       const randomPart = (key: string) => key.slice(key.indexOf('-') + 1);
       for (const [method, path, options] of requests) {

@@ -17,6 +17,7 @@ import {
   message,
   ndjson,
   onEveryEngine,
+  parseLines,
   startService,
   useService,
 } from '../support/harness.ts';
@@ -69,10 +70,7 @@ onEveryEngine('fixed bugs', (engine) => {
 
   const revisions = async (): Promise<{ child_chunk_id: string; content: string }[]> => {
     const { text } = await service.as(admin).get('/admin/records');
-    const lines = text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const lines = parseLines(text);
     return lines.filter(
       ({ record, child_chunk_id }) => record === 'child_chunk_revision' && child_chunk_id === one.ids.chunk,
     );

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { before, it } from 'node:test';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { repository } from '../support/cli-helpers.ts';
-import { onOneEngine, type Service, useService } from '../support/harness.ts';
+import { onOneEngine, parseLines, type Service, useService } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';
 
 const workspace_id = 'f2ea4643-6eeb-4dc8-8414-6734b1461808';
@@ -31,10 +31,7 @@ onOneEngine('the example of an agent', (engine) => {
   before(async () => {
     const starter = readFileSync(join(repository, 'server', 'starter', 'records.ndjson'), 'utf8');
     await service.load([
-      ...starter
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
+      ...parseLines(starter),
       { record: 'api_key', kind: 'admin', name: 'reader', secret: reader, read_only: true },
       { record: 'api_key', kind: 'knowledge', workspace_id, name: 'editor', secret: editor },
     ]);

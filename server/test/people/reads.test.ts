@@ -5,10 +5,12 @@ import { pino } from 'pino';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { trimRegularly } from '../../src/service/maintenance.ts';
 import {
+  itOnOneEngine,
   makeTwoTenants,
   message,
   newMigratedUrl,
   onEveryEngine,
+  parseLines,
   startService,
   useService,
 } from '../support/harness.ts';
@@ -104,10 +106,7 @@ onEveryEngine('the audit of reads', (engine) => {
     const expected = await list('?user=ann');
     const { status, text } = await get('/admin/records?user=ann&reads=1');
     assert.equal(status, 200, text);
-    const lines: object[] = text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const lines: object[] = parseLines(text);
     assert.deepEqual(
       lines.flatMap((line) => ('read' in line ? [line.read] : [])),
       expected,
@@ -201,7 +200,7 @@ onEveryEngine('the audit of reads', (engine) => {
     await trimming.end();
   });
 
-  it('AUDIT_READS: off notes nothing, all also notes front ends', async () => {
+  itOnOneEngine(engine, 'AUDIT_READS: off notes nothing, all also notes front ends', async () => {
     for (const [audit, operations] of [
       ['off', []],
       ['all', ['getConversationHistory', 'getTranscript']],

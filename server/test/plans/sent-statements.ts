@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SentStatement, startProxy } from '../store/recording-proxy.ts';
-import type { Engine } from '../support/harness.ts';
+import { type Engine, parseLines } from '../support/harness.ts';
 
 /** Every statement that commands send to their database, in order. On the embedded engine its name is that of the thread. */
 export type Recording = {
@@ -16,11 +16,11 @@ export type Recording = {
 
 /** Loaded before the command, in every thread: writes the text of each statement that SQLite executes into a file. */
 const preload = `
-const { appendFileSync } = require('node:fs');
+const { openSync, writeSync } = require('node:fs');
 const { DatabaseSync, StatementSync } = require('node:sqlite');
 const { threadId } = require('node:worker_threads');
-const note = (text) =>
-  appendFileSync(process.env.TEST_STATEMENTS, JSON.stringify({ name: 'thread ' + threadId, text, values: [] }) + '\\n');
+const file = openSync(process.env.TEST_STATEMENTS, 'a');
+const note = (text) => writeSync(file, JSON.stringify({ name: 'thread ' + threadId, text, values: [] }) + '\\n');
 for (const method of ['all', 'get', 'run', 'iterate']) {
   const original = StatementSync.prototype[method];
   StatementSync.prototype[method] = function (...values) {
@@ -49,15 +49,11 @@ export async function recordStatements(engine: Engine, url: string, folder: stri
   await writeFile(module, preload);
   appendFileSync(file, '');
   let start = 0;
-  const lines = () => readFileSync(file, 'utf8').split('\n').slice(0, -1);
   return {
     env: { DATABASE_URL: url, TEST_STATEMENTS: file, NODE_OPTIONS: `--require=${module}` },
-    statements: () =>
-      lines()
-        .slice(start)
-        .map((line) => JSON.parse(line)),
+    statements: () => parseLines(readFileSync(file, 'utf8')).slice(start),
     reset: () => {
-      start = lines().length;
+      start = parseLines(readFileSync(file, 'utf8')).length;
     },
     close: async () => undefined,
   };

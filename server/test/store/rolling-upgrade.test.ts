@@ -6,7 +6,7 @@ import { addedVersion, withAddedStep } from '../../../experiments/support/added-
 import { execute } from '../../../experiments/support/schema-databases.ts';
 import { citusUrl } from '../citus/cluster.ts';
 import { type HttpResponse, newFolder, type ServerProcess, sendRequest, serve } from '../support/cli-helpers.ts';
-import { makeTwoTenants, message, ndjson, newDatabaseWith, shortOrLong } from '../support/harness.ts';
+import { makeTwoTenants, message, ndjson, newDatabaseWith, parseLines, shortOrLong } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 
@@ -169,10 +169,7 @@ describe('a rolling upgrade to a version with a migration step more', () => {
     assert.equal(Number(row?.version), addedVersion);
 
     const [{ base } = { base: '' }] = clients.rotation;
-    const stored = (await sendRequest(base, '/admin/records', admin)).text
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, string>);
+    const stored = parseLines((await sendRequest(base, '/admin/records', admin)).text);
     const countOf = Map.groupBy(stored, ({ id }) => id);
     assert.ok(acknowledged.messages.size > conversationCount);
     assert.deepEqual(

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import { it } from 'node:test';
-import { makeTwoTenants, message, ndjson, onEveryEngine, startService } from '../support/harness.ts';
+import { makeTwoTenants, message, ndjson, onEveryEngine, parseLines, startService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 
 const exportCount = shortOrLong(1, 4);
@@ -58,8 +58,7 @@ onEveryEngine('an export during writes', (engine) => {
         writtenAtStart = written;
         await waitUntilWritten(writtenAtStart + writesDuringEach);
       }
-      const lines = Buffer.concat(chunks).toString().trimEnd().split('\n');
-      const exported = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      const exported: Record<string, unknown>[] = parseLines(Buffer.concat(chunks).toString());
       const find = (id: string) => exported.find((record) => record.id === id);
       const number = Number(find(one.ids.workspace)?.name);
       // One write may be committed without its response having arrived.

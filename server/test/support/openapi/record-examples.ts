@@ -12,7 +12,7 @@ import {
   examplePerson,
   exampleRequests,
 } from '../example-requests.ts';
-import { type Service, startService } from '../harness.ts';
+import { parseLines, type Service, startService } from '../harness.ts';
 
 type Operation = { operationId: string; requestBody?: { content: object } };
 type Document = { paths: Record<string, Record<string, Operation>> };
@@ -23,10 +23,7 @@ const starterTime = 1_793_822_400;
 
 /** The starter records with a key of each kind and a person, and the secrets of the keys. */
 export function exampleRecords(): { records: object[]; secrets: Secrets } {
-  const records: Record<string, string>[] = readFileSync(starterRecords, 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  const records: Record<string, string>[] = parseLines(readFileSync(starterRecords, 'utf8'));
   const idOf = (kind: string) => records.find(({ record }) => record === kind)?.id;
   const reach = { workspace_id: idOf('workspace'), app_id: idOf('app'), dataset_ids: null };
   const secrets = Object.fromEntries(keyKinds.map((kind) => [kind, makeSecret(kind)])) as Secrets;
