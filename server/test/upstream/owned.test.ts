@@ -19,10 +19,9 @@ const lists = '/v1/conversations';
 const chunks = `/v1/datasets/${ids.dataset}/documents/${ids.document}/segments/${ids.segment}/child_chunks`;
 
 describe('who responds when Dify owns the data', () => {
-  const asked = { isRead: true, operation: 'stored', key: 'active', isMissing: false } as const;
+  const asked = { isRead: true, operation: 'stored', key: 'active' } as const;
   const cases = [
     ['a read', {}, 'backscroll'],
-    ['a read of something missing or in doubt', { isMissing: true }, 'upstream'],
     ['a read with an unknown key', { key: 'unknown' }, 'upstream'],
     ['a read with a key that was revoked here', { key: 'ended' }, 'unauthorized'],
     ['a read with an admin key', { key: 'foreign' }, 'unauthorized'],

@@ -1,8 +1,6 @@
 import { type Verdict, verdictStates } from '../../contract/console/health.ts';
-import type { IndexLag } from '../search/search-indexer.ts';
-import type { CopiesState } from '../store/erasure.ts';
-import type { CopyProgress, FollowLag } from '../store/import-sources.ts';
-import type { DatabaseSize, JobState } from '../store/monitoring.ts';
+import type { JobState } from '../store/monitoring.ts';
+import type { DatabaseState } from './read-state.ts';
 
 /** Requests of the last hour that failed with a status of 500 or above. */
 type LastHour = { requests: number; failed: number; last: { at: number; message: string } | undefined };
@@ -18,21 +16,15 @@ type UpstreamFacts = {
 };
 
 /** What the verdicts are about. Times are in seconds; what is not used, or did not respond in time, is undefined. */
-export type HealthFacts = {
+export type HealthFacts = Pick<DatabaseState, 'dify' | 'copy' | 'jobs' | 'copies' | 'size'> & {
   now: number;
   version: string;
   upSeconds: number;
   lastHour: LastHour;
   upstream: UpstreamFacts | undefined;
-  dify: FollowLag | undefined;
-  copy: CopyProgress | undefined;
   /** A text: why it is off. */
-  search: IndexLag | string | undefined;
-  jobs: readonly JobState[] | undefined;
-  /** Of the embedded database. */
-  copies: CopiesState | undefined;
+  search: DatabaseState['search'] | string;
   isDamaged: boolean;
-  size: DatabaseSize | undefined;
   /** Seconds between two backups. */
   backup_every: number;
 };

@@ -1,4 +1,4 @@
-import type { ChildChunk, SegmentPath } from '../../contract/child-chunk.ts';
+import type { SegmentPath } from '../../contract/child-chunk.ts';
 import { type MetadataMode, metadataModes } from '../../contract/knowledge.ts';
 import { limits } from '../../contract/limits.ts';
 import type { Call } from '../call.ts';
@@ -8,9 +8,7 @@ import { type FoundList, type JsonBody, renderBody } from '../render-list.ts';
 import type { KnowledgeLocation } from '../store/child-chunks.ts';
 import type {
   DatasetQuery,
-  DatasetRow,
   DocumentQuery,
-  DocumentRow,
   KnowledgeReads,
   OffsetQuery,
   OffsetRows,
@@ -28,19 +26,18 @@ type DatasetPath = Pick<SegmentPath, 'dataset_id'>;
 type DocumentPath = Pick<SegmentPath, 'dataset_id' | 'document_id'>;
 
 const pageStart = '{"data":[';
+const pageOf = <R>(found: OffsetRows<R>, tail: string, objectOf: (row: R) => object): FoundList<R> => ({
+  ...found,
+  head: pageStart,
+  tail,
+  render: (rows) => joinTexts(rows, (row) => JSON.stringify(objectOf(row))),
+});
 
 export function listDatasets({ store, caller, disconnected }: ListCall, query: DatasetQuery): Promise<JsonBody> {
   return renderBody(store, disconnected, async ({ knowledge: reads }) => {
     const found = await reads.listDatasets(caller, { ...query, disconnected });
-    const { total } = found;
     const totals = await reads.findTotals(found.items.map(({ id }) => id));
-    return {
-      ...found,
-      head: pageStart,
-      tail: pageEnd(query, total),
-      render: (rows: readonly DatasetRow[]) =>
-        joinTexts(rows, (row) => JSON.stringify(renderBase(row, totals.get(row.id)))),
-    };
+    return pageOf(found, pageEnd(query, found.total), (row) => renderBase(row, totals.get(row.id)));
   });
 }
 
@@ -55,14 +52,7 @@ export function listDocuments(call: ListCall, path: DatasetPath, query: Document
   const location = locationOf(caller, path);
   return renderBody(store, disconnected, async ({ knowledge: reads }) => {
     const found = requirePath(await reads.listDocuments(location, { ...query, disconnected }));
-    const { total } = found;
-    return {
-      ...found,
-      head: pageStart,
-      tail: pageEnd(query, total),
-      render: (rows: readonly DocumentRow[]) =>
-        joinTexts(rows, (row) => JSON.stringify(renderDocument(row, caller.workspace_id))),
-    };
+    return pageOf(found, pageEnd(query, found.total), (row) => renderDocument(row, caller.workspace_id));
   });
 }
 
@@ -138,12 +128,8 @@ export function listChildChunks(call: ListCall, path: SegmentPath, query: Offset
   return renderBody(store, disconnected, async ({ knowledge: reads }) => {
     const found = requirePath(await reads.listChildChunks(location, { ...query, disconnected }));
     const { total } = found;
-    return {
-      ...found,
-      head: pageStart,
-      tail: envelopeEnd({ total, total_pages: Math.ceil(total / limit), page, limit }),
-      render: (rows: readonly ChildChunk[]) => joinTexts(rows, (row) => JSON.stringify(row)),
-    };
+    const tail = envelopeEnd({ total, total_pages: Math.ceil(total / limit), page, limit });
+    return pageOf(found, tail, (row) => row);
   });
 }
 

@@ -2,11 +2,9 @@ import { HealthReport } from '../../contract/console/health.ts';
 import { Failures, Traffic } from '../../contract/console/traffic.ts';
 import { limits } from '../../contract/limits.ts';
 import { productVersion } from '../../contract/product.ts';
-import { allInTime } from '../../domain/health/all-in-time.ts';
+import { readState } from '../../domain/health/read-state.ts';
 import { verdictsOf, worstOf } from '../../domain/health/verdicts.ts';
 import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
-import { indexLag } from '../../domain/search/search-indexer.ts';
-import { copyProgress, followLag } from '../../domain/store/import-sources.ts';
 import type { FailureCount } from '../observe/failures.ts';
 import { type Dependencies, together } from '../route-types.ts';
 import { adminObject } from './routes.ts';
@@ -59,10 +57,15 @@ export const adminMonitoringRoutes = together(
       'sees them; the copy of a followed Dify installation, the search, backups, retention and the database.',
     response: HealthReport,
     run: async ({ now, dependencies }) => {
-      const read = await readDatabase(dependencies);
+      const read = await readState(dependencies, ['dify', 'copy', 'search', 'jobs', 'copies', 'size']);
       const upSeconds = process.uptime();
-      const { backup_every } = dependencies;
-      const verdicts = verdictsOf({ ...readInstance(dependencies), ...read, backup_every, now, version, upSeconds });
+      const facts = {
+        ...readInstance(dependencies),
+        ...read,
+        search: dependencies.search ?? read.search,
+        backup_every: dependencies.backup_every,
+      };
+      const verdicts = verdictsOf({ ...facts, now, version, upSeconds });
       return {
         state: worstOf(verdicts),
         verdicts,
@@ -75,29 +78,14 @@ export const adminMonitoringRoutes = together(
   }),
 );
 
-async function readUpstream({ metrics, store, owned }: Dependencies) {
-  const { lag, doubts } = await allInTime({
-    lag: followLag(store, Date.now()),
-    doubts: owned && store.doubts.count(),
-  });
+async function readUpstream(dependencies: Dependencies) {
+  const { dify, doubts } = await readState(dependencies, ['dify', 'doubts']);
   return {
-    ...metrics.upstreamStatistics(),
+    ...dependencies.metrics.upstreamStatistics(),
     doubts: doubts ?? null,
-    messages_lag_seconds: lag?.messages_lag_seconds ?? null,
-    others_lag_seconds: lag?.others_lag_seconds ?? null,
+    messages_lag_seconds: dify?.messages_lag_seconds ?? null,
+    others_lag_seconds: dify?.others_lag_seconds ?? null,
   };
-}
-
-async function readDatabase({ store, clock, search: whyOff, owned }: Dependencies) {
-  const read = await allInTime({
-    dify: followLag(store, clock()),
-    copy: owned && copyProgress(store),
-    search: whyOff === undefined ? indexLag(store) : undefined,
-    jobs: store.monitoring.listJobs(),
-    copies: store.erasure.readCopies(),
-    size: store.monitoring.databaseSize(),
-  });
-  return { ...read, search: whyOff ?? read.search };
 }
 
 function readInstance({ metrics, upstream }: Dependencies) {

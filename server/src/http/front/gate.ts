@@ -1,14 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../../contract/limits.ts';
 import { overloaded } from '../../domain/errors.ts';
-import { type Metrics, rejectedRoute } from '../observe/metrics.ts';
+import { rejectedRoute } from '../observe/metrics.ts';
 import { requestIdOf, safeRequestId } from '../observe/observe.ts';
 import { hasBody } from '../request/body.ts';
 import { writeOverloaded } from '../request/errors.ts';
-import type { Handler } from '../route-types.ts';
+import type { Dependencies, Handler } from '../route-types.ts';
 import type { SharedSum } from '../workers/shared-sum.ts';
-import type { SlowReaders } from '../workers/slow-readers.ts';
 import { readLaneHeaders } from './lane-headers.ts';
 
 /** Time between two log lines about rejected requests. */
@@ -28,16 +26,10 @@ const neverQueuedPaths = ['/health/live', '/health/ready', '/metrics'];
 const isInFlight = Symbol('whether the response has not ended');
 type WatchedResponse = ServerResponse & { [isInFlight]?: boolean };
 
-export type GateOptions = {
-  in_flight_max: number;
-  /** Requests in flight, of all workers. */
-  inFlight: SharedSum;
-  slowReaders: SlowReaders;
-  metrics: Metrics;
-  logger: FastifyBaseLogger;
-  /** A monotonic clock, in milliseconds. */
-  now: () => number;
-};
+export type GateOptions = Pick<
+  Dependencies,
+  'in_flight_max' | 'inFlight' | 'slowReaders' | 'metrics' | 'logger' | 'now'
+>;
 
 /** A request that waits for long no longer counts as being in flight. */
 export function leaveGate(response: WatchedResponse, inFlight: SharedSum): void {
@@ -88,9 +80,8 @@ class Gate {
     this.#next = next;
     this.#options = options;
     this.#now = options.now;
-    this.#inFlight = options.inFlight;
-    const { slowReaders } = options;
-    const { inFlight } = options;
+    const { slowReaders, inFlight } = options;
+    this.#inFlight = inFlight;
     this.#onPrefinish = function () {
       leaveGate(this, inFlight);
       slowReaders.add(this);

@@ -1,36 +1,33 @@
-import type { IndexLag } from '../../domain/search/search-indexer.ts';
-import type { ChangeCounts } from '../../domain/store/change-reads.ts';
-import type { CopiesState } from '../../domain/store/erasure.ts';
-import type { FollowLag } from '../../domain/store/import-sources.ts';
-import type { DatabaseSize, JobState, KeyErrorSum, NodeState } from '../../domain/store/monitoring.ts';
+import type { DatabaseState } from '../../domain/health/read-state.ts';
+import type { JobState, NodeState } from '../../domain/store/monitoring.ts';
 import type { Labels, Sample } from './series-table.ts';
 
-/** What is read of the database for metrics. What is not used, or did not respond in time, is undefined. */
-export type DatabaseState = {
-  changes?: ChangeCounts | undefined;
-  search?: IndexLag | undefined;
-  dify?: FollowLag | undefined;
-  /** Objects in doubt. */
-  doubts?: number | undefined;
-  size?: DatabaseSize | undefined;
-  nodes?: readonly NodeState[] | undefined;
-  copies?: CopiesState | undefined;
-  backups?: readonly JobState[] | undefined;
-  keyErrors?: readonly KeyErrorSum[] | undefined;
-};
+/** What is read of the database for metrics. */
+export const gaugeState = [
+  'changes',
+  'search',
+  'dify',
+  'doubts',
+  'size',
+  'nodes',
+  'copies',
+  'jobs',
+  'keyErrors',
+] as const satisfies (keyof DatabaseState)[];
+export type GaugeState = Partial<Pick<DatabaseState, (typeof gaugeState)[number]>>;
 
-type Gauge = { name: string; help: string; samples: (state: DatabaseState, now: number) => Sample[] };
+type Gauge = { name: string; help: string; samples: (state: GaugeState, now: number) => Sample[] };
 
 /** What has no value is left out. */
 const samplesOf = (values: readonly (readonly [labels: Labels, value: number | undefined])[]): Sample[] =>
   values.flatMap(([labels, value]) => (value === undefined ? [] : [{ labels, value }]));
 
 /** A gauge without labels. */
-const gauge = (
-  name: string,
-  help: string,
-  value: (state: DatabaseState, now: number) => number | undefined,
-): Gauge => ({ name, help, samples: (state, now) => samplesOf([[{}, value(state, now)]]) });
+const gauge = (name: string, help: string, value: (state: GaugeState, now: number) => number | undefined): Gauge => ({
+  name,
+  help,
+  samples: (state, now) => samplesOf([[{}, value(state, now)]]),
+});
 
 /** A gauge by node of a cluster. */
 const nodeGauge = (name: string, help: string, value: (node: NodeState) => number | undefined): Gauge => ({
@@ -41,8 +38,8 @@ const nodeGauge = (name: string, help: string, value: (node: NodeState) => numbe
 
 /** A gauge of the last backup to the store of backups. */
 const ofStore = (name: string, help: string, value: (backup: JobState, now: number) => number | null | undefined) =>
-  gauge(name, help, ({ backups }, now) => {
-    const backup = backups?.find(({ kind }) => kind === 'store');
+  gauge(name, help, ({ jobs }, now) => {
+    const backup = jobs?.find(({ kind }) => kind === 'store');
     return (backup && value(backup, now)) ?? undefined;
   });
 
@@ -96,8 +93,8 @@ export const databaseGauges: readonly Gauge[] = [
   {
     name: 'backscroll_backup_age_seconds',
     help: 'Time since the last successful command backup or export.',
-    samples: ({ backups = [] }, now) =>
-      backups.flatMap(({ kind, at }) =>
+    samples: ({ jobs = [] }, now) =>
+      jobs.flatMap(({ kind, at }) =>
         at === null || kind === 'retention' ? [] : samplesOf([[{ kind }, secondsSince(at, now)]]),
       ),
   },

@@ -4,7 +4,7 @@ import { productVersion } from '../../contract/product.ts';
 import type { OutageCause } from '../../domain/errors.ts';
 import type { WorkerContext } from '../workers/context.ts';
 import type { Peers } from '../workers/peers.ts';
-import { type DatabaseState, databaseGauges } from './database-metrics.ts';
+import { databaseGauges, type GaugeState } from './database-metrics.ts';
 import { Failures } from './failures.ts';
 import { memoryParts, processorSeconds } from './process-metrics.ts';
 import { type Counter, histogram, type Labels, type Sample, type Series, SeriesTable } from './series-table.ts';
@@ -53,7 +53,7 @@ export class Metrics {
   readonly #series: SeriesTable;
   readonly #peers: Peers;
   /** As of the last request for metrics. */
-  #read: DatabaseState = {};
+  #read: GaugeState = {};
   /** For the last request that was counted. Most requests are like the one before, and finding a counter takes longer. */
   #last: { method: string; route: string; status: number; counter: Counter; isTraffic: boolean } | undefined;
 
@@ -256,7 +256,7 @@ export class Metrics {
     this.#series.counter('messages').addMany(count);
   }
 
-  async text(read: DatabaseState): Promise<string> {
+  async text(read: GaugeState): Promise<string> {
     this.#read = read;
     const others = (await this.#peers.collect()) as object[];
     const ofAllThreads = AggregatorRegistry.aggregate([await this.#threadMetrics.getMetricsAsJSON(), ...others]);

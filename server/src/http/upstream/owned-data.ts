@@ -105,12 +105,9 @@ export class OwnedData {
       isRead: isRead(request),
       operation: operationOf(request.routeOptions.url ?? ''),
       key: caller ? keyOf(caller) : await this.#keyWithout(request, digest),
-      isMissing: false,
     };
-    if (whoResponds(asked, owner.isComplete) === 'backscroll') {
-      asked.isMissing = await this.#isInDoubt(request, caller);
-    }
-    const responder = whoResponds(asked, owner.isComplete);
+    let responder = whoResponds(asked, owner.isComplete);
+    if (responder === 'backscroll' && (await this.#isInDoubt(request, caller))) responder = 'upstream';
     if (responder === 'unauthorized') return bearer.failedKeys.reject(request.ip, 'unknown');
     if (caller) request.caller = caller;
     if (responder === 'backscroll') return serve();

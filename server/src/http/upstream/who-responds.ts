@@ -6,27 +6,24 @@ export type Asked = {
   operation: 'stored' | 'partly constant' | 'other';
   /** As Backscroll knows it: `ended` is revoked or expired, `foreign` is of a kind that only Backscroll has. */
   key: 'active' | 'read-only' | 'unknown' | 'ended' | 'foreign';
-  /** Whether the object was found to be missing, or in doubt. */
-  isMissing: boolean;
 };
 
 /** `then stored`: the upstream responds, and what it has changed is stored before the response ends. */
 export type Responder = 'backscroll' | 'upstream' | 'upstream, then stored' | 'unauthorized' | 'forbidden';
 
 /**
- * Who responds when Dify owns the data, as the table in docs/run/upstream.md. `isComplete`: everything was copied once. When
- * Backscroll owns the data, its routes respond, and `upstreamRoutes` passes the other requests on.
+ * Who responds when Dify owns the data, as the table in docs/run/upstream.md, unless something is missing here or in doubt.
+ * `isComplete`: everything was copied once. When Backscroll owns the data, its routes respond, and `upstreamRoutes` passes the
+ * other requests on.
  */
-export function whoResponds({ isRead, operation, key, isMissing }: Asked, isComplete: boolean): Responder {
-  if (key === 'ended') return 'unauthorized';
-  // Such a key must not leave this server.
-  if (key === 'foreign') return 'unauthorized';
+export function whoResponds({ isRead, operation, key }: Asked, isComplete: boolean): Responder {
+  // A foreign key must not leave this server.
+  if (key === 'ended' || key === 'foreign') return 'unauthorized';
   if (key === 'read-only' && !isRead) return 'forbidden';
-  if (operation === 'other') return 'upstream';
-  // It may be newer than the last look at the source.
-  if (key === 'unknown') return 'upstream';
+  // An unknown key may be newer than the last look at the source.
+  if (operation === 'other' || key === 'unknown') return 'upstream';
   if (!isRead) return 'upstream, then stored';
   // Served by Backscroll only while the upstream is down.
   if (operation === 'partly constant') return 'upstream';
-  return isComplete && !isMissing ? 'backscroll' : 'upstream';
+  return isComplete ? 'backscroll' : 'upstream';
 }

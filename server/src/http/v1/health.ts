@@ -1,15 +1,11 @@
 import { choice, described, epochSeconds, integer, named, nullable } from '../../contract/primitives.ts';
 import { Type } from '../../contract/type.ts';
 import { damaged, ServiceError, unavailable } from '../../domain/errors.ts';
-import { allInTime } from '../../domain/health/all-in-time.ts';
-import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
+import { readState } from '../../domain/health/read-state.ts';
 import { nextTurn } from '../../domain/large-text.ts';
-import { indexLag } from '../../domain/search/search-indexer.ts';
-import { copyProgress, followLag } from '../../domain/store/import-sources.ts';
-import type { Store } from '../../domain/store/store.ts';
-import type { DatabaseState } from '../observe/database-metrics.ts';
+import { type GaugeState, gaugeState } from '../observe/database-metrics.ts';
 import { responses, textResponse } from '../openapi/openapi.ts';
-import type { Routes } from '../route-types.ts';
+import type { Dependencies, Routes } from '../route-types.ts';
 
 const Health = named('Health', 'Healthy.', { status: choice(['ok'], 'Always ok.') });
 const upstreamStates = ['available', 'unavailable', 'unknown'] as const;
@@ -72,10 +68,8 @@ function shared<R>(run: () => Promise<R>): () => Promise<R> {
   };
 }
 
-export const healthRoutes: Routes = (
-  app,
-  { store, bearer, clock, metrics, metrics_token, inFlight, search, upstream, owned },
-) => {
+export const healthRoutes: Routes = (app, dependencies) => {
+  const { store, bearer, metrics, metrics_token, inFlight, upstream } = dependencies;
   const get = (operationId: string, url: string, summary: string, schema: object, read: () => Promise<object>) =>
     app.get(url, { schema: { ...about, operationId, summary, response: responses({ 200: schema }) } }, read);
 
@@ -89,25 +83,13 @@ export const healthRoutes: Routes = (
     });
     return {
       status: 'ok',
-      ...(await readInformation(store, owned !== undefined)),
+      ...(await readInformation(dependencies)),
       ...(upstream === undefined ? {} : { upstream: stateOf(upstream.isAvailable) }),
     };
   });
 
-  const readState = shared(() =>
-    allInTime({
-      changes: store.changes.count(),
-      search: search === undefined ? indexLag(store) : undefined,
-      dify: followLag(store, Date.now()),
-      doubts: owned && store.doubts.count(),
-      size: store.monitoring.databaseSize(),
-      nodes: store.monitoring.nodes(),
-      copies: store.erasure.readCopies(),
-      backups: store.monitoring.listJobs(),
-      keyErrors: recentKeyErrors(store, clock()),
-    }),
-  );
-  let state: DatabaseState = {};
+  const readGauges = shared(() => readState(dependencies, gaugeState));
+  let state: GaugeState = {};
   const render = shared(() => metrics.text(state));
   app.get(
     '/metrics',
@@ -125,23 +107,18 @@ export const healthRoutes: Routes = (
     async (_request, reply) => {
       // While it waits for the database, it does not take the place of another request.
       inFlight.add(-1);
-      state = await readState().finally(() => inFlight.add(1));
+      state = await readGauges().finally(() => inFlight.add(1));
       return reply.header('content-type', metrics.contentType).send(await render());
     },
   );
 };
 
-async function readInformation(store: Store, isOwned: boolean) {
-  const { lag, copies, backups, copy } = await allInTime({
-    lag: followLag(store, Date.now()),
-    copies: store.erasure.readCopies(),
-    backups: store.monitoring.listJobs(),
-    copy: isOwned ? copyProgress(store) : undefined,
-  });
-  const backup = backups?.find(({ kind }) => kind === 'store');
+async function readInformation(dependencies: Dependencies) {
+  const { dify, copies, jobs, copy } = await readState(dependencies, ['dify', 'copies', 'jobs', 'copy']);
+  const backup = jobs?.find(({ kind }) => kind === 'store');
   return {
     ...(backup && { backup: { at: backup.at, failing_since: backup.failing_since } }),
-    ...(lag && { dify: lag }),
+    ...(dify && { dify }),
     ...(copies && { erased_copies: copies }),
     ...(copy && { dify_copy: { done: copy.done, ...(copy.total && { total: Math.round(copy.total) }) } }),
   };
