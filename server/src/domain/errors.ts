@@ -40,9 +40,9 @@ export const invalidParam = (message: string, logged = message) =>
   new ServiceError('invalid_param', message, { logged });
 export const notFound = (message: string) => new ServiceError('not_found', message);
 /** What was found. Throws `notFound` if there is nothing. */
-export function requireFound<T>(found: T | undefined, message: string): T {
-  if (found === undefined) throw notFound(message);
-  return found;
+export function requireFound<T>(object: T | undefined, message: string): T {
+  if (object === undefined) throw notFound(message);
+  return object;
 }
 export const unavailable = (message: string) =>
   new ServiceError('service_unavailable', message, { retryAfterSeconds: 1 });

@@ -28,9 +28,9 @@ export async function renderList<R, F extends FoundList<R>>(
   find: (reads: ListReads) => Promise<F & FoundList<R>>,
   disconnected: () => AbortSignal,
 ): Promise<F & { body: JsonBody }> {
-  const found = await find(store);
-  const body = await renderWhole<R>(found, disconnected);
-  if (body !== undefined) return { ...found, body };
+  const list = await find(store);
+  const body = await renderWhole<R>(list, disconnected);
+  if (body !== undefined) return { ...list, body };
   const { close, ...reads } = await store.openReads(disconnected());
   const large = await find(reads).catch((error: Error) => {
     close();
@@ -74,8 +74,8 @@ async function readSlice<R>({ render, renderLarge }: FoundList<R>, slice: readon
 export async function readRows<R>(items: readonly Listed<R>[]): Promise<R[]> {
   const rows: R[] = [];
   for (const { row, readLarge } of items) {
-    const whole = row ?? (await readLarge());
-    if (whole !== undefined) rows.push(whole);
+    const fullRow = row ?? (await readLarge());
+    if (fullRow !== undefined) rows.push(fullRow);
   }
   return rows;
 }

@@ -14,7 +14,7 @@ const knownMin = 10_000;
 const wordUnitsMax = 1_000;
 
 /** The parameters of a request or tool, as far as they say what was read. */
-type Given = Readonly<Record<string, unknown>>;
+type Query = Readonly<Record<string, unknown>>;
 
 /** Notes who read what, and stores it after the response. */
 export class ReadLog {
@@ -34,9 +34,9 @@ export class ReadLog {
   }
 
   /** Of an operation that it `has`. `now` is in seconds. */
-  note(noted: string, key_id: string, given: Given, now: number): void {
-    const operation = partOf[noted] ?? noted;
-    const object = objectOf(operation, given);
+  note(requested: string, key_id: string, parameters: Query, now: number): void {
+    const operation = partOf[requested] ?? requested;
+    const object = objectOf(operation, parameters);
     if (object === undefined) return;
     const parts = [hourOf(now), key_id, operation, ...Object.values(object)];
     const id = hash('sha256', JSON.stringify(parts), 'hex').slice(0, 32);
@@ -59,21 +59,21 @@ export class ReadLog {
   }
 }
 
-/** Parts of a transcript: they are not noted beside it. */
+/** Parts of a transcript: they are not noted in addition to it. */
 const partOf: Readonly<Record<string, string>> = { listMessageDetails: 'getTranscript' };
 
 /** The console searches without words to count bad answers. */
 const searches = ['search', 'searchUserMessages'];
 
 /** Undefined if what was read is about no end user: a list of conversations is, if it is that of one user. */
-function objectOf(operation: string, given: Given): Omit<Read, 'id' | 'at' | 'key_id' | 'operation'> | undefined {
+function objectOf(operation: string, parameters: Query): Omit<Read, 'id' | 'at' | 'key_id' | 'operation'> | undefined {
   const textOf = (name: string) => {
-    const value = given[name];
+    const value = parameters[name];
     return typeof value === 'string' && value !== '' ? value : null;
   };
   const user = textOf('user');
   const words = textOf('q') ?? textOf('query');
-  if (given.in === 'knowledge' || (operation === 'listAllConversations' && user === null)) return undefined;
+  if (parameters.in === 'knowledge' || (operation === 'listAllConversations' && user === null)) return undefined;
   if (searches.includes(operation) && words === null) return undefined;
   const ids = canonicalIds({ app_id: textOf('app_id'), conversation_id: textOf('conversation_id') });
   return { ...ids, user, words: words?.slice(0, wordUnitsMax).toWellFormed() ?? null };

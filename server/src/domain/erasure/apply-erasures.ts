@@ -15,8 +15,8 @@ export async function applyErasures(
   const applied = { conversations: 0, messages: 0 };
   for (let at = 0; at < tombstones.length; at += batchSize) {
     const unknown = await withoutKnown(store, tombstones.slice(at, at + batchSize));
-    const stored = await store.lookup('conversation', [...new Set(unknown.map((one) => one.conversation_id))]);
-    const present = unknown.filter(({ conversation_id }) => stored.has(conversation_id));
+    const conversations = await store.lookup('conversation', [...new Set(unknown.map((one) => one.conversation_id))]);
+    const present = unknown.filter(({ conversation_id }) => conversations.has(conversation_id));
     await Promise.all(
       present.map(async ({ conversation_id, message_id, at: now }) => {
         const eraser = { action: 'purge' as const, key_id: null, now };
@@ -26,7 +26,7 @@ export async function applyErasures(
           applied.messages += erased.messages;
           return;
         }
-        const app_id = stored.get(conversation_id)?.parent ?? '';
+        const app_id = conversations.get(conversation_id)?.parent ?? '';
         const outcome = await store.run('deleteMessage', { location: { app_id, conversation_id, message_id }, eraser });
         applied.messages += Number(outcome === 'deleted');
       }),

@@ -22,8 +22,8 @@ export async function listRetention(
 ): Promise<NamedRetention[]> {
   const common = days ?? (await erasure.readRetentionDays());
   const apps: NamedRetention[] = [];
-  for (const { retention_days: stored, oldest_activity, ...app } of await erasure.listRetention(app_id)) {
-    const own = period === undefined ? stored : period || null;
+  for (const { retention_days: storedDays, oldest_activity, ...app } of await erasure.listRetention(app_id)) {
+    const own = period === undefined ? storedDays : period || null;
     const retention_days = own ?? (common > 0 ? common : null);
     const cutoff = retention_days === null ? undefined : cutoffOf(now, retention_days);
     const isDue = cutoff !== undefined && oldest_activity !== null && oldest_activity < cutoff;

@@ -46,8 +46,8 @@ const guide = (name: string) => `/docs#guide/${name}`;
 
 /** The verdicts, worst first. */
 export function verdictsOf(facts: HealthFacts): Verdict[] {
-  const verdict = (name: Verdict['name'], link: string | null, found: readonly [State, string] | undefined) =>
-    found === undefined ? [] : [{ name, state: found[0], text: found[1], link }];
+  const verdict = (name: Verdict['name'], link: string | null, result: readonly [State, string] | undefined) =>
+    result === undefined ? [] : [{ name, state: result[0], text: result[1], link }];
   const badness = ({ state }: Verdict) => verdictStates.indexOf(state);
   return [
     ...verdict('requests', healthView, requests(facts)),

@@ -45,8 +45,8 @@ export function recheckReferences(record: PreparedRecord, find: FindTarget): voi
     record.id = owner;
   } else if (isReferable(record) && 'dataset_id' in record) {
     // Ids are unique in the installation, but the keys of these tables begin with the dataset.
-    const stored = find(record.record, record.id);
-    if (stored !== undefined && stored.scope !== record.dataset_id) throw changedParent(record);
+    const storedTarget = find(record.record, record.id);
+    if (storedTarget !== undefined && storedTarget.scope !== record.dataset_id) throw changedParent(record);
   }
 }
 
@@ -94,8 +94,8 @@ function checkParent(record: Exclude<PreparedRecord, { record: 'api_key' }>, fin
   const dataset_id = parent?.kind === 'dataset' ? parent_id : (foundParent?.scope ?? null);
   if (scope === 'dataset_id') Object.assign(record, { dataset_id });
   if (!isReferable(record)) return [];
-  const stored = find(record.record, record.id);
-  if (stored !== undefined && stored.parent !== parent_id) throw changedParent(record);
+  const storedTarget = find(record.record, record.id);
+  if (storedTarget !== undefined && storedTarget.parent !== parent_id) throw changedParent(record);
   return [[record.record, { id: record.id, parent: parent_id, scope: dataset_id }]];
 }
 
@@ -126,9 +126,9 @@ function checkKey(key: Prepared<'api_key'>, find: FindTarget): Added {
   if (owner !== undefined && key.id !== null && owner !== key.id) throw digestTaken(key);
   const id = key.id ?? owner ?? randomUUID();
   key.id = id;
-  const stored = find('api_key', id);
-  if (stored !== undefined && stored.parent !== workspace_id) throw changedParent(key);
-  if (stored !== undefined && stored.scope !== app_id) throw badRecord(key, 'app_id may not change');
+  const storedTarget = find('api_key', id);
+  if (storedTarget !== undefined && storedTarget.parent !== workspace_id) throw changedParent(key);
+  if (storedTarget !== undefined && storedTarget.scope !== app_id) throw badRecord(key, 'app_id may not change');
   return [
     ['api_key', { id, parent: workspace_id, scope: app_id }],
     ['digest', { id: digest, parent: id, scope: null }],

@@ -50,15 +50,15 @@ function validateNewKey(input: NewKey, now: number): Required<Omit<NewKey, 'role
  * take the new secret.
  */
 export async function rotateKey(store: Store, requestedId: string, { key_id, now }: Author): Promise<CreatedKey> {
-  const stored = requireFound(await store.admin.findKey(canonicalId(requestedId)), 'key not found');
-  const { last_used_at: _, revoked_at, ...rest } = stored;
+  const storedKey = requireFound(await store.admin.findKey(canonicalId(requestedId)), 'key not found');
+  const { last_used_at: _, revoked_at, ...rest } = storedKey;
   const isEnded = revoked_at !== null || (rest.expires_at !== null && rest.expires_at <= now);
   if (isEnded) throw invalidParam('the key has ended: create another one');
   const { id, secret, digest } = newSecret(rest.kind);
   const expires_at =
     rest.expires_at === null ? null : Math.min(now + rest.expires_at - rest.created_at, Number.MAX_SAFE_INTEGER);
   const key = { ...rest, id, digest, created_at: now, expires_at };
-  await store.run('rotateKey', { key, id: stored.id, ends_at: now + limits.rotationSeconds, by: key_id });
+  await store.run('rotateKey', { key, id: storedKey.id, ends_at: now + limits.rotationSeconds, by: key_id });
   return { id, secret };
 }
 
@@ -78,17 +78,17 @@ export async function updateKey(
   author: Author,
 ): Promise<ListedKey> {
   const id = canonicalId(requestedId);
-  const stored = requireFound(await store.admin.findKey(id), 'key not found');
-  const { name = stored.name, read_only = stored.read_only, role = stored.role } = change;
+  const storedKey = requireFound(await store.admin.findKey(id), 'key not found');
+  const { name = storedKey.name, read_only = storedKey.read_only, role = storedKey.role } = change;
   const isChange = change.name !== undefined || change.read_only !== undefined || change.role !== undefined;
   if (!isChange) throw invalidParam('name, read_only or role is required');
   requireText('name', name);
-  if (change.read_only !== undefined) requireReadOnlyKind(stored.kind);
-  if (change.role !== undefined) requireRoleKind(stored.kind);
+  if (change.read_only !== undefined) requireReadOnlyKind(storedKey.kind);
+  if (change.role !== undefined) requireRoleKind(storedKey.kind);
   if (change.role !== undefined && id === author.key_id)
     throw new ServiceError('forbidden', 'a key cannot change its own role');
   await store.run('updateKey', { id, change, by: author.key_id, now: author.now });
-  return { ...stored, name, read_only, role };
+  return { ...storedKey, name, read_only, role };
 }
 
 /** The revoked key. Throws if it does not exist. Revoking it again changes nothing. */
@@ -102,9 +102,9 @@ export async function revokeKey(store: Store, requestedId: string, { key_id, now
 async function resolveReach(store: Store, { workspace_id, app_id, dataset_ids }: Reach): Promise<Reach> {
   const requireAll = async (kind: LookupKind, givenIds: readonly string[]): Promise<ReferenceTarget[]> => {
     const ids = [...new Set(givenIds.map(canonicalId))];
-    const stored = await store.lookup(kind, ids);
+    const targets = await store.lookup(kind, ids);
     return ids.map((id) => {
-      const target = stored.get(id);
+      const target = targets.get(id);
       if (target === undefined) throw invalidParam(`${kind} ${id} does not exist`, `${kind} ... does not exist`);
       return target;
     });

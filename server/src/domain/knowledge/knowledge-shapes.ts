@@ -66,9 +66,9 @@ export function renderSingleDocument(row: DocumentRow, workspace_id: string, met
   const average_segment_length = segment_count === 0 ? 0 : Math.floor(word_count / segment_count);
   const created_by = row.created_by ?? workspace_id;
   const document = render(SingleDocument, { ...withoutNull(row), created_by, average_segment_length });
-  const { id, doc_type, doc_metadata, ...others } = document;
+  const { id, doc_type, doc_metadata, ...rest } = document;
   if (metadata === 'only') return { id, doc_type, doc_metadata };
-  return metadata === 'without' ? { id, ...others } : document;
+  return metadata === 'without' ? { id, ...rest } : document;
 }
 
 /** The JSON text of a segment before and after the texts of its child chunks, which may be many. */

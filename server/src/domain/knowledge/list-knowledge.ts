@@ -26,8 +26,8 @@ type DatasetPath = Pick<SegmentPath, 'dataset_id'>;
 type DocumentPath = Pick<SegmentPath, 'dataset_id' | 'document_id'>;
 
 const pageStart = '{"data":[';
-const pageOf = <R>(found: OffsetRows<R>, tail: string, objectOf: (row: R) => object): FoundList<R> => ({
-  ...found,
+const pageOf = <R>(list: OffsetRows<R>, tail: string, objectOf: (row: R) => object): FoundList<R> => ({
+  ...list,
   head: pageStart,
   tail,
   render: (rows) => joinTexts(rows, (row) => JSON.stringify(objectOf(row))),
@@ -35,9 +35,9 @@ const pageOf = <R>(found: OffsetRows<R>, tail: string, objectOf: (row: R) => obj
 
 export function listDatasets({ store, caller, disconnected }: ListCall, query: DatasetQuery): Promise<JsonBody> {
   return renderBody(store, disconnected, async ({ knowledge: reads }) => {
-    const found = await reads.listDatasets(caller, { ...query, disconnected });
-    const totals = await reads.findTotals(found.items.map(({ id }) => id));
-    return pageOf(found, pageEnd(query, found.total), (row) => renderBase(row, totals.get(row.id)));
+    const list = await reads.listDatasets(caller, { ...query, disconnected });
+    const totals = await reads.findTotals(list.items.map(({ id }) => id));
+    return pageOf(list, pageEnd(query, list.total), (row) => renderBase(row, totals.get(row.id)));
   });
 }
 
@@ -51,8 +51,8 @@ export function listDocuments(call: ListCall, path: DatasetPath, query: Document
   const { store, caller, disconnected } = call;
   const location = locationOf(caller, path);
   return renderBody(store, disconnected, async ({ knowledge: reads }) => {
-    const found = requirePath(await reads.listDocuments(location, { ...query, disconnected }));
-    return pageOf(found, pageEnd(query, found.total), (row) => renderDocument(row, caller.workspace_id));
+    const list = requirePath(await reads.listDocuments(location, { ...query, disconnected }));
+    return pageOf(list, pageEnd(query, list.total), (row) => renderDocument(row, caller.workspace_id));
   });
 }
 
@@ -72,19 +72,19 @@ export function listSegments(call: ListCall, path: DocumentPath, query: SegmentQ
   const location = locationOf(caller, path);
   const { limit, page } = query;
   return renderBody(store, disconnected, async ({ knowledge: reads }) => {
-    const found = requirePath(await reads.listSegments(location, { ...query, disconnected }));
-    const { doc_form, total } = found;
+    const list = requirePath(await reads.listSegments(location, { ...query, disconnected }));
+    const { doc_form, total } = list;
     const tail = envelopeEnd({ doc_form, total, has_more: hasMore(query, total), limit, page });
-    return { ...segmentItems(reads, location, found), head: pageStart, tail };
+    return { ...segmentItems(reads, location, list), head: pageStart, tail };
   });
 }
 
 export function findSegment({ store, caller, disconnected }: ListCall, path: SegmentPath): Promise<JsonBody> {
   const location = locationOf(caller, path);
   return renderBody(store, disconnected, async ({ knowledge: reads }) => {
-    const found = requirePath(await reads.findSegment(location));
-    const tail = `,${JSON.stringify({ doc_form: found.doc_form }).slice(1)}`;
-    return { ...segmentItems(reads, location, found), head: '{"data":', tail };
+    const segment = requirePath(await reads.findSegment(location));
+    const tail = `,${JSON.stringify({ doc_form: segment.doc_form }).slice(1)}`;
+    return { ...segmentItems(reads, location, segment), head: '{"data":', tail };
   });
 }
 
@@ -126,10 +126,10 @@ export function listChildChunks(call: ListCall, path: SegmentPath, query: Offset
   const location = locationOf(caller, path);
   const { limit, page } = query;
   return renderBody(store, disconnected, async ({ knowledge: reads }) => {
-    const found = requirePath(await reads.listChildChunks(location, { ...query, disconnected }));
-    const { total } = found;
+    const list = requirePath(await reads.listChildChunks(location, { ...query, disconnected }));
+    const { total } = list;
     const tail = envelopeEnd({ total, total_pages: Math.ceil(total / limit), page, limit });
-    return pageOf(found, tail, (row) => row);
+    return pageOf(list, tail, (row) => row);
   });
 }
 

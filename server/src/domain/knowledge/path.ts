@@ -17,9 +17,9 @@ export function locationOf<P extends KnowledgePath>(
 }
 
 /** Throws for the first part of a path that does not exist. */
-export function requirePath<F extends object>(found: F | MissingPart): F {
-  if ('missing' in found) throw partNotFound(found);
-  return found;
+export function requirePath<F extends object>(result: F | MissingPart): F {
+  if ('missing' in result) throw partNotFound(result);
+  return result;
 }
 
 const partNotFound = ({ missing }: MissingPart) => notFound(`${missing} not found`);
@@ -47,8 +47,8 @@ export async function requireSegment(store: Store, requestedPath: SegmentPath): 
 
 /** `last` is missing, even if it was created since it was looked up; or a part before it. */
 async function throwMissing({ admin }: Store, path: KnowledgePath, last: MissingPart['missing']): Promise<never> {
-  const found = await admin.findPath(path);
-  throw partNotFound('missing' in found ? found : { missing: last });
+  const foundPath = await admin.findPath(path);
+  throw partNotFound('missing' in foundPath ? foundPath : { missing: last });
 }
 
 /** For child chunks, an admin key allows the same as a knowledge key of the dataset's workspace. */
@@ -57,8 +57,8 @@ export async function asKnowledgeCaller(
   { key_id, read_only }: CallerOf<'admin'>,
   dataset_id: string,
 ): Promise<CallerOf<'knowledge'>> {
-  const found = await admin.findPath({ dataset_id: canonicalId(dataset_id) });
+  const foundPath = await admin.findPath({ dataset_id: canonicalId(dataset_id) });
   // No workspace has an empty id: if the dataset does not exist, the look-up of the path fails with `dataset not found`.
-  const workspace_id = 'missing' in found ? '' : found.workspace_id;
+  const workspace_id = 'missing' in foundPath ? '' : foundPath.workspace_id;
   return { kind: 'knowledge', key_id, read_only, workspace_id, dataset_ids: null };
 }

@@ -71,13 +71,16 @@ export async function deleteChildChunk(
 }
 
 /** The part of the path to a new chunk that does not exist, or the chunk, if a repeated write has already added it. */
-export function decideCreation(stored: FoundChunk): ChildChunkOutcome | undefined {
-  return 'missing' in stored && stored.missing === 'child chunk' ? undefined : stored;
+export function decideCreation(storedChunk: FoundChunk): ChildChunkOutcome | undefined {
+  return 'missing' in storedChunk && storedChunk.missing === 'child chunk' ? undefined : storedChunk;
 }
 
 /** The outcome of a deletion, given the stored chunk; undefined if it must be written. */
-export const decideDeletion = (stored: VersionedChunk, deletion: ChildChunkDeletion): ChildChunkOutcome | undefined =>
-  isAllowed(deletion.precondition, stored.version) ? undefined : { stale: true };
+export const decideDeletion = (
+  storedChunk: VersionedChunk,
+  deletion: ChildChunkDeletion,
+): ChildChunkOutcome | undefined =>
+  isAllowed(deletion.precondition, storedChunk.version) ? undefined : { stale: true };
 
 const isAllowed = (precondition: Precondition, version: string): boolean =>
   precondition === undefined || precondition === 'any' || precondition.includes(version);
@@ -92,10 +95,10 @@ export function requireMatch(precondition: Precondition, version: string): void 
  * The outcome of an edit, given the stored chunk; undefined if the edit must be written. If the text is already stored, the
  * edit succeeds regardless of `If-Match`, so that a repeated request succeeds.
  */
-export function decideEdit(stored: FoundChunk, edit: ChildChunkEdit): ChildChunkOutcome | undefined {
-  if ('missing' in stored) return stored;
-  const { chunk, version } = stored;
-  if (chunk.content === edit.content && chunk.type === 'customized') return stored;
+export function decideEdit(storedChunk: FoundChunk, edit: ChildChunkEdit): ChildChunkOutcome | undefined {
+  if ('missing' in storedChunk) return storedChunk;
+  const { chunk, version } = storedChunk;
+  if (chunk.content === edit.content && chunk.type === 'customized') return storedChunk;
   return isAllowed(edit.precondition, version) ? undefined : { stale: true };
 }
 

@@ -44,11 +44,11 @@ export async function listConversations(call: Call<'app'>, parameters: ListParam
     return { page: pageHead(limit, false) + pageTail, next: undefined };
   }
   const find = async ({ apps }: ListReads) => {
-    const found = await apps.listConversations({ app_id: caller.app.id, ...parameters });
-    if (found === undefined) throw lastMissing();
+    const list = await apps.listConversations({ app_id: caller.app.id, ...parameters });
+    if (list === undefined) throw lastMissing();
     return {
-      ...found,
-      head: pageHead(limit, found.has_more),
+      ...list,
+      head: pageHead(limit, list.has_more),
       tail: pageTail,
       render: (rows: readonly ConversationRow[]) => joinTexts(rows, renderConversation),
     };

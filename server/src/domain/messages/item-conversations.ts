@@ -38,9 +38,9 @@ export async function getConversation(
   scope: ItemScope,
   signal?: AbortSignal,
 ): Promise<ItemConversation> {
-  const found = requireConversation(await items.findConversation(scope));
-  if (found.bytes <= limits.joinedDocBytesMax) return toConversation(found);
-  return readInTurn(found.bytes, signal, async () =>
+  const row = requireConversation(await items.findConversation(scope));
+  if (row.bytes <= limits.joinedDocBytesMax) return toConversation(row);
+  return readInTurn(row.bytes, signal, async () =>
     toConversation(requireConversation(await items.findConversation(scope, 'all'))),
   );
 }
@@ -80,8 +80,8 @@ export async function changeMetadata(
   metadata: Metadata,
   author: ItemAuthor,
 ): Promise<ItemConversation> {
-  const stored = requireConversation(await store.items.findConversation(scope));
-  if (metadata.user !== undefined && metadata.user !== stored.user) throw invalidParam('metadata.user must not change');
+  const row = requireConversation(await store.items.findConversation(scope));
+  if (metadata.user !== undefined && metadata.user !== row.user) throw invalidParam('metadata.user must not change');
   if (!(await store.run('changeMetadata', { scope, author, metadata }))) throw conversationMissing();
   return getConversation(store, scope);
 }
@@ -108,9 +108,9 @@ export async function listConversations(
     order: order === 'asc' ? ('created_at' as const) : ('-created_at' as const),
     after: after === undefined ? undefined : { id: scopeOf(scope, after).conversation_id, value: undefined },
   };
-  const found = requireConversation(await apps.listConversations(query));
-  const [slice = []] = slicesOf(found.items, limits.pageBytesMax);
+  const list = requireConversation(await apps.listConversations(query));
+  const [slice = []] = slicesOf(list.items, limits.pageBytesMax);
   const unread = slice.filter(({ row }) => row === undefined);
   const rows = await readInTurn(bytesOf(unread), signal, () => readRows(slice));
-  return { data: rows.map(toConversation), has_more: found.has_more || slice.length < found.items.length };
+  return { data: rows.map(toConversation), has_more: list.has_more || slice.length < list.items.length };
 }

@@ -125,16 +125,16 @@ async function findItem(reads: Store['items'], conversation_id: string, id: stri
 }
 
 async function readTurn(reads: Store['items'], conversation_id: string, id: string, signal: AbortSignal | undefined) {
-  const found = await reads.findTurn(conversation_id, id);
-  if (found === undefined || found.turn !== undefined) return found?.turn;
-  return readInTurn(found.bytes, signal, async () => (await reads.readTurns(conversation_id, [id]))[0]);
+  const foundTurn = await reads.findTurn(conversation_id, id);
+  if (foundTurn === undefined || foundTurn.turn !== undefined) return foundTurn?.turn;
+  return readInTurn(foundTurn.bytes, signal, async () => (await reads.readTurns(conversation_id, [id]))[0]);
 }
 
 async function findExisting({ items: reads }: Store, scope: ItemScope, id: string, signal?: AbortSignal) {
   requireConversation(await reads.findConversation(scope));
-  const found = await findItem(reads, scope.conversation_id, id, signal);
-  if (isDeleted(found.item)) throw itemMissing();
-  return found;
+  const foundItem = await findItem(reads, scope.conversation_id, id, signal);
+  if (isDeleted(foundItem.item)) throw itemMissing();
+  return foundItem;
 }
 
 export async function getItem(store: Store, scope: ItemScope, id: string, signal: AbortSignal): Promise<object> {

@@ -33,8 +33,8 @@ export function roleOf(claims: Claims, { claim, roles: byValue, defaultRole }: R
   const values = Array.isArray(value) ? value : [value];
   const texts = values.filter((one) => typeof one === 'string');
   if (texts.length < values.length) return byDefault(`the claim ${claim} is neither a text nor a list of texts`);
-  const found = roles.toReversed().flatMap((role) => texts.find((one) => byValue.get(one) === role) ?? []);
-  const [source] = found;
+  const sources = roles.toReversed().flatMap((role) => texts.find((one) => byValue.get(one) === role) ?? []);
+  const [source] = sources;
   const role = source === undefined ? undefined : byValue.get(source);
   if (source !== undefined && role !== undefined) return { role, source, problem: undefined };
   return byDefault(`no value of the claim ${claim} is in OIDC_ROLES: ${JSON.stringify(texts.slice(0, shownMax))}`);

@@ -78,8 +78,8 @@ export type KeptMessage = {
 /** The fields of a stored message that give its usage, with `feedback` as a JSON text. */
 export type StoredUsage = Omit<UsageFields, 'feedback'> & Pick<KeptMessage, 'feedback'>;
 
-export const storedUsage = (stored: StoredUsage): Usage =>
-  usageOf({ ...stored, feedback: stored.feedback === null ? null : JSON.parse(stored.feedback) });
+export const storedUsage = (message: StoredUsage): Usage =>
+  usageOf({ ...message, feedback: message.feedback === null ? null : JSON.parse(message.feedback) });
 
 /** Fills in the stored values of fields that the record omits. */
 export function keepStored(record: Prepared<'message'> & { doc: Buffer }, stored: KeptMessage): void {

@@ -15,8 +15,8 @@ const askingRoles: readonly unknown[] = ['user', 'system', 'developer'];
 const isAsking = ({ type, role }: Item): boolean => type === 'message' && askingRoles.includes(role);
 
 /** `continued`: the items that belong to the stored turn. */
-export function splitTurns(items: readonly Item[], stored: string | null): { continued: Item[]; turns: Item[][] } {
-  const open = stored === null ? undefined : openTurn(stored);
+export function splitTurns(items: readonly Item[], storedItems: string | null): { continued: Item[]; turns: Item[][] } {
+  const open = storedItems === null ? undefined : openTurn(storedItems);
   const continued: Item[] = [];
   const turns: Item[][] = [];
   let turn = open && continued;
@@ -31,9 +31,9 @@ export function splitTurns(items: readonly Item[], stored: string | null): { con
 }
 
 /** The last item of a stored turn, if the turn takes more. */
-function openTurn(stored: string): Item | undefined {
-  if (stored.length >= turnUnitsMax) return undefined;
-  const items: Item[] = JSON.parse(stored);
+function openTurn(storedItems: string): Item | undefined {
+  if (storedItems.length >= turnUnitsMax) return undefined;
+  const items: Item[] = JSON.parse(storedItems);
   return items.length >= turnItemsMax ? undefined : items.findLast((item) => !isDeleted(item));
 }
 

@@ -29,7 +29,7 @@ export async function listReviews(store: Store, query: ReviewQuery, now: number)
     const names = new Names();
     for (const { review } of rows) if (review !== null) addNames(names, review);
     await names.read(store);
-    return { rows: rows.map((row) => listedOf(row, names)), has_more };
+    return { rows: rows.map((row) => listedReview(row, names)), has_more };
   });
 }
 
@@ -49,8 +49,8 @@ export async function selectReviews(store: Store, query: ReviewFilters, now: num
   };
 }
 
-function listedOf({ doc, review, ...others }: ReviewRow, names: Names): ReviewListed {
-  const message: ReviewListed['message'] = { ...JSON.parse(doc), ...others };
+function listedReview({ doc, review, ...details }: ReviewRow, names: Names): ReviewListed {
+  const message: ReviewListed['message'] = { ...JSON.parse(doc), ...details };
   const failed = message.status === 'error' ? 'failed' : 'opened';
   const reason = message.feedback?.rating === 'dislike' ? 'disliked' : failed;
   return { message, review: review && responseOf(review, names), reason };

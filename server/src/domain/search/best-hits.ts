@@ -32,25 +32,28 @@ export async function findBest(
   candidatesOf: CandidatesOf<IndexHit, MessageHit>,
   words: SearchWords,
   { limit, isGrouped }: { limit: number; isGrouped: boolean },
-  render: (found: Found) => SearchHit,
+  render: (candidate: Found) => SearchHit,
   budget: ReadBudget,
 ): Promise<SearchHit[]> {
   const all: { score: number; hit: SearchHit }[] = [];
   let isComplete = true;
-  for await (const found of verified(
+  for await (const candidate of verified(
     candidatesOf,
     words,
     { before: undefined, limit: limits.searchRankedMax },
     budget,
   )) {
-    isComplete = !('spentAt' in found) && all.length < limits.searchRankedMax;
-    if ('spentAt' in found || !isComplete) break;
-    all.push({ score: await budget.run(scoreOf(found, words), found.hit.text === null), hit: render(found) });
+    isComplete = !('spentAt' in candidate) && all.length < limits.searchRankedMax;
+    if ('spentAt' in candidate || !isComplete) break;
+    all.push({
+      score: await budget.run(scoreOf(candidate, words), candidate.hit.text === null),
+      hit: render(candidate),
+    });
   }
   const hits = all.toSorted((one, other) => other.score - one.score).map(({ hit }) => hit);
   const groups = [...Map.groupBy(hits, ({ conversation_id }) => conversation_id).values()];
-  const grouped = groups.flatMap(([hit, ...others]) =>
-    hit === undefined ? [] : { ...hit, hit_count: isComplete ? 1 + others.length : null },
+  const grouped = groups.flatMap(([hit, ...otherHits]) =>
+    hit === undefined ? [] : { ...hit, hit_count: isComplete ? 1 + otherHits.length : null },
   );
   return (isGrouped ? grouped : hits).slice(0, limit);
 }

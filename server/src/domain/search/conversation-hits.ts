@@ -13,10 +13,10 @@ export type PlacedHit = SearchHit & { first: number; last: number };
 
 /** The candidates without those of conversations that have a hit already. */
 export const oneOfEach = (
-  { read, textsOf, ...others }: Candidates<IndexHit, MessageHit>,
+  { read, textsOf, ...rest }: Candidates<IndexHit, MessageHit>,
   isListed: (conversation_id: string) => boolean,
 ): Candidates<IndexHit, MessageHit> => ({
-  ...others,
+  ...rest,
   read: async (entries) => {
     const isWanted = ({ conversation_id }: IndexHit) => !isListed(conversation_id);
     const hits = (await read(entries.filter(isWanted))).values();
@@ -41,13 +41,15 @@ export async function countInConversations(
   const from = Math.max(search.from ?? Number.MIN_SAFE_INTEGER, Math.min(...hits.map(({ first }) => first)));
   const { find } = candidateMessages(reads, { ...search, from }, words, budget);
   const canCount = words.phrases.length === 0 && hits.length > 0;
-  const found = canCount
+  const indexPart = canCount
     ? await find(endPosition(Math.max(...hits.map(({ last }) => last))), { usual: max, slow: max })
     : undefined;
-  const counted = found?.isLast ? Map.groupBy(found.hits, ({ conversation_id }) => conversation_id) : undefined;
+  const byConversation = indexPart?.isLast
+    ? Map.groupBy(indexPart.hits, ({ conversation_id }) => conversation_id)
+    : undefined;
   return {
     hits: hits.flatMap(({ first: _, last: __, ...hit }) => {
-      const ofConversation = counted?.get(hit.conversation_id);
+      const ofConversation = byConversation?.get(hit.conversation_id);
       const newest = ofConversation?.[0]?.position;
       const isOld = before !== undefined && newest !== undefined && newest >= before;
       return isOld ? [] : [{ ...hit, hit_count: ofConversation?.length ?? null }];

@@ -28,8 +28,8 @@ export class IndexPace {
   #seenAt = 0;
   #position: number | undefined;
   #movedAt = 0;
-  readonly #others = new RecentRate();
-  readonly #own = new RecentRate();
+  readonly #otherRate = new RecentRate();
+  readonly #ownRate = new RecentRate();
   #isBusy = false;
 
   /** Whether others commit often. */
@@ -43,9 +43,9 @@ export class IndexPace {
     // Each commit of others adds an outbox entry; a step that reads the feed sequences them, which moves the head.
     const commits = hasMoved ? unsequenced : unsequenced - this.#unsequenced;
     this.#isBusy = commits / (hasMoved ? step.millis : now - this.#seenAt) > indexBusyCommits / 1_000;
-    if (hasMoved && this.#position !== undefined) this.#others.add(position - this.#position, now - this.#movedAt);
+    if (hasMoved && this.#position !== undefined) this.#otherRate.add(position - this.#position, now - this.#movedAt);
     if (hasMoved) this.#movedAt = now;
-    if (step.records > 0) this.#own.add(step.records, step.workedMillis);
+    if (step.records > 0) this.#ownRate.add(step.records, step.workedMillis);
     this.#position = position;
     this.#unsequenced = unsequenced;
     this.#seenAt = now;
@@ -53,7 +53,7 @@ export class IndexPace {
 
   /** The pause after a step. `lagSeconds`: the age of the oldest change that is not indexed. */
   pauseMillis({ workedMillis }: StepCost, lagSeconds: number): number {
-    const neededShare = this.#others.perMilli / this.#own.perMilli;
+    const neededShare = this.#otherRate.perMilli / this.#ownRate.perMilli;
     const share =
       neededShare > indexShareMax ? indexShareMin : Math.min(indexShareMin * 2 ** lagSeconds, indexShareMax);
     const work = workedMillis + indexCommitMillis;

@@ -94,5 +94,4 @@ function hasWords(message: SearchedMessage, user: string | null, words: SearchWo
 }
 
 /** The terms of the index are hashes, and may be older than the record. */
-const isOther = (stored: string | null, wanted: string | undefined): boolean =>
-  wanted !== undefined && stored !== wanted;
+const isOther = (value: string | null, wanted: string | undefined): boolean => wanted !== undefined && value !== wanted;

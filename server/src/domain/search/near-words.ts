@@ -33,8 +33,8 @@ export async function suggestQuery(
     const counts = new Map<string, number>();
     for await (const candidate of verified(candidatesOf, wider, { before: undefined, limit: messagesMax }, budget)) {
       if ('spentAt' in candidate) break;
-      for (const found of new Set(candidate.shown.flatMap((text) => [...tokensOf(text)].map((one) => one.token))))
-        if (isNear(token, found)) counts.set(found, (counts.get(found) ?? 0) + 1);
+      for (const foundWord of new Set(candidate.shown.flatMap((text) => [...tokensOf(text)].map((one) => one.token))))
+        if (isNear(token, foundWord)) counts.set(foundWord, (counts.get(foundWord) ?? 0) + 1);
     }
     const [nearest] = [...counts].toSorted(
       ([one, ones], [other, others]) => distance(token, one) - distance(token, other) || others - ones,
@@ -44,8 +44,8 @@ export async function suggestQuery(
   return null;
 }
 
-const isNear = (word: string, found: string): boolean =>
-  found !== word && found.startsWith(word.slice(0, sharedUnits)) && distance(word, found) <= (word.length < 6 ? 1 : 2);
+const isNear = (word: string, other: string): boolean =>
+  other !== word && other.startsWith(word.slice(0, sharedUnits)) && distance(word, other) <= (word.length < 6 ? 1 : 2);
 
 /** How many letters are inserted, left out, replaced, or swapped with the next one. */
 function distance(one: string, other: string): number {

@@ -25,9 +25,9 @@ export async function searchOwnMessages(
   const before = cursor && (cursor.second + 1) * positionsPerSecond;
   /** Hits in the second of the cursor that were on the page before, as long as the cursor's message may follow. */
   let isBefore = cursor !== undefined && cursor.message_id !== '';
-  let found: (FoundMessage & { second: number })[] = [];
+  let foundHits: (FoundMessage & { second: number })[] = [];
   const pageTo = (second: number | undefined) => {
-    const hits = found.slice(0, limit);
+    const hits = foundHits.slice(0, limit);
     const { second: lastSecond, conversation_id = '', message_id = '' } = hits.at(-1) ?? {};
     const next = second === undefined ? undefined : { second: lastSecond ?? second, conversation_id, message_id };
     return { hits: hits.map(({ second: _, ...hit }) => hit), next };
@@ -43,16 +43,16 @@ export async function searchOwnMessages(
     const second = Math.floor(position / positionsPerSecond);
     if (isBefore && message_id === cursor?.message_id && conversation_id === cursor.conversation_id) {
       isBefore = false;
-      found = [];
+      foundHits = [];
       continue;
     }
     // The message of the cursor is gone: rather repeat hits than lose one.
     if (second !== cursor?.second) isBefore = false;
-    if (!isBefore && found.length >= limit) return pageTo(second);
+    if (!isBefore && foundHits.length >= limit) return pageTo(second);
     const { at, ...snippet } = cutSnippet(candidate.shown);
     const field = candidate.fields?.[at] ?? 'query';
     const { created_at } = candidate.hit;
-    found.push({ message_id, conversation_id, created_at, field, snippet: partsOf(snippet), second });
+    foundHits.push({ message_id, conversation_id, created_at, field, snippet: partsOf(snippet), second });
   }
-  return found.length > limit ? pageTo(0) : pageTo(undefined);
+  return foundHits.length > limit ? pageTo(0) : pageTo(undefined);
 }

@@ -76,14 +76,14 @@ async function searchMessages(
 ): Promise<FoundPart<SearchHit>> {
   const words = parseQuery(search.q ?? '');
   if (findsNothing(search.q, words)) return { hits: [], next: undefined };
-  const listed = new Set<string>();
+  const listedIds = new Set<string>();
   const allOf = (part: SearchWords) => candidateMessages(reads, search, part, budget);
   const candidatesOf = (part: SearchWords) =>
-    isGrouped ? oneOfEach(allOf(part), (id) => listed.has(id)) : allOf(part);
+    isGrouped ? oneOfEach(allOf(part), (id) => listedIds.has(id)) : allOf(part);
   const cutSnippet = snippetCutter(words);
   const render = ({ entry, hit, shown, fields, latency = 0 }: Verified<IndexHit, MessageHit>): PlacedHit => {
     const { conversation_id, id: message_id } = entry;
-    listed.add(conversation_id);
+    listedIds.add(conversation_id);
     const { app_id, created_at, user, feedback_content, first, last } = hit;
     const answers = isEmpty(words) ? shown.filter((_, at) => fields?.[at] === 'answer') : [];
     const { snippet, ranges } = cutSnippet([...answers, ...shown]);

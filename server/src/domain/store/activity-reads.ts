@@ -66,7 +66,7 @@ export type PeriodSums = {
 };
 
 /** Conversations and usage of apps, for the console. Ids are canonical; callers check that the app exists. */
-/** What a message has besides its fields. */
+/** What a message has in addition to its fields. */
 export type StoredDetails = Omit<MessageDetails, 'trace_url'> & { trace_id: string | null };
 
 export interface ActivityReads {

@@ -30,7 +30,7 @@ export type ConversationRow = {
   updated_at: number;
 };
 
-/** What an entry of a list has besides its row. */
+/** What an entry of a list has in addition to its row. */
 export type ConversationKey = Pick<ConversationRow, 'id' | 'created_at' | 'updated_at'>;
 export type ConversationRows = { items: readonly (Listed<ConversationRow> & ConversationKey)[]; has_more: boolean };
 
@@ -57,7 +57,7 @@ export type FeedbackEntry = {
   user: string | null;
 };
 
-/** Operations of app keys besides messages. Ids are canonical, and no text contains NUL. */
+/** Operations of app keys in addition to messages. Ids are canonical, and no text contains NUL. */
 export interface AppStore {
   /** Undefined if the app does not exist. */
   findDetails(app_id: string): Promise<AppDetails | undefined>;

@@ -142,7 +142,7 @@ export interface Store {
   openImport(): Promise<PendingImport>;
   readonly exports: Exports;
 
-  /** Operations of app keys besides messages. */
+  /** Operations of app keys in addition to messages. */
   readonly apps: AppStore;
   /** Conversations as OpenAI clients read them. */
   readonly items: ItemReads;

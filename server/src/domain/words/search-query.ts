@@ -65,8 +65,8 @@ export function withoutJoins({ words, phrases }: SearchWords): SearchWords | und
 
 const isHexadecimal = /^[0-9a-f]+$/;
 
-const matches = ({ token, isPrefix }: QueryToken, found: string): boolean =>
-  isPrefix ? found.startsWith(token) : found === token;
+const matches = ({ token, isPrefix }: QueryToken, foundToken: string): boolean =>
+  isPrefix ? foundToken.startsWith(token) : foundToken === token;
 
 /** Whether a text with these tokens has one token of each list, as the index would find it. */
 export const hasTokens = (tokens: readonly string[], lists: readonly (readonly QueryToken[])[]): boolean =>

@@ -21,11 +21,11 @@ function rangesOfPatterns(text: string, sequences: readonly Sequence[]): Range[]
   const ranges: Range[] = [];
   for (const pattern of starts.length === 0 ? [] : patterns) {
     pattern.lastIndex = first;
-    for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
-      if (found.index > first + limits.snippetUnits) break;
-      ranges.push([found.index, pattern.lastIndex]);
+    for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+      if (match.index > first + limits.snippetUnits) break;
+      ranges.push([match.index, pattern.lastIndex]);
       // The next occurrence of a phrase may begin inside this one.
-      pattern.lastIndex = found.index + 1;
+      pattern.lastIndex = match.index + 1;
     }
   }
   return ranges;
@@ -95,14 +95,14 @@ function cutOut(text: string, from: number, ranges: readonly Range[]): Snippet {
 /** After the next space, if it is near. */
 function nextStart(text: string, from: number): number {
   const space = text.slice(from, from + leadUnits / 2).search(/\s/);
-  return space === -1 ? whole(text, from) : from + space + 1;
+  return space === -1 ? wholeCharacter(text, from) : from + space + 1;
 }
 
 /** Before the last space, if it is near. */
 function lastEnd(text: string, to: number): number {
   const space = text.slice(to - leadUnits / 2, to + 1).search(/\s\S*$/);
-  return space === -1 ? whole(text, to) : to - leadUnits / 2 + space;
+  return space === -1 ? wholeCharacter(text, to) : to - leadUnits / 2 + space;
 }
 
 /** Not between the two halves of a character. */
-const whole = (text: string, at: number): number => (/[\udc00-\udfff]/.test(text[at] ?? '') ? at + 1 : at);
+const wholeCharacter = (text: string, at: number): number => (/[\udc00-\udfff]/.test(text[at] ?? '') ? at + 1 : at);

@@ -52,31 +52,31 @@ const cut = (token: string): string =>
 /** All tokens of a text in their order. */
 export function* tokensOf(text: string): Generator<Token> {
   const isPlain = isAscii.test(text);
-  for (const { 0: found, index } of text.matchAll(isPlain ? asciiWord : word)) {
-    if (isPlain || isAscii.test(found))
-      yield { token: cut(found.toLowerCase()), start: index, end: index + found.length };
-    else yield* tokensOfWord(found, index);
+  for (const { 0: foundWord, index } of text.matchAll(isPlain ? asciiWord : word)) {
+    if (isPlain || isAscii.test(foundWord))
+      yield { token: cut(foundWord.toLowerCase()), start: index, end: index + foundWord.length };
+    else yield* tokensOfWord(foundWord, index);
   }
 }
 
-function* tokensOfWord(found: string, start: number): Generator<Token> {
-  const end = start + found.length;
-  const folded = fold(found);
+function* tokensOfWord(foundWord: string, start: number): Generator<Token> {
+  const end = start + foundWord.length;
+  const folded = fold(foundWord);
   for (const [part] of folded.matchAll(word)) {
     for (const { 0: run, index } of part.matchAll(sameKind)) {
-      if (isPair(run)) yield* pairsOf(run, folded === found ? start + index : undefined, { start, end });
+      if (isPair(run)) yield* pairsOf(run, folded === foundWord ? start + index : undefined, { start, end });
       else yield { token: cut(run), start, end };
     }
   }
 }
 
 /** Each character with the next one, and the last one alone. So every part of the run is a sequence of tokens. */
-function* pairsOf(run: string, offset: number | undefined, whole: { start: number; end: number }): Generator<Token> {
+function* pairsOf(run: string, offset: number | undefined, place: { start: number; end: number }): Generator<Token> {
   const characters = [...run];
   let at = offset ?? 0;
   for (const [index, character] of characters.entries()) {
     const token = character + (characters[index + 1] ?? '');
-    yield offset === undefined ? { token, ...whole } : { token, start: at, end: at + token.length };
+    yield offset === undefined ? { token, ...place } : { token, start: at, end: at + token.length };
     at += character.length;
   }
 }
@@ -110,9 +110,9 @@ export type QueryToken = { token: string; isPrefix: boolean; isJoined?: boolean 
 
 /** The end of a text may be in the middle of a run of pairs, so its last character is no token of its own. */
 export function queryTokens(text: string, isPrefix: boolean): QueryToken[] {
-  const found = [...tokensOf(text)];
-  const tokens = found.map(({ token, end }, at): QueryToken => {
-    const next = found[at + 1];
+  const allTokens = [...tokensOf(text)];
+  const tokens = allTokens.map(({ token, end }, at): QueryToken => {
+    const next = allTokens[at + 1];
     const joiner = next?.start === end + 1 ? text.slice(end, next.start).trim() : '';
     return {
       token,
@@ -135,10 +135,10 @@ const wordAndJoiner = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*(?:[^\p{L}\p{N}\p{M}\s\u{10
 
 type Word = { tokens: readonly string[]; joiner: string };
 
-function wordOf(found: string): Word {
-  const [text = ''] = found.match(word) ?? [];
+function wordOf(foundWord: string): Word {
+  const [text = ''] = foundWord.match(word) ?? [];
   const tokens = isAscii.test(text) ? [cut(text.toLowerCase())] : Array.from(tokensOfWord(text, 0), tokenOf);
-  return { tokens, joiner: found.slice(text.length) };
+  return { tokens, joiner: foundWord.slice(text.length) };
 }
 
 /**
@@ -158,11 +158,11 @@ export function indexTokens(texts: Iterable<string>): Set<string> {
   for (const text of texts) {
     const pattern = isAscii.test(text) ? asciiWordAndJoiner : wordAndJoiner;
     let left: Word | undefined;
-    for (const found of (pattern === asciiWordAndJoiner ? text.toLowerCase() : text).match(pattern) ?? []) {
-      let right = words.get(found);
+    for (const foundWord of (pattern === asciiWordAndJoiner ? text.toLowerCase() : text).match(pattern) ?? []) {
+      let right = words.get(foundWord);
       if (right === undefined) {
-        right = wordOf(found);
-        words.set(found, right);
+        right = wordOf(foundWord);
+        words.set(foundWord, right);
         for (const token of right.tokens) {
           count += 1;
           if (isFull()) return tokens;

@@ -22,9 +22,9 @@ export const adminErasureRoutes = together(
     response: Purged,
     errors: [404],
     config: { bodyDecides: true },
-    run: ({ body: { dry_run = false, ...given }, caller, now, store, dependencies }, reply) => {
+    run: ({ body: { dry_run = false, ...selection }, caller, now, store, dependencies }, reply) => {
       if (!dry_run) dependencies.bearer.countWrite(caller, reply.raw);
-      return purgeExisting(store, purgeSelection(given), { key_id: caller.key_id, now }, dry_run);
+      return purgeExisting(store, purgeSelection(selection), { key_id: caller.key_id, now }, dry_run);
     },
   }),
   operation('deleteMessage', ['admin', 'writer'], 'DELETE', messageUrl, {

@@ -172,9 +172,9 @@ export class Oidc {
     };
     const options = { execute: [...insecure, client.enableNonRepudiationChecks], timeout: requestSeconds };
     const configuration = await client.discovery(url, client_id, metadata, auth, options);
-    const { issuer: found } = configuration.serverMetadata();
+    const { issuer: foundIssuer } = configuration.serverMetadata();
     // The library accepts other ones of some providers, which would let in people of other organisations.
-    if (new URL(found).href !== url.href) throw new Error(`the provider says that its issuer is ${found}`);
+    if (new URL(foundIssuer).href !== url.href) throw new Error(`the provider says that its issuer is ${foundIssuer}`);
     return configuration;
   }
 

@@ -14,9 +14,9 @@ const secretsIn = new RegExp(`(?:^|;) *(${secureName}|${sessionCookie})=([\\w-]{
 export function sessionDigest(headers: IncomingHttpHeaders): string | undefined {
   if (headers['backscroll-console'] !== '1') return undefined;
   if ((headers['sec-fetch-site'] ?? 'same-origin') !== 'same-origin') return undefined;
-  const found = Array.from((headers.cookie ?? '').matchAll(secretsIn), ([, name, secret]) => [name, secret] as const);
+  const cookies = Array.from((headers.cookie ?? '').matchAll(secretsIn), ([, name, secret]) => [name, secret] as const);
   // Of two with the same name, the first counts: it has the more specific path.
-  const secrets = new Map(found.reverse());
+  const secrets = new Map(cookies.reverse());
   const secret = secrets.get(secureName) ?? (isSecure(headers) ? undefined : secrets.get(sessionCookie));
   return secret === undefined ? undefined : digestOf(secret);
 }

@@ -106,7 +106,9 @@ export class FastLane {
     try {
       const caller = this.#dependencies.bearer.authenticate(plain.digest, plain.dataVersion);
       if (!(caller instanceof Promise)) return this.#respond(plain, caller);
-      caller.then((found) => this.#respond(plain, found)).catch((error) => this.#sendError(plain, asError(error)));
+      caller
+        .then((foundCaller) => this.#respond(plain, foundCaller))
+        .catch((error) => this.#sendError(plain, asError(error)));
     } catch (error) {
       this.#sendError(plain, asError(error));
     }

@@ -51,7 +51,7 @@ export const listTools = (caller: AgentCaller) =>
 export async function callTool(
   agent: AgentRequest,
   name: string,
-  given: Record<string, unknown> = {},
+  input: Record<string, unknown> = {},
 ): Promise<CalledTool | undefined> {
   const { request, reply } = agent;
   const { errors, metrics } = agent.dependencies;
@@ -59,7 +59,7 @@ export async function callTool(
   if (tool === undefined) return undefined;
   request.tool = name;
   try {
-    const result = await run(agent, tool, given);
+    const result = await run(agent, tool, input);
     metrics.countEvent('tools', `${name} 200`);
     return { content: [{ type: 'text', text: summaryOf(tool, result) }], structuredContent: result };
   } catch (error) {
@@ -74,12 +74,12 @@ export async function callTool(
 async function run(
   { dependencies, reply, caller }: AgentRequest,
   tool: Tool,
-  given: Record<string, unknown>,
+  input: Record<string, unknown>,
 ): Promise<ToolResult> {
   const { bearer, clock, reads, store } = dependencies;
   if (tool.isWrite) bearer.countWrite(caller, reply.raw);
   // An optional argument that is empty counts as absent, as in a query.
-  const filled = tool.isWrite ? given : Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
+  const filled = tool.isWrite ? input : Object.fromEntries(Object.entries(input).filter(([, value]) => value !== ''));
   const { text_offset, ...own } = requireValid(tool.inputOf(caller.kind), filled) as { text_offset?: number };
   const now = Math.floor(clock() / 1000);
   const call: ToolCall = { store, dependencies, caller, disconnected: () => onDisconnect(reply.raw), now };

@@ -24,8 +24,8 @@ export const LinkedHit = described('A message.', {
 });
 
 /** The app that a call is limited to: that of an app key, or the one that is given with an admin key. */
-function appOf({ caller }: ToolCall, given: string | undefined): string | undefined {
-  if (caller.kind !== 'app') return given;
+function appOf({ caller }: ToolCall, appId: string | undefined): string | undefined {
+  if (caller.kind !== 'app') return appId;
   requireChatApp(caller.app);
   return caller.app.id;
 }
@@ -62,11 +62,11 @@ const listConversations = defineTool('list_conversations', ['app', 'admin'], 'li
   },
   adminInput: { app_id },
   output: listOf(ConversationSummary).properties,
-  run: async ({ disliked, failed, app_id: given, ...query }, call) => {
+  run: async ({ disliked, failed, app_id: appId, ...query }, call) => {
     const { store } = call;
-    const inApp = { ...query, ...withApp(appOf(call, given)) };
+    const inApp = { ...query, ...withApp(appOf(call, appId)) };
     if (!disliked && !failed) return listAllConversations(store, inApp);
-    if (given !== undefined) await requireApp(store, given);
+    if (appId !== undefined) await requireApp(store, appId);
     const hits = await searchMessages(
       call.dependencies,
       { ...inApp, group: 'conversation', ...(disliked && { rating: 'dislike' }), ...(failed && { status: 'error' }) },
@@ -74,8 +74,8 @@ const listConversations = defineTool('list_conversations', ['app', 'admin'], 'li
     );
     const ids = hits.data.map(({ conversation_id }) => conversation_id);
     // A page of them ends early if they are large.
-    const listed = ids.length === 0 ? [] : await readAll((page) => listAllConversations(store, { ...page, id: ids }));
-    return { ...hits, data: listed };
+    const rows = ids.length === 0 ? [] : await readAll((page) => listAllConversations(store, { ...page, id: ids }));
+    return { ...hits, data: rows };
   },
 });
 
@@ -97,12 +97,12 @@ const getMessages = defineTool('get_messages', ['app', 'admin'], 'getTranscript'
       'What users wrote.',
     ),
   },
-  run: async ({ app_id: given, ...query }, call) => {
+  run: async ({ app_id: appId, ...query }, call) => {
     const { store } = call;
     const { pages, page_order } = call.dependencies;
     const conversation_id = canonicalId(query.conversation_id);
-    const ofApp = appOf(call, given) ?? (await appOfConversation(call, conversation_id));
-    if (call.caller.kind === 'admin' && given !== undefined) await requireApp(store, given);
+    const ofApp = appOf(call, appId) ?? (await appOfConversation(call, conversation_id));
+    if (call.caller.kind === 'admin' && appId !== undefined) await requireApp(store, appId);
     const request = pageRequest(canonicalId(ofApp), pageQuery(query, page_order));
     const page = await listMessages(store, pages, request, undefined, store.dataVersion(), call.disconnected);
     if (page.kind === 'large') throw tooLargeForTool(page);
@@ -135,7 +135,7 @@ const searchMessagesTool = defineTool('search_messages', ['app', 'admin'], 'sear
   input: messageFilters,
   adminInput: { app_id: searchedApp },
   output: listOf(LinkedHit).properties,
-  run: ({ app_id: given, ...query }, call) => searchLinked(call, { ...query, ...withApp(appOf(call, given)) }),
+  run: ({ app_id: appId, ...query }, call) => searchLinked(call, { ...query, ...withApp(appOf(call, appId)) }),
 });
 
 export const messageTools = [listConversations, getMessages, searchMessagesTool];

@@ -117,8 +117,8 @@ function serverFor(agent: AgentRequest): Server {
     supportedProtocolVersions: olderVersions,
   });
   server.setRequestHandler('tools/list', () => ({ tools: listTools(agent.caller) }));
-  server.setRequestHandler('tools/call', async ({ params: { name, arguments: given } }) => {
-    const result = await callTool(agent, name, given);
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: input } }) => {
+    const result = await callTool(agent, name, input);
     if (result === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} not found`);
     return result;
   });

@@ -45,7 +45,7 @@ type Definition<I extends TProperties, A extends TProperties> = Pick<Tool, 'titl
   output: TProperties;
   /** Fields that only the results for admin keys have. */
   adminOutput?: TProperties;
-  run(given: Static<TObject<I>> & Partial<Static<TObject<A>>>, call: ToolCall): Promise<ToolResult>;
+  run(input: Static<TObject<I>> & Partial<Static<TObject<A>>>, call: ToolCall): Promise<ToolResult>;
 };
 
 /** Marks the texts of a result: a stored text may look like an instruction to the agent that reads it. */

@@ -72,8 +72,8 @@ export class Failures {
 
   /** The id of a key may be long: it is left out then. */
   #writeText(at: number, failure: Failure & LastFailure): void {
-    const whole = Buffer.from(JSON.stringify(failure));
-    const bytes = whole.length <= textBytesMax ? whole : Buffer.from(JSON.stringify({ ...failure, key_id: null }));
+    const json = Buffer.from(JSON.stringify(failure));
+    const bytes = json.length <= textBytesMax ? json : Buffer.from(JSON.stringify({ ...failure, key_id: null }));
     new DataView(this.#memory).setUint16(at, bytes.length);
     new Uint8Array(this.#memory, at + 2).set(bytes);
   }

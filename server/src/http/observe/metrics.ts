@@ -21,7 +21,7 @@ export type FailedKeyReason = (typeof failedKeyReasons)[number];
 const throttlingLimits = ['failed_keys', 'requests', 'writes'] as const;
 export type ThrottlingLimit = (typeof throttlingLimits)[number];
 
-/** What is counted besides requests, with its label: a word, or two. */
+/** What is counted in addition to requests, with its label: a word, or two. */
 type Events = {
   failedKeys: FailedKeyReason;
   throttled: ThrottlingLimit;
@@ -258,8 +258,8 @@ export class Metrics {
 
   async text(read: GaugeState): Promise<string> {
     this.#read = read;
-    const others = (await this.#peers.collect()) as object[];
-    const ofAllThreads = AggregatorRegistry.aggregate([await this.#threadMetrics.getMetricsAsJSON(), ...others]);
+    const otherReports = (await this.#peers.collect()) as object[];
+    const ofAllThreads = AggregatorRegistry.aggregate([await this.#threadMetrics.getMetricsAsJSON(), ...otherReports]);
     return `${await this.#registry.metrics()}\n${await ofAllThreads.metrics()}`;
   }
 }

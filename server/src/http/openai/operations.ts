@@ -56,12 +56,12 @@ const pageOf = ({ after, limit = limits.listRowsDefault, order = 'desc' }: Stati
 
 export const operations = {
   async createConversation(request, { store, app_id, author }) {
-    const { metadata = null, items: given } = bodyOf(schemas.NewConversation, request);
+    const { metadata = null, items: newItems } = bodyOf(schemas.NewConversation, request);
     const user = userOf(request);
     if (user !== undefined && metadata?.user !== undefined && metadata.user !== user)
       throw invalidParam(`metadata.user is not the user in ${schemas.userHeader}`);
     const scope = { app_id, user: user ?? (metadata?.user || undefined) };
-    const created = { metadata, items: (given ?? []).map(toItem) };
+    const created = { metadata, items: (newItems ?? []).map(toItem) };
     return conversations.createConversation(store, scope, created, author, repetitionOf(request));
   },
 

@@ -37,9 +37,9 @@ export const pageRoutes: Routes = (app, dependencies) => {
     });
     app.get(`/${name}/:file`, hidden, async (request, reply) => {
       const { file: name } = request.params as { file: string };
-      const found = (await page()).files.get(name);
-      if (found === undefined) throw notFound('no such route');
-      return sendFile(request, reply, found.file, found.headers);
+      const foundFile = (await page()).files.get(name);
+      if (foundFile === undefined) throw notFound('no such route');
+      return sendFile(request, reply, foundFile.file, foundFile.headers);
     });
   }
 };

@@ -9,7 +9,7 @@ export function linkToNext(
   value: string,
   replaced: readonly string[] = [],
 ): string {
-  let others = '';
+  let rest = '';
   const query = url.indexOf('?');
   for (let start = query === -1 ? url.length : query + 1, end: number; start < url.length; start = end + 1) {
     end = url.indexOf('&', start);
@@ -18,9 +18,9 @@ export function linkToNext(
     const hasValue = equals > start && equals + 1 < end;
     if (!hasValue) continue;
     const other = decodeName(url.slice(start, equals)) ?? '';
-    if (other !== name && !replaced.includes(other)) others += `${url.slice(start, end)}&`;
+    if (other !== name && !replaced.includes(other)) rest += `${url.slice(start, end)}&`;
   }
-  const safe = unsafeInLink.test(others) ? others.replace(unsafeInLinks, percentEncode) : others;
+  const safe = unsafeInLink.test(rest) ? rest.replace(unsafeInLinks, percentEncode) : rest;
   return `<${path}?${safe}${name}=${value}>; rel="next"`;
 }
 

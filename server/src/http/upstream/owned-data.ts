@@ -170,8 +170,8 @@ export class OwnedData {
     const precondition = parseIfMatch(headers['if-match']);
     const path = params as Partial<ChildChunkPath>;
     if (precondition === undefined || caller?.kind !== 'knowledge' || !path.child_chunk_id) return;
-    const stored = await this.#options.store.findChildChunk(locationOf(caller, path as ChildChunkPath));
-    if ('version' in stored) requireMatch(precondition, stored.version);
+    const storedChunk = await this.#options.store.findChildChunk(locationOf(caller, path as ChildChunkPath));
+    if ('version' in storedChunk) requireMatch(precondition, storedChunk.version);
   }
 }
 

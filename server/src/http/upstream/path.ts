@@ -1,6 +1,6 @@
 import { notFound, ServiceError } from '../../domain/errors.ts';
 
-/** Encodings inside encodings: a server behind us might decode more than once. */
+/** Encodings inside encodings: the upstream might decode more than once. */
 const decodingsMax = 4;
 
 /** The path and query of a request to the upstream, exactly as received, but below the upstream's base path. */

@@ -21,7 +21,7 @@ export type UpstreamOptions = {
   workers: number;
 };
 
-/** The server behind this one. Requests and responses are streamed. */
+/** The server that other requests are passed on to. Requests and responses are streamed. */
 export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #url: URL;

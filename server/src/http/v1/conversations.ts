@@ -54,8 +54,8 @@ export const conversationRoutes = together(
       const { user, limit = limits.listRowsDefault, sort_by: order = '-updated_at' } = query;
       const { created_after, created_before } = query;
       const after = positionIn(query, order);
-      const listed = { user, after, order, limit, created_after, created_before };
-      const { page, next } = await conversations.listConversations(request, listed);
+      const parameters = { user, after, order, limit, created_after, created_before };
+      const { page, next } = await conversations.listConversations(request, parameters);
       if (next?.value !== undefined) {
         const cursor = encodeCursor([order, next.value, next.id]);
         reply.header('link', linkToNext(listPath, reply.request.url, 'cursor', cursor, ['last_id', 'first_id']));

@@ -10,14 +10,14 @@ const collectMillisMax = 500;
 
 /** Messages between the workers of a service. They are rare: what every request needs is in shared memory. */
 export class Peers {
-  readonly #others: number;
+  readonly #otherWorkers: number;
   readonly #channel: BroadcastChannel | undefined;
   readonly #collecting = new Map<string, (report: unknown) => void>();
   readonly #handlers = new Map<PeerCall, () => void>();
   #report: () => Promise<unknown> = async () => undefined;
 
   constructor(name: string, workers: number) {
-    this.#others = workers - 1;
+    this.#otherWorkers = workers - 1;
     if (workers === 1) return;
     this.#channel = new BroadcastChannel(name);
     this.#channel.onmessage = (event) => void this.#receive((event as { data: PeerMessage }).data);
@@ -40,13 +40,13 @@ export class Peers {
 
   /** The reports of the other workers. */
   async collect(): Promise<unknown[]> {
-    if (this.#others === 0) return [];
+    if (this.#otherWorkers === 0) return [];
     const id = randomUUID();
     const reports: unknown[] = [];
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, collectMillisMax);
       this.#collecting.set(id, (report) => {
-        if (reports.push(report) < this.#others) return;
+        if (reports.push(report) < this.#otherWorkers) return;
         clearTimeout(timer);
         resolve();
       });
