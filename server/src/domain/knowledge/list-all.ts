@@ -16,7 +16,7 @@ import { byName, type CursorPage, Paging } from '../paging.ts';
 import { dayOf } from '../records/usage.ts';
 import type { KnowledgeRange, ListRange, ListRows } from '../store/admin-reads.ts';
 import type { Store } from '../store/store.ts';
-import { requireKnowledge, requireSegment } from './path.ts';
+import { type DocumentPath, requireKnowledge, requireSegment } from './path.ts';
 
 type Query = Static<typeof ListQuery>;
 
@@ -63,8 +63,6 @@ export const listRevisions = (
     const path = await requireKnowledge(store, params);
     return store.admin.listRevisions(path.dataset_id, path.child_chunk_id, range);
   });
-
-type DocumentPath = { dataset_id: string; document_id: string };
 
 /** A range of the segments of a document. Without a cursor, it starts with `start_id` if the query has one. */
 export async function listSegments(

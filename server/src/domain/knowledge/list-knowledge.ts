@@ -16,14 +16,13 @@ import type {
   SegmentRow,
 } from '../store/knowledge-reads.ts';
 import { renderBase, renderDocument, renderSegment, renderSingleDocument } from './knowledge-shapes.ts';
-import { locationOf, requirePath } from './path.ts';
+import { type DocumentPath, locationOf, requirePath } from './path.ts';
 
 /** The lists of knowledge bases, documents, segments and child chunks that a knowledge key allows, as JSON text. */
 
 /** The signal is for large pages and scans. */
 type ListCall = Pick<Call<'knowledge'>, 'store' | 'caller' | 'disconnected'>;
 type DatasetPath = Pick<SegmentPath, 'dataset_id'>;
-type DocumentPath = Pick<SegmentPath, 'dataset_id' | 'document_id'>;
 
 const pageStart = '{"data":[';
 const pageOf = <R>(list: OffsetRows<R>, tail: string, objectOf: (row: R) => object): FoundList<R> => ({

@@ -31,7 +31,7 @@ export async function requireKnowledge<P extends KnowledgePath>(store: Store, re
   return path;
 }
 
-type DocumentPath = { dataset_id: string; document_id: string };
+export type DocumentPath = { dataset_id: string; document_id: string };
 
 export async function requireDocument(store: Store, requestedPath: DocumentPath): Promise<DocumentListed> {
   const path = canonicalIds(requestedPath);

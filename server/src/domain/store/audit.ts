@@ -1,4 +1,4 @@
-import type { ActivityQuery, AuditAction } from '../../contract/audit.ts';
+import type { ActivityQuery, AuditAction, ReadListed } from '../../contract/audit.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import { newVersion } from '../version.ts';
 
@@ -23,18 +23,12 @@ export type AuditEntry = {
   cleaned_at?: number | null;
 };
 
-/** Who read what: one entry for each author and object in an hour. Unlike other entries, it holds words and names of end users. */
-export type Read = {
-  /** The same for the same author and object in an hour. */
-  id: string;
-  at: number;
-  /** The author, see `domain/author.ts`. */
+/**
+ * Who read what: one entry for each author and object in an hour, which give its id. Unlike other entries, it holds words and names
+ * of end users. `key_id`: the author, see `domain/author.ts`.
+ */
+export type Read = Omit<ReadListed, 'key_id' | 'key_name' | 'person_id' | 'person_name' | 'app_name'> & {
   key_id: string;
-  operation: string;
-  app_id: string | null;
-  conversation_id: string | null;
-  user: string | null;
-  words: string | null;
 };
 
 /**

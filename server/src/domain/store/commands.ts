@@ -67,10 +67,7 @@ export type Commands = {
 
   /** Stores the person and opens the session. False if the person is blocked. */
   signIn: [
-    {
-      person: IdentifiedPerson;
-      session: { digest: string; sid: string | null; created_at: number; expires_at: number };
-    },
+    { person: IdentifiedPerson; session: Omit<Session, 'key_id' | 'key_digest'> & { sid: string | null } },
     isOpen: boolean,
   ];
   /** Ends the sessions that a provider names. False if it has sent the same token before. */

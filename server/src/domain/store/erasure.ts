@@ -1,4 +1,5 @@
 import type { AuditAction } from '../../contract/audit.ts';
+import type { AppRetention as ListedRetention } from '../../contract/erasure.ts';
 
 /** The conversations of an explicit purge: one, or all of a user in an app. */
 export type PurgeSelection = { conversation_id: string } | { app_id: string; user: string };
@@ -31,12 +32,7 @@ export type ErasedCopies = 'files' | 'replica';
 export type CopiesState = { waiting_since: number | null; cleaned_at: number | null };
 
 /** The retention of an app: its own period, and its oldest conversation that is not on hold. */
-export type AppRetention = {
-  app_id: string;
-  name: string;
-  retention_days: number | null;
-  oldest_activity: number | null;
-};
+export type AppRetention = Omit<ListedRetention, 'conversations_due'> & { name: string };
 
 /** Everything that erases records. Each erased conversation or message leaves a tombstone. */
 export interface Erasure {

@@ -1,5 +1,5 @@
-import type { ReviewCounts } from '../../contract/console/reviews.ts';
-import type { ReviewEdit, ReviewState } from '../../contract/reviews/review.ts';
+import type { ReviewCounts, ReviewQuery, ReviewResponse } from '../../contract/console/reviews.ts';
+import type { ReviewEdit } from '../../contract/reviews/review.ts';
 import type { Opened } from '../large-text.ts';
 import type { ListRange } from './admin-reads.ts';
 import type { Precondition } from './child-chunks.ts';
@@ -22,38 +22,16 @@ export type ReviewChange = {
 };
 
 /** A review as a record, with its version. */
-export type StoredReview = Required<ReviewEdit> & {
-  app_id: string;
-  conversation_id: string;
-  message_id: string;
-  updated_at: number;
-  key_id: string | null;
-  person_id: string | null;
-  history: {
-    at: number;
-    key_id: string | null;
-    person_id: string | null;
-    state: ReviewState;
-    assignee: string | null;
-  }[];
+export type StoredReview = Omit<ReviewResponse, 'history' | 'assignee_name' | 'etag'> & {
+  history: Omit<ReviewResponse['history'][number], 'name'>[];
   version: string;
 };
 
 export type ReviewOutcome = StoredReview | 'no conversation' | 'no message' | 'stale';
 
 /** Which reviews. Without a review, messages since `unreviewedFrom` that need one are open. `to` is not included. */
-export type ReviewSelection = {
-  state: ReviewState | undefined;
-  label: string | undefined;
-  app_id: string | undefined;
-  assignee: string | undefined;
-  document_id: string | undefined;
-  /** Without `state` also a message that needs no review. */
-  message_id: string | undefined;
-  from: number | undefined;
-  to: number | undefined;
-  unreviewedFrom: number;
-};
+export type ReviewSelection = { [N in keyof Filters]-?: Filters[N] | undefined } & { unreviewedFrom: number };
+type Filters = Omit<ReviewQuery, 'limit' | 'cursor'>;
 
 /** A message with its review. */
 export type ReviewRow = SelectedMessage & { app_id: string; review: StoredReview | null };
