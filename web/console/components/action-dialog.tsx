@@ -21,8 +21,8 @@ export function ActionForm(props: FormProps) {
   const { error, isBusy, attempt } = useAttempt();
   const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const values = new FormData(event.currentTarget);
-    return attempt(() => run(values));
+    const form = event.currentTarget;
+    return attempt(() => run(new FormData(form)).then(() => form.reset()));
   };
   return (
     <form class="stack" onSubmit={submit}>

@@ -6,6 +6,9 @@ import { ErrorNote } from './ui.tsx';
 /** `isLate`: the content is not in the page, and requests nothing, until the menu is open. */
 type Props = { class: string; label: string; icon: IconName; isLate?: boolean; children?: ComponentChildren };
 
+/** What shows its result in the menu, which stays open. */
+const stays = ':not([type="submit"], .icon-only)';
+
 /** A button that shows and hides its content. Escape, a click elsewhere and a click on what it contains hide it. */
 export function Menu({ class: name, label, icon, isLate = false, children }: Props) {
   const [isOpen, setOpen] = useState(false);
@@ -26,7 +29,8 @@ export function Menu({ class: name, label, icon, isLate = false, children }: Pro
     addEventListener('keydown', closeOnEscape, { signal });
     return () => open.abort();
   }, [isOpen]);
-  const closeAtAction = ({ target }: Event) => target instanceof Element && target.closest('a, button') && close();
+  const closeAtAction = ({ target }: Event) =>
+    target instanceof Element && target.closest(`a, button${stays}`) && close();
   return (
     <div class={`menu ${name}`} ref={box}>
       <Button

@@ -1,16 +1,12 @@
-import type { TargetedSubmitEvent } from 'preact';
 import { limits } from '../../../server/src/contract/limits.ts';
 import { IconButton } from '../../shared/controls.tsx';
 import { useAll, useAttempt } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
 import { useFilters, useMayWrite } from '../state/route.ts';
 import type { SavedView } from '../state/types.ts';
-import { NameField, nameIn } from './action-dialog.tsx';
+import { ActionForm, NameField, nameIn } from './action-dialog.tsx';
 import { Menu } from './menu.tsx';
 import { ErrorNote } from './ui.tsx';
-
-/** The menu closes at a click on a link or a button, but here the result is in it. */
-const staysOpen = (event: Event) => event.stopPropagation();
 
 /** Names for addresses, which everyone in this installation sees, and a name for the address that is shown. */
 export const SavedViews = () => (
@@ -21,19 +17,14 @@ export const SavedViews = () => (
 
 function Content() {
   const list = useAll<SavedView>('/admin/views');
-  const { error, isBusy, attempt } = useAttempt();
+  const { error, attempt } = useAttempt();
   const mayWrite = useMayWrite('saveView');
   // Drawn again with the address.
   useFilters();
   const change = (name: string, options: { method: string; body?: object }) =>
-    attempt(() => request(pathOf(['admin', 'views', name]), options).then(list.reload));
-  const save = (event: TargetedSubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = event.currentTarget;
-    return change(nameIn(new FormData(form)), { method: 'PUT', body: { address: location.hash } }).then(() =>
-      form.reset(),
-    );
-  };
+    request(pathOf(['admin', 'views', name]), options).then(list.reload);
+  const remove = (name: string) => void attempt(() => change(name, { method: 'DELETE' }));
+  const save = (values: FormData) => change(nameIn(values), { method: 'PUT', body: { address: location.hash } });
   return (
     <>
       <ErrorNote error={list.error ?? error} />
@@ -43,25 +34,13 @@ function Content() {
           <a class="entry" href={address} aria-current={address === location.hash ? 'true' : undefined}>
             {name}
           </a>
-          {mayWrite && (
-            <IconButton
-              icon="close"
-              label={`Delete the view ${name}`}
-              onClick={(event) => {
-                staysOpen(event);
-                void change(name, { method: 'DELETE' });
-              }}
-            />
-          )}
+          {mayWrite && <IconButton icon="close" label={`Delete the view ${name}`} onClick={() => remove(name)} />}
         </div>
       ))}
       {mayWrite && (
-        <form class="stack" onSubmit={save}>
+        <ActionForm action="Save" look="" run={save}>
           <NameField label="Save this view as" maxLength={limits.savedViewUnitsMax} />
-          <button type="submit" disabled={isBusy} onClick={staysOpen}>
-            Save
-          </button>
-        </form>
+        </ActionForm>
       )}
     </>
   );

@@ -2,11 +2,11 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { appendLine, clientLine } from '../../../server/src/contract/console/first-message.ts';
 import { CodeBlock } from '../../shared/code-block.tsx';
-import { Button, Icon } from '../../shared/controls.tsx';
+import { Icon } from '../../shared/controls.tsx';
 import { storeSetting } from '../../shared/stored.ts';
 import { ActionForm, NameField, nameIn } from '../components/action-dialog.tsx';
 import { ErrorNote, Page } from '../components/ui.tsx';
-import { type CursorPage, useAttempt, useReading } from '../hooks/requests.ts';
+import { type CursorPage, useReading } from '../hooks/requests.ts';
 import { curlOf } from '../keys/key-labels.ts';
 import { request } from '../state/api.ts';
 import { hrefOf, useMayWrite } from '../state/route.ts';
@@ -65,7 +65,7 @@ export function View() {
               app && (
                 <>
                   <p class="soft">Your chat back end sends messages with it.</p>
-                  <Action label="Create a writer key" isPrimary run={() => createKey('writer', app.id)} />
+                  <ActionForm action="Create a writer key" run={() => createKey('writer', app.id)} />
                 </>
               )
             )}
@@ -90,8 +90,9 @@ export function View() {
                     Open the conversation
                   </a>
                   {secrets.app === undefined && mayWrite && (
-                    <Action
-                      label="Create an app key to read it over HTTP"
+                    <ActionForm
+                      action="Create an app key to read it over HTTP"
+                      look=""
                       run={() => createKey('app', conversation.app_id)}
                     />
                   )}
@@ -159,21 +160,6 @@ const Send = ({ secret }: { secret: string }) => (
     />
   </>
 );
-
-/** A button that sends a request, and shows its error. */
-function Action({ label, isPrimary, run }: { label: string; isPrimary?: boolean; run: () => Promise<void> }) {
-  const { error, isBusy, attempt } = useAttempt();
-  return (
-    <div class="stack">
-      <p>
-        <Button class={isPrimary ? 'primary' : undefined} disabled={isBusy} onClick={() => attempt(run)}>
-          {label}
-        </Button>
-      </p>
-      <ErrorNote error={error} />
-    </div>
-  );
-}
 
 const NewApp = ({ created }: { created: () => void }) => (
   <ActionForm
