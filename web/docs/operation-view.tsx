@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { CodeBlock } from '../shared/code-block.tsx';
-import { Fold } from '../shared/controls.tsx';
+import { Fold, joined } from '../shared/controls.tsx';
 import { exampleOf, type Operation, type ResponseDescription } from './document.ts';
 import { pathText, prose } from './prose.tsx';
 import { Entry, Notes, SchemaView } from './schema-view.tsx';
@@ -88,14 +88,10 @@ function RequiredKey({ operation: { kinds, allowsSession } }: { operation: Opera
   return (
     <p class="soft">
       Requires a <a href="#about-keys">key</a> of kind{' '}
-      {kinds.map((kind, at) => (
-        <>
-          {at > 0 && ' or '}
-          <span key={kind} class="badge">
-            {kind}
-          </span>
-        </>
-      ))}
+      {joined(
+        kinds.map((kind) => <span class="badge">{kind}</span>),
+        ' or ',
+      )}
       {allowsSession && ' or a console session'}
     </p>
   );

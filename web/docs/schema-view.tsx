@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { Fold } from '../shared/controls.tsx';
+import { Fold, joined } from '../shared/controls.tsx';
 import { type Schema, withoutNull } from './document.ts';
 import { prose } from './prose.tsx';
 
@@ -73,18 +73,7 @@ export function Notes({ schema }: { schema: Schema }) {
   return (
     <div class="soft">
       {description !== undefined && <p>{prose(description)}</p>}
-      {values.length > 0 && (
-        <p>
-          One of{' '}
-          {values.map((value, at) => (
-            <>
-              {at > 0 && ', '}
-              <code key={at}>{String(value)}</code>
-            </>
-          ))}
-          .
-        </p>
-      )}
+      {values.length > 0 && <p>One of {joined(values.map((value) => <code>{String(value)}</code>))}.</p>}
       {bounds.length > 0 && <p>{bounds.join('; ')}.</p>}
       {preset !== undefined && !description?.includes('Default:') && (
         <p>

@@ -45,6 +45,11 @@ export const Icon = ({ name }: { name: IconName }) => (
   </svg>
 );
 
+type OutLinkProps = { href: string; title?: string | undefined; class?: string; children?: ComponentChildren };
+
+/** A link to another site, which does not learn who looks at it. */
+export const OutLink = (props: OutLinkProps) => <a {...props} target="_blank" rel="noopener noreferrer nofollow" />;
+
 /** A button that does not submit a form. */
 export const Button = (props: JSX.IntrinsicElements['button']) => <button type="button" {...props} />;
 
@@ -182,6 +187,10 @@ export const Terms = ({ rows, class: name = 'values' }: TermsProps) => (
     )}
   </dl>
 );
+
+/** Parts of a sentence, with words between them. */
+export const joined = (parts: readonly ComponentChildren[], words = ', '): ComponentChildren[] =>
+  parts.flatMap((part, n) => (n === 0 ? [part] : [words, part]));
 
 const openIds = new Set<string>();
 

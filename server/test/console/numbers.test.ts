@@ -354,8 +354,9 @@ describe('keys as text', () => {
   });
 
   it('have an example command for their kind', () => {
-    const line = "curl -sS -H 'Authorization: Bearer s' 'http://h/v1/messages?conversation_id=c'";
+    const line = "curl -sS 'http://h/v1/messages?conversation_id=c' \\\n  -H 'Authorization: Bearer s'";
     assert.equal(curlOf('app', 's', 'http://h', 'c'), line);
+    assert.match(curlOf('writer', 's', 'http://h'), /^curl -sS http:\/\/h\/openai\/v1\/conversations /);
     assert.match(curlOf('app', 's', 'http://h'), /model-types\/llm'$/);
   });
 });

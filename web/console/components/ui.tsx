@@ -5,6 +5,7 @@ import type { All } from '../hooks/requests.ts';
 import { type ApiError, isTemporary } from '../state/api.ts';
 import { notePlace } from '../state/places.ts';
 import { briefText, isDate, relativeText, type TimeForm, timeText } from '../state/times.ts';
+import { whole } from './format-number.ts';
 
 /* Small components that all views use. */
 
@@ -55,7 +56,8 @@ type ListEndProps = {
   readsAhead?: boolean;
 };
 
-const readAhead = { rootMargin: '800px' };
+/** Of the window, or of the box that scrolls. */
+const readAhead = { rootMargin: '800px', scrollMargin: '800px' };
 
 /** The end of a list: that it loads, an error, a button for more rows, or that it is empty. */
 export function ListEnd({ list, nothing, icon, lines, readsAhead = false }: ListEndProps) {
@@ -109,6 +111,19 @@ export const Id = ({ id, text = id }: { id: string; text?: string }) => (
     <CopyButton text={id} label={`Copy ${id.slice(0, 8)}`} icon="copy" />
   </span>
 );
+
+type LinkedProps = { n: number; href: string; look?: string | undefined; children?: ComponentChildren };
+
+/** A number that leads to what it counts; a zero leads nowhere. */
+export const Linked = ({ n, href, look, children }: LinkedProps) =>
+  n === 0 ? (
+    <span class="soft">0</span>
+  ) : (
+    <a class={look} href={href}>
+      {whole(n)}
+      {children}
+    </a>
+  );
 
 /** A number as a bar, after its text: `of` is the largest one. */
 export const Bar = ({ part, of }: { part: number; of: number }) => (

@@ -1,4 +1,3 @@
-import type { TargetedEvent } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import { Button, Icon } from '../../shared/controls.tsx';
 import { Marked, matchesIn, plain, wordsOf } from '../components/marked-text.tsx';
@@ -11,9 +10,6 @@ import type { ConversationSummary, SearchCounts, SearchHit } from '../state/type
 import { queryOf } from './search-query.ts';
 import { type ConversationEntry, type Conversations, placeOf } from './use-conversations.ts';
 import { useStableFocus } from './use-stable-focus.ts';
-
-/** This many pixels before the end of the list, the next page is read. */
-const readAheadPixels = 800;
 
 type Props = {
   conversations: Conversations;
@@ -47,11 +43,8 @@ export function ConversationList({
     if (seen && place && (place.top < seen.top || place.bottom > seen.bottom)) row?.scrollIntoView({ block: 'center' });
   }, [isListed, isApart, isComplete, open?.id]);
   useStableFocus(box.current);
-  const onScroll = ({ currentTarget: { scrollTop, clientHeight, scrollHeight } }: TargetedEvent<HTMLElement>) => {
-    if (scrollHeight - scrollTop - clientHeight < readAheadPixels && list.error === undefined) list.more();
-  };
   return (
-    <div class="conversation-list" ref={box} onScroll={onScroll}>
+    <div class="conversation-list" ref={box}>
       {fresh > 0 && (
         <Button class="fresh" onClick={list.reload}>
           <span role="status">{fresh} new</span> · Show
@@ -75,6 +68,7 @@ export function ConversationList({
       )}
       <ListEnd
         list={list}
+        readsAhead
         icon={isSearch ? 'search' : 'conversations'}
         nothing={isSearch ? <NoMatch filters={filters} /> : <FirstSteps text="No conversations yet." />}
       />

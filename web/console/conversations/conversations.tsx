@@ -2,14 +2,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ViewSearch } from '../components/filters.tsx';
 import { Nothing, useTitle } from '../components/ui.tsx';
 import { useMedia } from '../hooks/use-media.ts';
+import { useSettled } from '../hooks/use-settled.ts';
 import { hrefWith, readFilters, readRoute, useFilters, type ViewProps } from '../state/route.ts';
 import { ConversationList } from './conversation-list.tsx';
 import { OpenConversation } from './open-conversation.tsx';
 import { SearchFilters } from './search-filters.tsx';
 import { isFiltered } from './search-query.ts';
 import { placeOf, useConversations } from './use-conversations.ts';
-
-const typingMillis = 250;
 
 /** A search over all conversations, the list of what it finds, and one conversation; on a phone one of the two. */
 export function View({ rest: [app_id, conversation_id, message_id] }: ViewProps) {
@@ -68,6 +67,7 @@ function NoConversation({ text }: { text: string }) {
 /** The field for the search. Its text is in the address once the user has stopped typing for a moment. */
 function Search({ q }: { q: string }) {
   const [typed, setTyped] = useState(q);
+  const settled = useSettled(typed.trim());
   const { setFilters } = useFilters();
   const latest = useRef(q);
   useEffect(() => {
@@ -76,17 +76,12 @@ function Search({ q }: { q: string }) {
     latest.current = q;
   }, [q]);
   useEffect(() => {
-    const search = typed.trim();
-    if (search === q) return undefined;
-    const apply = () => {
-      latest.current = search;
-      // Without a search, the open conversation stays. A search opens its newest hit.
-      if (search === '') setFilters({ q: undefined }, 'replace');
-      else location.replace(hrefWith(['conversations'], { ...readFilters(), q: search }));
-    };
-    const timer = setTimeout(apply, search === '' ? 0 : typingMillis);
-    return () => clearTimeout(timer);
-  }, [typed]);
+    if (settled === q) return;
+    latest.current = settled;
+    // Without a search, the open conversation stays. A search opens its newest hit.
+    if (settled === '') setFilters({ q: undefined }, 'replace');
+    else location.replace(hrefWith(['conversations'], { ...readFilters(), q: settled }));
+  }, [settled]);
   return (
     <div class="search" role="search">
       <ViewSearch

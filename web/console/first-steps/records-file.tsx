@@ -28,7 +28,6 @@ export function RecordsFile({ imported }: { imported: () => void }) {
     event.preventDefault();
     setOver(true);
   };
-  const onDragLeave = () => setOver(false);
   const loadStarter = () => send('Starter records', async () => (await fetch('/console/starter.ndjson')).blob());
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the button in it does the same
@@ -36,7 +35,7 @@ export function RecordsFile({ imported }: { imported: () => void }) {
       class={isOver ? 'card stack drop over' : 'card stack drop'}
       onDrop={onDrop}
       onDragOver={onDragOver}
-      onDragLeave={onDragLeave}
+      onDragLeave={() => setOver(false)}
     >
       <h2>Or begin with records</h2>
       <p class="soft">Drop a file of records (lines of JSON) here, or choose one. The import is all or nothing.</p>

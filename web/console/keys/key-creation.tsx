@@ -148,11 +148,6 @@ export function KeySecret({ title, of, close }: { title: string; of: NewKey; clo
         </p>
         <CodeBlock label="Secret" text={secret} action="Copy secret" />
         <CodeBlock label="Try it" text={curl} action="Copy command" />
-        {kind === 'writer' && (
-          <p class="soft">
-            <code>records.ndjson</code> contains conversation and message records, one per line.
-          </p>
-        )}
         <div class="row">
           <Button class="primary" onClick={close}>
             I have copied it

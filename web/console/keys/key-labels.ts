@@ -1,3 +1,4 @@
+import { appendLine, readLine } from '../../../server/src/contract/console/first-message.ts';
 import type { KeyKind } from '../../../server/src/contract/key-kinds.ts';
 import type { Key } from '../state/types.ts';
 
@@ -40,16 +41,11 @@ export function titleOf({ id, kind, name }: Pick<Key, 'id' | 'kind' | 'name'>): 
 
 /** A first request with a new key: for a conversation, if there is one. */
 export function curlOf(kind: KeyKind, secret: string, origin: string, conversation_id?: string): string {
+  if (kind === 'writer') return appendLine(origin, secret);
+  if (conversation_id !== undefined) return readLine(origin, secret, conversation_id);
   const models = '/v1/workspaces/current/models/model-types/llm';
-  const paths: Record<KeyKind, string> = {
-    admin: '/admin/keys',
-    feed: '/admin/changes',
-    writer: '/admin/records',
-    app: conversation_id === undefined ? models : `/v1/messages?conversation_id=${conversation_id}`,
-    knowledge: models,
-  };
-  const body = kind === 'writer' ? "--data-binary @records.ndjson -H 'Content-Type: application/x-ndjson' " : '';
-  return `curl -sS ${body}-H 'Authorization: Bearer ${secret}' '${origin}${paths[kind]}'`;
+  const path = kind === 'admin' ? '/admin/keys' : kind === 'feed' ? '/admin/changes' : models;
+  return `curl -sS -H 'Authorization: Bearer ${secret}' '${origin}${path}'`;
 }
 
 /** When a key can expire, with the text of the choice. */

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { joined } from '../../shared/controls.tsx';
 import { RecentActivity } from '../activity/activity.tsx';
 import { brief, capital, whole } from '../components/format-number.ts';
 import { ErrorNote, Facts, Id, ListEnd, Nothing, Page, Section, Time } from '../components/ui.tsx';
@@ -6,6 +7,8 @@ import { type All, useResponse } from '../hooks/requests.ts';
 import { useRecord } from '../hooks/use-record.ts';
 import { FailureTable } from '../overview/health.tsx';
 import { Plot } from '../overview/plot.tsx';
+import { sum } from '../overview/series.ts';
+import { errorSeries } from '../overview/traffic.ts';
 import { hrefOf } from '../state/route.ts';
 import { timeText } from '../state/times.ts';
 import type { Failures, Key } from '../state/types.ts';
@@ -62,21 +65,17 @@ const hourSeconds = 3_600;
 function ErrorPlot({ hours }: { hours: Failures['by_key'][number]['hours'] }) {
   const last = Math.floor(Date.now() / 1000 / hourSeconds);
   const times = Array.from({ length: hoursShown }, (_, n) => (last - hoursShown + 1 + n) * hourSeconds);
-  const series = (name: string, look: number, count: 'client_errors' | 'server_errors') => ({
-    name,
-    look,
-    values: times.map((time) => hours.find(({ at }) => at === time)?.[count] ?? 0),
-  });
-  const [rejected, failed] = [series('rejected (4xx)', 1, 'client_errors'), series('failed (5xx)', 3, 'server_errors')];
-  const sum = (values: readonly number[]) => values.reduce((all, one) => all + one, 0);
-  if (sum([...rejected.values, ...failed.values]) === 0)
+  const none = { client_errors: 0, server_errors: 0 };
+  const series = errorSeries(times.map((time) => hours.find(({ at }) => at === time) ?? none));
+  const [rejected, failed] = series.map(({ values }) => sum(values));
+  if (!rejected && !failed)
     return <Nothing icon="check">No request with this key was rejected or failed in the last 24 hours.</Nothing>;
   return (
     <Plot
       title="Requests per hour"
-      summary={`${whole(sum(rejected.values))} rejected, ${whole(sum(failed.values))} failed in the last 24 hours`}
+      summary={`${whole(rejected ?? 0)} rejected, ${whole(failed ?? 0)} failed in the last 24 hours`}
       kind="bars"
-      series={[rejected, failed]}
+      series={series}
       points={times.map((time) => timeText(time))}
       times={times}
       labels={times.map((time) => timeText(time, 'clock'))}
@@ -120,13 +119,7 @@ export function Reach({ of: key }: { of: Key }) {
   const more = ids.length - namedMax;
   return (
     <span class="reach">
-      {capital(words)}
-      {ids.slice(0, namedMax).map((id, at) => (
-        <>
-          {at > 0 ? ', ' : words && ' '}
-          <Name key={id} list={list} id={id} />
-        </>
-      ))}
+      {capital(words)} {joined(ids.slice(0, namedMax).map((id) => <Name list={list} id={id} />))}
       {more > 0 && ` and ${more} more`}
     </span>
   );

@@ -3,7 +3,7 @@ import { limits } from '../../../server/src/contract/limits.ts';
 import { Icon, type IconName } from '../../shared/controls.tsx';
 import { RecentActivity } from '../activity/activity.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
-import { Bar, count, counted, Dots, FirstSteps, ListEnd, listed, percent, Time } from '../components/ui.tsx';
+import { Bar, count, counted, Dots, FirstSteps, Linked, ListEnd, listed, percent, Time } from '../components/ui.tsx';
 import { type List, useList } from '../hooks/requests.ts';
 import { cacheRecords } from '../hooks/use-record.ts';
 import { pathOf } from '../state/api.ts';
@@ -49,14 +49,15 @@ function numbers<T extends Dataset | Document>(rows: readonly T[], filters: (row
       title: 'Disliked',
       isNumber: true,
       unit: 'disliked',
-      cell: (row) =>
-        row.disliked === 0 ? (
-          <span class="soft">0</span>
-        ) : (
-          <a href={hrefWith(['conversations'], { ...filters(row), rating: 'dislike', days: `${limits.citedDays}` })}>
-            {count(row.disliked)} <span class="soft">{percent(row.disliked, row.cited)}</span>
-          </a>
-        ),
+      cell: (row) => (
+        <Linked
+          n={row.disliked}
+          href={hrefWith(['conversations'], { ...filters(row), rating: 'dislike', days: limits.citedDays })}
+        >
+          {' '}
+          <span class="soft">{percent(row.disliked, row.cited)}</span>
+        </Linked>
+      ),
     },
     {
       title: 'Changed by',

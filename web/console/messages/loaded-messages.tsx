@@ -2,6 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { Icon, Terms } from '../../shared/controls.tsx';
 import { count, counted, millis, money } from '../components/ui.tsx';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
+import { Spark } from '../overview/numbers.tsx';
+import { medianOf } from '../overview/series.ts';
 import { hrefOf } from '../state/route.ts';
 
 type Props = { messages: readonly ShownMessage[]; hrefOfMessage: (id: string) => string };
@@ -80,12 +82,10 @@ function Numbers({ messages }: Pick<Props, 'messages'>) {
   const sum = (name: 'message_tokens' | 'answer_tokens') => messages.reduce((all, one) => all + one[name], 0);
   const [tokensIn, tokensOut] = [sum('message_tokens'), sum('answer_tokens')];
   const seconds = messages.map((one) => one.provider_response_latency).filter((latency) => latency > 0);
-  const sorted = seconds.toSorted((one, other) => one - other);
-  const median = sorted[Math.floor(sorted.length / 2)];
-  const most = sorted.at(-1) ?? 0;
+  const [median, most] = [medianOf(seconds), Math.max(0, ...seconds)];
   const answered = messages.filter(({ details }) => details?.model);
   const models = [...Map.groupBy(answered, ({ details }) => details?.model ?? '')];
-  if (tokensIn + tokensOut === 0 && median === undefined && models.length === 0) return null;
+  if (tokensIn + tokensOut === 0 && seconds.length === 0 && models.length === 0) return null;
   return (
     <section class="loaded">
       <h3>Of the {counted(messages.length, 'message')} that are loaded</h3>
@@ -96,19 +96,10 @@ function Numbers({ messages }: Pick<Props, 'messages'>) {
               ['Model', `${model}, ${counted(answers.length, 'answer')}${costOf(answers)}`] as const,
           ),
           tokensIn + tokensOut > 0 && ['Tokens', `${count(tokensIn)} in, ${count(tokensOut)} out`],
-          median !== undefined && ['Latency', `median ${millis(median * 1000)}, max ${millis(most * 1000)}`],
+          seconds.length > 0 && ['Latency', `median ${millis(median * 1000)}, max ${millis(most * 1000)}`],
         ]}
       />
-      {seconds.length > 1 && (
-        <svg
-          class="latency-line"
-          viewBox={`0 0 ${seconds.length - 1} 24`}
-          preserveAspectRatio="none"
-          aria-hidden={true}
-        >
-          <polyline points={seconds.map((latency, at) => `${at},${23 - (22 * latency) / most}`).join(' ')} />
-        </svg>
-      )}
+      {seconds.length > 1 && <Spark values={seconds} />}
     </section>
   );
 }

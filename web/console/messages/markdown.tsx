@@ -1,5 +1,6 @@
 import type { Tokens } from 'marked';
 import type { ComponentChild } from 'preact';
+import { OutLink } from '../../shared/controls.tsx';
 import { elementsOf, type Look } from '../../shared/markdown-elements.tsx';
 import { tokensOf } from './markdown-lexer.ts';
 
@@ -43,16 +44,11 @@ export function safeAddress(href: string): string | undefined {
 function link({ type, href, title, raw }: Tokens.Link | Tokens.Image, inner: ComponentChild[]): ComponentChild {
   const address = safeAddress(href);
   if (address === undefined) return raw;
-  const attributes = {
-    href: address,
-    title: title ?? undefined,
-    target: '_blank',
-    rel: 'noopener noreferrer nofollow',
-  };
-  if (type === 'link') return <a {...attributes}>{inner}</a>;
+  const attributes = { href: address, title: title ?? undefined };
+  if (type === 'link') return <OutLink {...attributes}>{inner}</OutLink>;
   return (
-    <a {...attributes} class="badge">
+    <OutLink {...attributes} class="badge">
       Picture: {inner.length > 0 ? inner : address}
-    </a>
+    </OutLink>
   );
 }

@@ -61,15 +61,13 @@ export function siblingsOf(messages: readonly ShownMessage[], goTo: (id: string)
   return new Map(groups.flatMap((ids) => ids.map((id, at) => [id, { at, ids, goTo }])));
 }
 
-export function SiblingSteps({ siblings: { at, ids, goTo } }: { siblings: Siblings }) {
-  return (
-    <span class="row tight" title="messages with the same parent">
-      <StepButton id={ids[at - 1]} goTo={goTo} label="Previous sibling" icon="left" />
-      {at + 1} of {ids.length}
-      <StepButton id={ids[at + 1]} goTo={goTo} label="Next sibling" icon="right" />
-    </span>
-  );
-}
+export const SiblingSteps = ({ siblings: { at, ids, goTo } }: { siblings: Siblings }) => (
+  <span class="row tight" title="messages with the same parent">
+    <StepButton id={ids[at - 1]} goTo={goTo} label="Previous sibling" icon="left" />
+    {at + 1} of {ids.length}
+    <StepButton id={ids[at + 1]} goTo={goTo} label="Next sibling" icon="right" />
+  </span>
+);
 
 type StepProps = { id: string | undefined; goTo: (id: string) => void; label: string; icon: 'left' | 'right' };
 

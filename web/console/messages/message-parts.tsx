@@ -1,5 +1,5 @@
 import type { ComponentChild } from 'preact';
-import { Button, Fold, Icon, Terms, useOpen } from '../../shared/controls.tsx';
+import { Button, Fold, Icon, OutLink, Terms, useOpen } from '../../shared/controls.tsx';
 import { prettyJson } from '../../shared/pretty-json.ts';
 import { Bar, count, counted } from '../components/ui.tsx';
 import { CitedText } from '../knowledge/cited-text.tsx';
@@ -47,13 +47,7 @@ export function Files({ files }: { files: readonly MessageFile[] }) {
         return (
           <li key={id} class="row tight card small" title={transfer_method}>
             <Icon name="file" />
-            {href === undefined ? (
-              <span>{filename}</span>
-            ) : (
-              <a href={href} target="_blank" rel="noopener noreferrer nofollow">
-                {filename}
-              </a>
-            )}
+            {href === undefined ? <span>{filename}</span> : <OutLink href={href}>{filename}</OutLink>}
             <span class="soft">{about}</span>
           </li>
         );

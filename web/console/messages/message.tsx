@@ -1,4 +1,4 @@
-import { Icon } from '../../shared/controls.tsx';
+import { Icon, OutLink } from '../../shared/controls.tsx';
 import { capital, count, money, Time } from '../components/ui.tsx';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
 import { locale } from '../state/times.ts';
@@ -98,11 +98,7 @@ function Statistics({ message }: { message: ShownMessage }) {
       )}
       {provider_response_latency > 0 && <span title="latency of the model provider">{latency} s</span>}
       {details?.model && <span title={`model ${details.model_provider ?? ''}`.trim()}>{details.model}</span>}
-      {details?.trace_url && (
-        <a href={details.trace_url} target="_blank" rel="noreferrer">
-          Trace
-        </a>
-      )}
+      {details?.trace_url && <OutLink href={details.trace_url}>Trace</OutLink>}
     </>
   );
 }

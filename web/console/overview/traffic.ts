@@ -2,21 +2,23 @@ import { brief, millis, percent, whole } from '../components/format-number.ts';
 import type { Traffic, TrafficInterval } from '../state/types.ts';
 import type { Series } from './series.ts';
 
+function series<T>(data: readonly T[], name: string, look: number, value: (slot: T) => number | null): Series {
+  return { name, look, values: data.map(value) };
+}
+
+/** Requests that were rejected or failed, as two series. */
+export const errorSeries = (data: readonly Pick<TrafficInterval, 'client_errors' | 'server_errors'>[]) => [
+  series(data, 'rejected (4xx)', 1, ({ client_errors }) => client_errors),
+  series(data, 'failed (5xx)', 3, ({ server_errors }) => server_errors),
+];
+
 export function trafficPlots({ interval_seconds, data }: Traffic) {
-  const series = (name: string, look: number, value: (slot: TrafficInterval) => number | null): Series => ({
-    name,
-    look,
-    values: data.map(value),
-  });
   return {
     at: data.map(({ at }) => at),
     isEmpty: data.every(({ requests }) => requests === 0),
-    requests: [series('requests per second', 0, ({ requests }) => requests / interval_seconds)],
-    latency: (['p50', 'p90', 'p99'] as const).map((name, look) => series(name, look, (slot) => slot[name])),
-    errors: [
-      series('rejected (4xx)', 1, ({ client_errors }) => client_errors),
-      series('failed (5xx)', 3, ({ server_errors }) => server_errors),
-    ],
+    requests: [series(data, 'requests per second', 0, ({ requests }) => requests / interval_seconds)],
+    latency: (['p50', 'p90', 'p99'] as const).map((name, look) => series(data, name, look, (slot) => slot[name])),
+    errors: errorSeries(data),
   };
 }
 

@@ -7,7 +7,7 @@ import { FilterSearch } from '../components/filters.tsx';
 import { cost, counted, listed, whole } from '../components/format-number.ts';
 import { Menu } from '../components/menu.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
-import { ErrorNote, Facts, FirstSteps, ListEnd, Page, Section, Time } from '../components/ui.tsx';
+import { ErrorNote, Facts, FirstSteps, Linked, ListEnd, Page, Section, Time } from '../components/ui.tsx';
 import { type CursorPage, useAttempt, useList, useReading, useResponse } from '../hooks/requests.ts';
 import { useSettled } from '../hooks/use-settled.ts';
 import { disliked, failed, measuresOf, timesOf, valuesOf } from '../overview/measures.ts';
@@ -165,14 +165,9 @@ function Actions({ user, canErase, erase }: { user: string; canErase: boolean; e
 }
 
 function Totals({ of: row }: { of: User }) {
-  const number = (n: number, filters: object, look = '') =>
-    n === 0 ? (
-      <span class="soft">0</span>
-    ) : (
-      <a class={look} href={hrefWith(['conversations'], { user: row.user, ...filters })}>
-        {whole(n)}
-      </a>
-    );
+  const number = (n: number, filters: object, look?: string) => (
+    <Linked n={n} href={hrefWith(['conversations'], { user: row.user, ...filters })} look={look} />
+  );
   return (
     <Facts
       facts={[
