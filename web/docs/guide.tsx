@@ -118,40 +118,20 @@ function Paging() {
   ];
 }
 
-/** Errors that a client must handle: status, code, an example message, what to do, and headers. */
-const handled: readonly [number, string, string, string, string?][] = [
-  [
-    400,
-    'invalid_param',
-    'cursor must be a cursor of an earlier page',
-    'Do not retry: fix the request that `message` describes.',
-  ],
-  [401, 'unauthorized', 'the API key is missing or invalid', 'Do not retry: the key is unknown, expired or revoked.'],
-  [404, 'not_found', 'conversation not exists', 'It was deleted, or it never existed for this key.'],
-  [
-    412,
-    'precondition_failed',
-    'the child chunk has changed since the tag in If-Match',
-    'Read it again, and decide what to do with the text that someone else wrote.',
-  ],
-  [
-    429,
-    'too_many_requests',
-    'more than 50 requests a second',
-    'Wait as long as `Retry-After` says, then retry.',
-    'Retry-After: 3',
-  ],
-  [
-    503,
-    'service_unavailable',
-    'the database is not available',
-    'Wait as long as `Retry-After` says, then retry; a write that sets a value can be repeated.',
-    'Retry-After: 1',
-  ],
-];
+/** What a client should do, by the status of an error. */
+const handled: Readonly<Record<number, string>> = {
+  400: 'Do not retry: fix the request that `message` describes.',
+  401: 'Do not retry: the key is unknown, expired or revoked.',
+  404: 'It was deleted, or it never existed for this key.',
+  412: 'Read it again, and decide what to do with the text that someone else wrote.',
+  429: 'Wait as long as `Retry-After` says, then retry.',
+  503: 'Wait as long as `Retry-After` says, then retry; a write that sets a value can be repeated.',
+};
 
-const errorText = (status: number, code: string, message: string, headers: string): string =>
-  `HTTP ${status}\n${headers && `${headers}\n`}\n${JSON.stringify({ status, code, message }, null, 2)}`;
+const errorExample = `HTTP 429
+Retry-After: 3
+
+${JSON.stringify({ status: 429, code: 'too_many_requests', message: 'more than 50 requests a second' }, null, 2)}`;
 
 function errorWords(document: Document): string {
   return document['x-errors'].map(({ status, code, when }) => `${status} ${code} ${when}`).join(' ');
@@ -164,13 +144,7 @@ function Errors({ document }: Props) {
         'Every error has the same three fields. Programs use `code`; `message` is for people. Every response has ' +
           '`X-Request-Id`: yours if you sent one.',
       )}
-      <p>A client should handle these:</p>
-      {handled.map(([status, code, message, what, headers = '']) => (
-        <>
-          {paragraph(what)}
-          <CodeBlock key={code} label={`Example of ${code}`} text={errorText(status, code, message, headers)} />
-        </>
-      ))}
+      <CodeBlock label="Example of an error" text={errorExample} />
       <div class="scroll-x" tabIndex={0} role="region" aria-label="Error codes">
         <table>
           <thead>
@@ -178,6 +152,7 @@ function Errors({ document }: Props) {
               <th>Status</th>
               <th>Code</th>
               <th>When</th>
+              <th>What to do</th>
             </tr>
           </thead>
           <tbody>
@@ -188,6 +163,7 @@ function Errors({ document }: Props) {
                   <code>{code}</code>
                 </td>
                 <td>{prose(when)}</td>
+                <td>{prose(handled[status] ?? '')}</td>
               </tr>
             ))}
           </tbody>

@@ -1,28 +1,31 @@
-import { useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import { readOnlyKinds } from '../../../server/src/contract/key-kinds.ts';
 import { copyText } from '../../shared/controls.tsx';
 import { ActionDialog, RenameDialog } from '../components/action-dialog.tsx';
 import { ActionsMenu } from '../components/menu.tsx';
 import { useAttempt } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
+import { SessionContext } from '../state/route.ts';
 import type { CreatedKey, Key } from '../state/types.ts';
 import { KeySecret } from './key-creation.tsx';
 import { titleOf } from './key-labels.ts';
 
-type RevocationProps = {
+type TaskProps = {
   of: Key;
-  isOwn: boolean;
-  isLastAdmin: boolean;
+  keys: readonly Key[];
   close: () => void;
-  revoked: (key: Key) => void;
+  changed: (key: Key, words: string) => void;
+  reload: () => void;
 };
 
 /** Asks for confirmation, with the key's name: revoking cannot be undone. */
-export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: RevocationProps) {
+function Revocation({ of: key, keys, close, changed }: TaskProps) {
+  const { key_id } = useContext(SessionContext);
+  const isAdmin = (one: Key) => one.kind === 'admin' && isActive(one);
   const revoke = async () => {
     const { body } = await request<Key>(pathOf(['admin', 'keys', key.id]), { method: 'DELETE' });
     close();
-    revoked(body);
+    changed(body, 'was revoked');
   };
   return (
     <ActionDialog
@@ -40,8 +43,10 @@ export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: R
       <p class="soft">
         {key.kind} key <code>{key.id}</code>
       </p>
-      {isOwn && <p class="note warn">You are signed in with this key: revoking it signs you out at once.</p>}
-      {isLastAdmin && (
+      {key.id === key_id && (
+        <p class="note warn">You are signed in with this key: revoking it signs you out at once.</p>
+      )}
+      {isAdmin(key) && keys.filter(isAdmin).length === 1 && (
         <p class="note warn">
           No other admin key is active. You can then create one only where the service runs, with{' '}
           <code>npx backscroll keys create --kind admin --name NAME</code>.
@@ -51,9 +56,7 @@ export function KeyRevocation({ of: key, isOwn, isLastAdmin, close, revoked }: R
   );
 }
 
-type ChangeProps = { of: Key; close: () => void; changed: (key: Key, words: string) => void };
-
-export const KeyRenaming = ({ of: key, close, changed }: ChangeProps) => (
+const Renaming = ({ of: key, close, changed }: TaskProps) => (
   <RenameDialog
     title={`Rename ${titleOf(key)}`}
     name={key.name}
@@ -66,12 +69,12 @@ export const KeyRenaming = ({ of: key, close, changed }: ChangeProps) => (
 );
 
 /** A new key in place of one whose clients need a day to take it. */
-export function KeyRotation({ of: key, close, rotated }: { of: Key; close: () => void; rotated: () => void }) {
+function Rotation({ of: key, close, reload }: TaskProps) {
   const [secret, setSecret] = useState<string>();
   const rotate = async () => {
     const { body } = await request<CreatedKey>(pathOf(['admin', 'keys', key.id, 'rotate']), { method: 'POST' });
     setSecret(body.secret);
-    rotated();
+    reload();
   };
   if (secret !== undefined)
     return <KeySecret title="The key was rotated" of={{ kind: key.kind, secret }} close={close} />;
@@ -86,13 +89,17 @@ export function KeyRotation({ of: key, close, rotated }: { of: Key; close: () =>
 }
 
 /** What a dialog does with a key. */
-export type KeyTask = 'rename' | 'rotate' | 'revoke';
+export const keyTasks = { rename: Renaming, rotate: Rotation, revoke: Revocation };
+export type KeyTask = keyof typeof keyTasks;
+
+const isActive = ({ revoked_at, expires_at }: Key): boolean =>
+  revoked_at === null && (expires_at === null || expires_at > Date.now() / 1000);
+
 type MenuProps = { of: Key; changed: (key: Key, words: string) => void; open: (task: KeyTask, key: Key) => void };
 
 /** What can be done with a key that is not revoked. Its access changes without confirmation, because that can be undone. */
 export function KeyMenu({ of: key, changed, open }: MenuProps) {
   const { error, isBusy, attempt } = useAttempt();
-  const isActive = key.expires_at === null || key.expires_at > Date.now() / 1000;
   const change = () =>
     attempt(async () => {
       const path = pathOf(['admin', 'keys', key.id]);
@@ -107,7 +114,7 @@ export function KeyMenu({ of: key, changed, open }: MenuProps) {
       entries={[
         readOnlyKinds.includes(key.kind) && [key.read_only ? 'Allow writes' : 'Make read-only', change],
         ['Rename', () => open('rename', key)],
-        isActive && ['Rotate', () => open('rotate', key)],
+        isActive(key) && ['Rotate', () => open('rotate', key)],
         ['Copy ID', () => void copyText(key.id)],
         ['Revoke', () => open('revoke', key)],
       ]}

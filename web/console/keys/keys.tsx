@@ -9,7 +9,7 @@ import { capital, counted, ListEnd, Nothing, Page, Time } from '../components/ui
 import { useAll } from '../hooks/requests.ts';
 import { hrefOf, useFilters, useMayWrite, type ViewProps } from '../state/route.ts';
 import type { Key } from '../state/types.ts';
-import { KeyMenu, KeyRenaming, KeyRevocation, KeyRotation, type KeyTask } from './key-actions.tsx';
+import { KeyMenu, type KeyTask, keyTasks } from './key-actions.tsx';
 import { KeyCreation } from './key-creation.tsx';
 import { keyStates, newestFirst, stateOf, titleOf } from './key-labels.ts';
 import { KeyPage, Kind, Reach, Requests, State } from './key-page.tsx';
@@ -46,23 +46,14 @@ export function View({ rest: [id], session }: ViewProps) {
   const mayWrite = useMayWrite('createKey');
   const open = (task: KeyTask, of: Key) => setDialog({ task, of });
   const act = (key: Key) => mayWrite && key.revoked_at === null && <KeyMenu of={key} changed={changed} open={open} />;
+  const Task = dialog && dialog.task !== 'new' && keyTasks[dialog.task];
   const dialogs = (
     <>
       <p class="hidden-label" role="status">
         {message}
       </p>
       {dialog?.task === 'new' && <KeyCreation close={close} created={list.reload} />}
-      {dialog?.task === 'rename' && <KeyRenaming of={dialog.of} close={close} changed={changed} />}
-      {dialog?.task === 'rotate' && <KeyRotation of={dialog.of} close={close} rotated={list.reload} />}
-      {dialog?.task === 'revoke' && (
-        <KeyRevocation
-          of={dialog.of}
-          isOwn={dialog.of.id === session.key_id}
-          isLastAdmin={isLastAdmin(dialog.of, keys, now)}
-          close={close}
-          revoked={(key) => changed(key, 'was revoked')}
-        />
-      )}
+      {Task && <Task of={dialog.of} keys={keys} close={close} changed={changed} reload={list.reload} />}
     </>
   );
   if (id !== undefined)
@@ -104,11 +95,6 @@ export function View({ rest: [id], session }: ViewProps) {
       {dialogs}
     </Page>
   );
-}
-
-function isLastAdmin(key: Key, rows: readonly Key[], now: number): boolean {
-  const admins = rows.filter((row) => row.kind === 'admin' && ['active', 'expires soon'].includes(stateOf(row, now)));
-  return admins.length === 1 && admins[0]?.id === key.id;
 }
 
 function columns(now: number, ownId: string | null, act: (key: Key) => ComponentChildren): Column<Key>[] {

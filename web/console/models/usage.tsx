@@ -57,33 +57,28 @@ type Fact = {
   /** Undefined if the two cannot be compared. */
   value?: (row: Row) => number;
   /** `largest`: the larger one of the two values. */
-  text: (row: Row, largest: number) => ComponentChildren;
+  text: (value: number, row: Row, largest: number) => ComponentChildren;
   only?: FilterChange;
 };
 
 const each = (sum: number, { messages }: Row): number => sum / Math.max(1, messages);
 const priceOf = ({ prices }: Row): number => prices[0]?.price ?? 0;
-const costOfThousand = (row: Row): number => 1000 * each(priceOf(row), row);
 const price = (value: number, { prices }: Row, largest: number): string =>
   prices[0] ? money(value, prices[0].currency, undefined, largest) : '–';
 const shareFact = (part: 'disliked' | 'failed', only: FilterChange): Fact => ({
   title: part === 'disliked' ? 'Disliked' : 'Failed',
   value: (row) => each(row[part], row),
-  text: (row) => `${share(row[part], row.messages)}, ${whole(row[part])}`,
+  text: (_, row) => `${share(row[part], row.messages)}, ${whole(row[part])}`,
   only,
 });
 
 const facts: readonly Fact[] = [
-  { title: 'Messages', value: ({ messages }) => messages, text: ({ messages }) => whole(messages), only: {} },
+  { title: 'Messages', value: ({ messages }) => messages, text: (count) => whole(count), only: {} },
   shareFact('disliked', disliked),
   shareFact('failed', failed),
-  { title: 'Cost', value: priceOf, text: (row, largest) => price(priceOf(row), row, largest) },
-  {
-    title: 'Cost of 1,000 messages',
-    value: costOfThousand,
-    text: (row, largest) => price(costOfThousand(row), row, largest),
-  },
-  { title: 'Tokens per message', value: (row) => each(row.tokens, row), text: (row) => whole(each(row.tokens, row)) },
+  { title: 'Cost', value: priceOf, text: price },
+  { title: 'Cost of 1,000 messages', value: (row) => 1000 * each(priceOf(row), row), text: price },
+  { title: 'Tokens per message', value: (row) => each(row.tokens, row), text: (count) => whole(count) },
 ];
 
 /** Two models side by side; the address has both. */
@@ -108,13 +103,13 @@ function Comparison({ rows, period }: { rows: readonly Row[]; period: Period }) 
     isNumber: true,
     unit: title,
     cell: ({ value, text: textOf, only }) => {
-      const text = textOf(row, value === undefined ? 0 : Math.max(value(one), value(other)));
+      const text = textOf(value?.(row) ?? 0, row, value ? Math.max(value(one), value(other)) : 0);
       return only ? <a href={hrefWith(['conversations'], { ...row.filters, ...only, from, to })}>{text}</a> : text;
     },
   });
   const latency: Fact = {
     title: `Latency, p50 of the newest ${answersMax}`,
-    text: (row) => <Latency of={row} period={period} />,
+    text: (_, row) => <Latency of={row} period={period} />,
   };
   // A model may have the name of another provider's.
   const names = one.name === other.name ? [one.id, other.id] : [one.name, other.name];
