@@ -63,6 +63,25 @@ describe('the console, while records change', () => {
     assert.deepEqual(pageErrors, []);
   });
 
+  it('shows the newest of more new messages than a page has; elsewhere it counts them, and reads on from there', async () => {
+    const { page, pageErrors } = await open(21);
+    const say = (n: number) => message(idOf(21), now - 3_000 + n, { query: `New ${n}`, answer: 'word '.repeat(90) });
+    await service.load(Array.from({ length: 30 }, (_, n) => say(n)));
+    await page.getByText('New 29', { exact: true }).waitFor();
+    const seen = (text: string) => page.locator('.query', { hasText: text }).count();
+    await page.locator('.scroller').hover();
+    await page.mouse.wheel(0, -4_000);
+    await page.getByRole('button', { name: 'Newest' }).waitFor();
+    await service.load(Array.from({ length: 40 }, (_, n) => say(100 + n)));
+    await page.getByRole('button', { name: '20 new messages' }).waitFor();
+    // None is left out between those that were loaded and the new ones.
+    for (let n = 0; n < 40; n += 1)
+      await until(async () => (await seen(`New ${100 + n}`)) > 0 || page.mouse.wheel(0, 600).then(() => false));
+    await page.locator('.scroller').press('End');
+    await page.getByText('New 139', { exact: true }).waitFor();
+    assert.deepEqual(pageErrors, []);
+  });
+
   it('shows a changed message, also one that is not on the newest page', async () => {
     const id = randomUUID();
     const listed = Array.from({ length: 150 }, (_, n) => message(id, now - 9_000 + n, { query: `Question ${n}` }));

@@ -24,8 +24,6 @@ const pageMessages = limits.pageMessagesMax;
 const newestMessages = limits.pageMessagesDefault;
 /** Messages that are loaded at once. The rest of a long conversation is read when the user scrolls there. */
 const rowsMax = 20 * pageMessages;
-/** Pages that are read to connect new messages with the loaded ones. With more between them, the transcript starts again. */
-const bridgePagesMax = 10;
 
 /**
  * The loaded part of a conversation. Pages only go back in time, so a history that begins in the middle first requests the id
@@ -41,8 +39,6 @@ export class History {
   /** Whether there are messages before and after the loaded ones. */
   hasOlder = false;
   hasNewer = false;
-  /** Set if there are so many new messages that they could not be connected with the loaded ones. */
-  isDisconnected = false;
   isOpen = false;
   /** Set while a page is read, and after it failed, until it is read again. */
   isReading = false;
@@ -95,13 +91,12 @@ export class History {
   async newer(): Promise<Row[]> {
     const newest = this.rows.at(-1)?.message.id;
     const first_id = await this.#locate(newest, pageMessages - 1);
-    const messages = await this.#between(first_id, newest);
-    if (messages === undefined) {
-      this.isDisconnected = true;
-      return [];
-    }
+    const messages = (await this.#read(first_id)).body.data.toReversed();
+    const at = messages.findIndex(({ id }) => id === newest);
+    // So many came since that the page does not have it.
+    if (at < 0) return [];
     this.hasNewer = first_id !== null;
-    this.rows.push(...this.#rowsOf(messages));
+    this.rows.push(...this.#rowsOf(messages.slice(at + 1)));
     const dropped = this.rows.splice(0, Math.max(0, this.rows.length - rowsMax));
     this.knownCount = Math.max(this.knownCount - dropped.length, this.rows.length);
     this.hasOlder ||= dropped.length > 0;
@@ -137,46 +132,27 @@ export class History {
   }
 
   async #readNew(): Promise<number | undefined> {
-    const newest = this.rows.at(-1)?.message.id;
-    if (newest === undefined) {
+    if (this.rows.length === 0) {
       await this.open();
       return this.rows.length === 0 ? undefined : this.rows.length;
     }
     const { body, etag } = await this.#read(null, this.#etag, newestMessages);
     if (body === undefined) return undefined;
     this.#etag = etag;
-    let messages = body.data.toReversed();
+    const messages = body.data.toReversed();
     const replaced = new Map(messages.map((message) => [message.id, message]));
     for (const row of this.rows.slice(-messages.length)) row.message = replaced.get(row.message.id) ?? row.message;
-    const at = messages.findIndex(({ id }) => id === newest);
-    if (at < 0 && messages[0] !== undefined) {
-      const more = await this.#between(messages[0].id, newest);
-      if (more === undefined) {
-        this.isDisconnected = true;
-        return messages.length;
-      }
-      messages = [...more, ...messages];
-    }
     // The newest rows were dropped meanwhile.
     if (this.hasNewer) return 0;
+    const loaded = new Set(this.rows.map(({ message }) => message.id));
+    const at = messages.findLastIndex(({ id }) => loaded.has(id));
+    // So many are new that the newest page does not reach those that are loaded.
+    this.hasNewer = at < 0 && messages.length > 0;
+    if (this.hasNewer) return messages.length;
     const fresh = this.#rowsOf(messages.slice(at + 1));
     this.rows.push(...fresh);
     this.knownCount += fresh.length;
     return fresh.length;
-  }
-
-  /** Messages older than `first_id` and newer than `until`, oldest first; undefined if that is too far away. */
-  async #between(first_id: string | null, until: string | undefined): Promise<ShownMessage[] | undefined> {
-    let messages: ShownMessage[] = [];
-    for (let pages = 0; pages < bridgePagesMax; pages += 1) {
-      const { body } = await this.#read(messages[0]?.id ?? first_id);
-      const page = body.data.toReversed();
-      const at = page.findIndex(({ id }) => id === until);
-      messages = [...page.slice(at + 1), ...messages];
-      if (at >= 0) return messages;
-      if (!body.has_more) return undefined;
-    }
-    return undefined;
   }
 
   async #read(first_id: string | null, etag: string | null = null, limit: number = pageMessages) {

@@ -63,7 +63,7 @@ export class Scroll {
   /** Goes to the newest message, which is read again if it is not loaded. */
   toNewest(): Promise<void> {
     this.unseen = 0;
-    return this.#openAt('newest', !this.history.hasNewer && !this.history.isDisconnected);
+    return this.#openAt('newest', !this.history.hasNewer);
   }
 
   toBeginning(): Promise<void> {
@@ -116,18 +116,17 @@ export class Scroll {
     return Math.abs(this.#aim - before) > 1 || at < this.from || at >= this.to;
   }
 
-  /** Reads new and changed messages; returns the number of new ones. */
-  async refresh(changedIds?: ReadonlySet<string>): Promise<number> {
+  /** Reads new and changed messages. */
+  async refresh(changedIds?: ReadonlySet<string>): Promise<void> {
     const { history } = this;
     const isAtEnd = this.isPinned && !history.hasNewer;
     // Without ids anything may have changed since it was read.
     if (changedIds?.size === 0) await history.rereadRange(this.from, this.to);
     const fresh = await history.refresh(changedIds);
-    if (history !== this.history) return 0;
-    if (fresh === undefined && changedIds?.size !== 0) return 0;
+    if (history !== this.history || (fresh === undefined && changedIds?.size !== 0)) return;
+    if (isAtEnd && history.hasNewer) return this.toNewest();
     if (!isAtEnd) this.unseen += fresh ?? 0;
     this.#draw();
-    return fresh ?? 0;
   }
 
   /** Called after the window moved; returns whether other rows are drawn, and then settled. */
@@ -138,7 +137,7 @@ export class Scroll {
     const wasPinned = this.isPinned;
     if (Math.abs(scrollTop - this.#aim) > 2) this.#target = undefined;
     this.isPinned = !this.history.hasNewer && scrollTop + clientHeight >= scrollHeight - 4;
-    if (this.isPinned && !this.history.isDisconnected) this.unseen = 0;
+    if (this.isPinned) this.unseen = 0;
     const isRedrawn = this.#choose() || wasPinned !== this.isPinned;
     if (isRedrawn) this.#view.redraw();
     this.#readNear();
@@ -238,8 +237,7 @@ export class Scroll {
     const top = this.#top(parts);
     const end = this.#base + this.#sum(0, this.#rows.length);
     if (this.history.hasOlder && top - this.#base < readAheadPixels) void this.readOlder();
-    else if (this.history.hasNewer && !this.history.isDisconnected && end - top < readAheadPixels)
-      void this.#readNewer();
+    else if (this.history.hasNewer && end - top < readAheadPixels) void this.#readNewer();
   }
 
   readOlder(): Promise<void> {

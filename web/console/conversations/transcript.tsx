@@ -42,7 +42,7 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
 
   // Without the newest messages, the browser's own End would stop too early.
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'End' || !(scroll.history.hasNewer || scroll.history.isDisconnected)) return;
+    if (event.key !== 'End' || !scroll.history.hasNewer) return;
     event.preventDefault();
     void scroll.toNewest();
   };
@@ -163,10 +163,8 @@ function itemsOf(
     ));
 }
 
-type FootProps = { scroll: Scroll; total: number | undefined; isStale: boolean };
-
 /** Below the messages, so that it covers none and does not move them. */
-function Foot({ scroll, total, isStale }: FootProps) {
+function Foot({ scroll, total, isStale }: { scroll: Scroll; total: number | undefined; isStale: boolean }) {
   const unseenText = scroll.unseen > 0 ? counted(scroll.unseen, 'new message') : '';
   return (
     <footer class="foot row soft small">
@@ -177,7 +175,7 @@ function Foot({ scroll, total, isStale }: FootProps) {
       <span class="hidden-label" role="status">
         {unseenText}
       </span>
-      {(!scroll.isPinned || scroll.history.isDisconnected) && (
+      {!scroll.isPinned && (
         <Button class={scroll.unseen > 0 ? 'primary at-end' : 'quiet at-end'} onClick={() => scroll.toNewest()}>
           {unseenText || 'Newest'}
           <Icon name="down" />
