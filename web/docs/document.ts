@@ -138,13 +138,9 @@ function wordsOf(schema: Schema | undefined): string {
 
 /** What a value is besides null, and whether it may be null. */
 export function withoutNull(schema: Schema): { schema: Schema; nullable: boolean } {
-  const isOther = ({ type }: Schema) => type !== 'null';
-  const [other, another] = schema.anyOf?.filter(isOther) ?? [];
-  if (other !== undefined && another === undefined) {
-    const { description = withoutNull(other).schema.description } = schema;
-    const inner = { ...withoutNull(other).schema, ...(description !== undefined && { description }) };
-    return { schema: inner, nullable: !schema.anyOf?.every(isOther) };
-  }
+  const { anyOf = [], ...own } = schema;
+  const [inner, another] = anyOf.filter(({ type }) => type !== 'null');
+  if (inner !== undefined && another === undefined) return { schema: { ...inner, ...own }, nullable: true };
   if (!Array.isArray(schema.type)) return { schema, nullable: false };
   const types = schema.type.filter((type) => type !== 'null');
   return { schema: { ...schema, type: types }, nullable: types.length < schema.type.length };

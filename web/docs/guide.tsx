@@ -20,7 +20,7 @@ export const guides: readonly GuideEntry[] = [
   { id: 'about-quick-start', title: 'Quick start', view: QuickStart },
   { id: 'about-keys', title: 'Keys', view: Keys },
   { id: 'about-paging', title: 'Paging', view: Paging },
-  { id: 'about-errors', title: 'Errors', view: Errors, text: errorWords },
+  { id: 'about-errors', title: 'Errors', view: Errors },
   { id: 'about-records', title: 'Record fields', view: Records, text: recordWords },
 ];
 
@@ -132,10 +132,6 @@ const errorExample = `HTTP 429
 Retry-After: 3
 
 ${JSON.stringify({ status: 429, code: 'too_many_requests', message: 'more than 50 requests a second' }, null, 2)}`;
-
-function errorWords(document: Document): string {
-  return document['x-errors'].map(({ status, code, when }) => `${status} ${code} ${when}`).join(' ');
-}
 
 function Errors({ document }: Props) {
   return (

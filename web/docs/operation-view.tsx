@@ -8,10 +8,8 @@ import { type Shared, SnippetView } from './snippets/snippet-view.tsx';
 import { exampleRequest } from './snippets/snippets.ts';
 import { TryIt } from './try-it.tsx';
 
-type Props = { operation: Operation; shared: Shared };
-
 /** One operation: its parameters and responses on one side, how to call it on the other. */
-export function OperationView({ operation, shared }: Props) {
+export function OperationView({ operation, shared }: { operation: Operation; shared: Shared }) {
   const { operationId, method, path, summary, description, parameters, body, responses } = operation;
   const [filled, fill] = useState(() => exampleRequest(operation));
   const example = exampleOf(operation);

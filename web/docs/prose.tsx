@@ -8,7 +8,8 @@ export function prose(text: string): ComponentChildren {
 /** The text of elements, without that of components. */
 export function textOf(part: ComponentChildren): string {
   if (Array.isArray(part)) return part.map(textOf).join('');
-  if (typeof part !== 'object' || part === null || !('props' in part)) return typeof part === 'string' ? part : '';
+  if (typeof part !== 'object' || part === null || !('props' in part))
+    return ['string', 'number'].includes(typeof part) ? `${part}` : '';
   return textOf(part.props.children);
 }
 

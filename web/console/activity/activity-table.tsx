@@ -119,7 +119,13 @@ function Names({ entry: { action, at, record, records, count, app_id, app_name }
       </p>
     );
   };
-  const [first, ...folded] = app_id === null ? records.map(name) : [<OfApp id={app_id} name={app_name} />];
+  // What was erased has no name any more.
+  const ofApp = app_id !== null && (
+    <p class="one-line">
+      of <a href={hrefOf('apps', app_id)}>{app_name || app_id}</a>
+    </p>
+  );
+  const [first, ...folded] = ofApp ? [ofApp] : records.map(name);
   const rest = count - records.length;
   if (first === undefined) return null;
   const edited = record === 'child_chunk' && action === 'update' && count === 1 ? records[0]?.path : null;
@@ -141,13 +147,6 @@ function Names({ entry: { action, at, record, records, count, app_id, app_name }
     </div>
   );
 }
-
-/** What was erased has no name any more. */
-const OfApp = ({ id, name }: { id: string; name: string | null }) => (
-  <p class="one-line">
-    of <a href={hrefOf('apps', id)}>{name || id}</a>
-  </p>
-);
 
 /** Actions and kinds of record as the user reads them, and where their records are shown. */
 

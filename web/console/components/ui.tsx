@@ -56,15 +56,17 @@ type ListEndProps = {
   readsAhead?: boolean;
 };
 
-/** Of the window, or of the box that scrolls. */
-const readAhead = { rootMargin: '800px', scrollMargin: '800px' };
+const rootMargin = '800px';
 
 /** The end of a list: that it loads, an error, a button for more rows, or that it is empty. */
 export function ListEnd({ list, nothing, icon, lines, readsAhead = false }: ListEndProps) {
   const more = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (!readsAhead || more.current === null) return undefined;
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && list.more(), readAhead);
+    // A list that scrolls by itself, or the window.
+    const root = more.current.closest('.conversation-list');
+    const read = ([entry]: IntersectionObserverEntry[]) => entry?.isIntersecting && list.more();
+    const observer = new IntersectionObserver(read, { root, rootMargin });
     observer.observe(more.current);
     return () => observer.disconnect();
   }, [readsAhead, list.rows, list.isLoading]);

@@ -22,10 +22,8 @@ const formats = {
 } as const;
 type Format = keyof typeof formats;
 
-type Props = { summary: ConversationSummary; path: readonly string[] };
-
 /** Saves all messages of a conversation as a file, oldest first. */
-export function Export({ summary, path }: Props) {
+export function Export({ summary, path }: { summary: ConversationSummary; path: readonly string[] }) {
   const [done, setDone] = useState<number>();
   const [error, setError] = useState<ApiError>();
   const reading = useRef<AbortController | undefined>(undefined);

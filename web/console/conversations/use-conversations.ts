@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { limits } from '../../../server/src/contract/limits.ts';
 import { type CursorPage, type List, useList } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
@@ -14,22 +14,16 @@ export type ConversationEntry = { id: string; app_id: string; hit?: SearchHit };
 export const placeOf = ({ id, app_id, hit }: ConversationEntry): string[] =>
   ['conversations', app_id, id, hit?.message_id].filter((part) => part !== undefined);
 
-export type Conversations = {
-  entries: readonly ConversationEntry[];
-  list: List<unknown>;
-  summaryOf: (id: string) => ConversationSummary | undefined;
-  /** Rows that came since the list was read, and are not shown yet. */
-  fresh: number;
-};
+export type Conversations = ReturnType<typeof useConversations>;
 
 const pageRows = 50;
 
 /**
  * The list of conversations: all of them by their latest activity, or those with hits of the search and the filters. The
  * summaries are in one place, so that the list and the open conversation show the same numbers. `open` is the open
- * conversation; `mayMove` tells whether rows may change their places now.
+ * conversation; `mayMove` tells whether rows may change their places now. `fresh` rows came since the list was read.
  */
-export function useConversations(filters: Filters, open: string | undefined, mayMove: () => boolean): Conversations {
+export function useConversations(filters: Filters, open: string | undefined, mayMove: () => boolean) {
   const isSearch = isSearched(filters);
   const query = { ...queryOf(filters), limit: pageRows };
   const path = isSearch
@@ -37,7 +31,10 @@ export function useConversations(filters: Filters, open: string | undefined, may
     : pathOf(['admin', 'conversations'], query);
   const all = useList<ConversationSummary>(isSearch ? undefined : path);
   const found = useList<SearchHit>(isSearch ? path : undefined);
-  const entries = useMemo(() => (isSearch ? entriesOf(found.rows) : all.rows), [isSearch, found.rows, all.rows]);
+  const entries: readonly ConversationEntry[] = useMemo(
+    () => (isSearch ? entriesOf(found.rows) : all.rows),
+    [isSearch, found.rows, all.rows],
+  );
   const { summaryOf, put, refresh } = useSummaries();
   useMemo(() => put(all.rows), [all.rows]);
   const ids = useMemo(() => [...new Set([...entries.map(({ id }) => id), open ?? []].flat())], [entries, open]);
@@ -55,7 +52,8 @@ export function useConversations(filters: Filters, open: string | undefined, may
   });
   // A conversation that was deleted has no summary.
   const listed = entries.filter(({ id }) => summaryOf(id) !== null);
-  return { entries: listed, list: isSearch ? found : all, summaryOf: (id) => summaryOf(id) ?? undefined, fresh };
+  const list: List<unknown> = isSearch ? found : all;
+  return { entries: listed, list, summaryOf: (id: string) => summaryOf(id) ?? undefined, fresh };
 }
 
 /** After a change, the index of the search is up to date in about a second. */
@@ -97,10 +95,10 @@ function entriesOf(hits: readonly SearchHit[]): ConversationEntry[] {
 function useSummaries() {
   const [, draw] = useState(0);
   const { current: summaries } = useRef(new Map<string, ConversationSummary | null>());
-  const put = useCallback((rows: readonly ConversationSummary[]) => {
+  const put = (rows: readonly ConversationSummary[]) => {
     for (const row of rows) summaries.set(row.id, row);
-  }, []);
-  const refresh = useCallback(async (ids: readonly string[]) => {
+  };
+  const refresh = async (ids: readonly string[]) => {
     for (let at = 0; at < ids.length; at += limits.listRowsMax) {
       const id = ids.slice(at, at + limits.listRowsMax);
       const path = pathOf(['admin', 'conversations'], { id, limit: limits.listRowsMax });
@@ -110,6 +108,6 @@ function useSummaries() {
       put(rows);
       draw((count) => count + 1);
     }
-  }, []);
+  };
   return { summaryOf: (id: string) => summaries.get(id), put, refresh };
 }

@@ -24,9 +24,7 @@ export function View({ rest: [id], session }: ViewProps) {
   // The finder leads to the dialog for a new key.
   const dialog = opened ?? (filters.new === undefined ? undefined : { task: 'new' as const });
   const [message, setMessage] = useState('');
-  /** The keys that were changed here, newest first. */
-  const [edited, setEdited] = useState<readonly Key[]>([]);
-  const keys = list.rows.map((row) => ({ ...row, ...edited.find(({ id }) => id === row.id) }));
+  const keys = list.rows;
   const now = Date.now() / 1000;
   const named = keys.filter((key) => contains(q, key.name, key.id)).toSorted(newestFirst);
   const ofKind = (key: Key) => kind === undefined || key.kind === kind;
@@ -38,9 +36,8 @@ export function View({ rest: [id], session }: ViewProps) {
     setFilters({ new: undefined }, 'replace');
   };
   const changed = (key: Key, words: string) => {
-    setEdited([key, ...edited]);
-    // The session has ended with its key: the next response is 401.
-    if (key.id === session.key_id && key.revoked_at !== null) list.reload();
+    // The response is 401 if the session has ended with its key.
+    list.reload();
     setMessage(`${titleOf(key)} ${words}.`);
   };
   const mayWrite = useMayWrite('createKey');

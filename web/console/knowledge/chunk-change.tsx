@@ -7,10 +7,8 @@ import { chunkPath, readChunk } from '../state/drafts.ts';
 import type { ChildChunkRevision } from '../state/types.ts';
 import { Diff } from './diff-view.tsx';
 
-type Props = { place: readonly string[]; at: number };
-
 /** The text of a chunk before and after the change at a time. */
-export function ChunkChange({ place, at }: Props) {
+export function ChunkChange({ place, at }: { place: readonly string[]; at: number }) {
   const path = chunkPath(place);
   const { body, error, reload } = useReading(`${path} ${at}`, (signal) => readChange(path, at, signal));
   if (error !== undefined) return <ErrorNote error={error} retry={reload} />;

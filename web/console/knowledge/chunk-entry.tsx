@@ -115,7 +115,7 @@ function Undo({ path, replaced: { saved, before }, keep, close }: UndoProps) {
   const restore = () =>
     attempt(async () => close((await saveChunk(path, before, saved)).chunk, 'The earlier text is back.'));
   return (
-    <div class="toast row">
+    <div class="toast card row">
       The text was replaced.
       <Button disabled={isBusy} onClick={restore}>
         Undo

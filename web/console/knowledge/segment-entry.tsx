@@ -53,10 +53,8 @@ export function SegmentEntry({ place, row, isTarget, chunk, saved }: Props) {
   );
 }
 
-type ChunksProps = { path: string; entry: (chunk: ChildChunk) => ComponentChildren };
-
 /** The chunks of a page of segments were too many for one response. */
-function PagedChunks({ path, entry }: ChunksProps) {
+function PagedChunks({ path, entry }: { path: string; entry: (chunk: ChildChunk) => ComponentChildren }) {
   const list = useList<ChildChunk>(path);
   return (
     <>

@@ -1,4 +1,4 @@
-import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useAttempt } from '../hooks/requests.ts';
 import type { ApiError } from '../state/api.ts';
 import {
@@ -23,13 +23,10 @@ export function useChunkEdit(path: string, restored: string | undefined, done: (
   const { error, isBusy, attempt } = useAttempt();
   const isClosed = useRef(false);
 
-  const write = useCallback(
-    (draft: Draft) => {
-      storeDraft(path, draft);
-      setDraft(draft);
-    },
-    [path],
-  );
+  const write = (draft: Draft) => {
+    storeDraft(path, draft);
+    setDraft(draft);
+  };
   const read = () =>
     attempt(async () => {
       const base = await readChunk(path);

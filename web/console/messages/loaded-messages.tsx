@@ -10,9 +10,7 @@ type Props = { messages: readonly ShownMessage[]; hrefOfMessage: (id: string) =>
 
 const rowsShown = 5;
 
-type ShownRowsProps = { title: string; rows: readonly ComponentChildren[] };
-
-const FirstRows = ({ title, rows }: ShownRowsProps) =>
+const FirstRows = ({ title, rows }: { title: string; rows: readonly ComponentChildren[] }) =>
   rows.length > 0 && (
     <section class="loaded">
       <h3>{title}</h3>

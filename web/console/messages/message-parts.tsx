@@ -125,9 +125,7 @@ export function Steps({ thoughts, id }: { thoughts: readonly AgentThought[]; id:
   );
 }
 
-type StepProps = { thought: AgentThought; seconds: number; most: number };
-
-function Step({ thought, seconds, most }: StepProps) {
+function Step({ thought, seconds, most }: { thought: AgentThought; seconds: number; most: number }) {
   const tools = toolsOf(thought).join(', ');
   return (
     <li>

@@ -30,7 +30,7 @@ export const columns: readonly Column<Model>[] = [
     isNumber: true,
     unit: 'tokens',
   },
-  { title: 'Features', cell: (model) => <Tags tags={featuresOf(model)} /> },
+  { title: 'Features', cell: (model) => <Features of={model} /> },
   {
     title: 'More',
     isExtra: true,
@@ -79,17 +79,6 @@ const words = (text: string): string => (text === 'no-configure' ? 'not configur
 
 const Status = ({ status }: { status: string }) => <span class="badge warn">{capital(words(status))}</span>;
 
-const Tags = ({ tags }: { tags: readonly string[] }) =>
-  tags.length > 0 && (
-    <div class="row tight">
-      {tags.map((tag) => (
-        <span key={tag} class="badge">
-          {words(tag)}
-        </span>
-      ))}
-    </div>
-  );
-
 /** The other properties in one line, and where the model comes from if its provider did not define it. */
 function propertiesOf({ model_properties: { context_size, ...others }, fetch_from }: Model): string {
   const texts = Object.entries(others).map(([name, value]) =>
@@ -99,10 +88,19 @@ function propertiesOf({ model_properties: { context_size, ...others }, fetch_fro
 }
 
 /** The record's features, which may be any JSON: usually a list of names. */
-function featuresOf({ features, load_balancing_enabled }: Model): string[] {
-  const listed = features === null || features === undefined ? [] : [features].flat();
-  const texts = listed.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
-  return [...new Set([...texts, ...(load_balancing_enabled ? ['load balanced'] : [])])];
+function Features({ of: { features, load_balancing_enabled } }: { of: Model }) {
+  const listed = [features ?? []].flat().map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
+  const tags = [...new Set([...listed, ...(load_balancing_enabled ? ['load balanced'] : [])])];
+  if (tags.length === 0) return null;
+  return (
+    <div class="row tight">
+      {tags.map((tag) => (
+        <span key={tag} class="badge">
+          {words(tag)}
+        </span>
+      ))}
+    </div>
+  );
 }
 
 function formatted(value: unknown): string {

@@ -14,10 +14,8 @@ export type Row = Sums & { id: string; name: string; filters: FilterChange };
 type Prices = Row['prices'];
 const usersShown = 8;
 
-type Props = { overview: Overview; app_id: string | undefined };
-
 /** Messages, ratings and cost by app, by model, and by user with the most disliked answers first. */
-export function Tables({ overview, app_id }: Props) {
+export function Tables({ overview, app_id }: { overview: Overview; app_id: string | undefined }) {
   const { apps, users, from, to } = overview;
   const [showsAll, setShowsAll] = useState(false);
   const within = { app_id, from, to };

@@ -17,13 +17,12 @@ const nameOf = ({ name, subject }: Person): string => name || subject;
 export function View({ rest: [id], session }: ViewProps) {
   const list = useAll<Person>('/admin/people');
   const { q = '' } = useFilters().filters;
-  const [changed, setChanged] = useState<readonly Person[]>([]);
   const [message, setMessage] = useState('');
   const mayWrite = useMayWrite('updatePerson');
-  const people = list.rows.map((row) => changed.find((one) => one.id === row.id) ?? row);
+  const people = list.rows;
   const shown = people.filter(({ name, email, id }) => contains(q, name, email ?? '', id));
   const change = (person: Person, words: string) => {
-    setChanged([person, ...changed]);
+    list.reload();
     setMessage(`${nameOf(person)} ${words}.`);
   };
   const act = (person: Person) =>

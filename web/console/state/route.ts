@@ -1,15 +1,7 @@
 import { createContext } from 'preact';
-import { useCallback, useContext, useLayoutEffect, useState } from 'preact/hooks';
+import { useContext, useLayoutEffect, useState } from 'preact/hooks';
 import { type AdminOperation, allows } from '../../../server/src/contract/people/roles.ts';
-import {
-  type FilterChange,
-  type Filters,
-  placeOf,
-  type Route,
-  readFilters,
-  readRoute,
-  withFilters,
-} from './address.ts';
+import { type FilterChange, placeOf, type Route, readFilters, readRoute, withFilters } from './address.ts';
 import { mayLeave } from './drafts.ts';
 import type { ConsoleSession } from './types.ts';
 
@@ -48,26 +40,22 @@ export function useRoute(): Route {
   return readRoute(useHash());
 }
 
-export type FilterAccess = {
-  filters: Filters;
-  /** Changes some filters. `replace` adds no entry to the history, as for each letter of a search. */
-  setFilters: (change: FilterChange, how?: 'push' | 'replace') => void;
-  /** The address after a change of filters, for links. */
-  hrefOfFilters: (change: FilterChange) => string;
-};
+/** `replace` adds no entry to the history, as for each letter of a search. */
+function setFilters(change: FilterChange, how: 'push' | 'replace' = 'push'): void {
+  // The browser's address: the event of a click on a link may still be pending. It may lead to another place.
+  const { hash } = location;
+  const changed = withFilters(hash, change);
+  if (changed === hash || placeOf(hash) !== placeOf(shownHash)) return;
+  history[`${how}State`](null, '', changed);
+  show(changed);
+}
 
-/** The filters in the address. Other filters stay when one is changed. */
-export function useFilters(): FilterAccess {
+export type FilterAccess = ReturnType<typeof useFilters>;
+
+/** The filters in the address. Other filters stay when one is changed. `hrefOfFilters`: the address after a change, for links. */
+export function useFilters() {
   const hash = useHash();
-  const setFilters = useCallback((change: FilterChange, how: 'push' | 'replace' = 'push') => {
-    // The browser's address: the event of a click on a link may still be pending. It may lead to another place.
-    const { hash } = location;
-    const changed = withFilters(hash, change);
-    if (changed === hash || placeOf(hash) !== placeOf(shownHash)) return;
-    history[`${how}State`](null, '', changed);
-    show(changed);
-  }, []);
-  return { filters: readFilters(hash), setFilters, hrefOfFilters: (change) => withFilters(hash, change) };
+  return { filters: readFilters(hash), setFilters, hrefOfFilters: (change: FilterChange) => withFilters(hash, change) };
 }
 
 export const noSession: ConsoleSession = {
