@@ -18,7 +18,7 @@ export type Column<T> = {
   isOutlier?: ((row: T) => boolean) | undefined;
   share?: ((row: T) => string) | undefined;
   isNumber?: boolean;
-  /** What a number counts, for a phone; the title if it is counted. */
+  /** It is a number, and what it counts, for a phone; the title if it is counted. */
   unit?: string;
   /** The cells speak for themselves: the title is for screen readers. */
   hidesTitle?: boolean;
@@ -126,7 +126,7 @@ function Cell<T>({ column, row, isPhone }: { column: Column<T>; row: T; isPhone:
   );
 }
 
-const isNumeric = <T,>({ isNumber, count }: Column<T>) => isNumber || count !== undefined;
+const isNumeric = <T,>({ isNumber, unit, count }: Column<T>) => isNumber || unit !== undefined || count !== undefined;
 const classOf = <T,>(column: Column<T>): string | undefined =>
   [isNumeric(column) && 'number', column.isExtra && 'extra'].filter(Boolean).join(' ') || undefined;
 const orderOf = <T,>({ order, value, title }: Column<T>) => order ?? (value && title);

@@ -81,7 +81,6 @@ function ErrorPlot({ hours }: { hours: Failures['by_key'][number]['hours'] }) {
       labels={times.map((time) => timeText(time, 'clock'))}
       format={whole}
       tick={brief}
-      isWhole
     />
   );
 }

@@ -116,7 +116,7 @@ function columns(now: number, ownId: string | null, act: (key: Key) => Component
     { title: 'Allows', cell: (key) => <Reach of={key} /> },
     { title: 'State', cell: (key) => <State state={stateOf(key, now)} /> },
     { title: 'Ends', isExtra: true, cell: (key) => <Time at={key.revoked_at ?? key.expires_at} form="day" /> },
-    { title: 'Requests, 24 h', isNumber: true, unit: 'requests in 24 h', cell: (key) => <Requests of={key} /> },
+    { title: 'Requests, 24 h', unit: 'requests in 24 h', cell: (key) => <Requests of={key} /> },
     { title: 'Last used', cell: (key) => <Time at={key.last_used_at} none={'Never\u00a0used'} form="brief" /> },
     { title: 'Actions', hidesTitle: true, cell: act },
   ];

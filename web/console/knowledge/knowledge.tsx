@@ -36,7 +36,6 @@ function numbers<T extends Dataset | Document>(rows: readonly T[], filters: (row
     { title: 'Segments', count: ({ segment_count }) => segment_count },
     {
       title: `Cited (${limits.citedDays} days)`,
-      isNumber: true,
       unit: 'cited',
       cell: ({ cited }) => (
         <span class={cited === 0 ? 'soft' : undefined}>
@@ -47,7 +46,6 @@ function numbers<T extends Dataset | Document>(rows: readonly T[], filters: (row
     },
     {
       title: 'Disliked',
-      isNumber: true,
       unit: 'disliked',
       cell: (row) => (
         <Linked

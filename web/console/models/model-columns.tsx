@@ -24,12 +24,7 @@ export const modelKeyOf = ({ model_type, model }: Model): string => `${model_typ
 export const columns: readonly Column<Model>[] = [
   { title: 'Model', cell: (model) => <Name model={model} /> },
   { title: 'Type', cell: ({ model_type }) => modelTypes[model_type] ?? model_type },
-  {
-    title: 'Context',
-    cell: ({ model_properties: { context_size } }) => formatted(context_size),
-    isNumber: true,
-    unit: 'tokens',
-  },
+  { title: 'Context', unit: 'tokens', cell: ({ model_properties }) => formatted(model_properties.context_size) },
   { title: 'Features', cell: (model) => <Features of={model} /> },
   {
     title: 'More',

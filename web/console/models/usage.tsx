@@ -100,7 +100,6 @@ function Comparison({ rows, period }: { rows: readonly Row[]; period: Period }) 
   const { from, to } = period;
   const column = (title: string, row: Row): Column<Fact> => ({
     title,
-    isNumber: true,
     unit: title,
     cell: ({ value, text: textOf, only }) => {
       const text = textOf(value?.(row) ?? 0, row, value ? Math.max(value(one), value(other)) : 0);

@@ -1,9 +1,10 @@
 import { Chip, Chips } from '../components/filters.tsx';
+import { brief } from '../components/format-number.ts';
 import { type FilterChange, hrefWith } from '../state/address.ts';
 import { useFilters } from '../state/route.ts';
 import { daySeconds, timeText, zone } from '../state/times.ts';
 import type { Overview } from '../state/types.ts';
-import { isAlike, type Measure, measuresOf, runningPoint, timesOf, valuesOf } from './measures.ts';
+import { isAlike, isSum, type Measure, measuresOf, runningPoint, timesOf, valuesOf } from './measures.ts';
 import { partsOf, seriesBy, soFarText } from './parts.ts';
 import { Plot } from './plot.tsx';
 import type { Series } from './series.ts';
@@ -31,8 +32,8 @@ export function DayPlot({ overview, app_id, measure }: Props) {
   const isDaily = step_seconds === daySeconds;
   const times = timesOf(overview);
   const values = valuesOf(measure, points, times);
-  const { id, label, look, format, tick, isWhole, isSum } = measure;
-  const parts = isSum ? partsOf(overview, by) : [];
+  const { id, label, look, part, format } = measure;
+  const parts = isSum(measure) ? partsOf(overview, by) : [];
   const isStacked = parts.length > 1;
   const series: Series[] = isStacked
     ? parts.map(({ name, look, points }) => ({ name, look, values: valuesOf(measure, points, times) }))
@@ -49,7 +50,7 @@ export function DayPlot({ overview, app_id, measure }: Props) {
         {alike.length > 1 && (
           <Chips label="Plot">{alike.map(({ id: plot, label }) => chip({ plot }, label, plot === id))}</Chips>
         )}
-        {isSum && app_id === undefined && (
+        {isSum(measure) && app_id === undefined && (
           <Chips label="Stacked by">
             {chip({ by: '' }, 'By model', by === 'model')}
             {chip({ by: 'app' }, 'By app', by === 'app')}
@@ -69,8 +70,7 @@ export function DayPlot({ overview, app_id, measure }: Props) {
         times={times}
         labels={times.map((time) => (isDaily ? timeText(time, 'shortDay') : hourText(time)))}
         format={format}
-        tick={tick}
-        isWhole={isWhole}
+        tick={part === undefined ? brief : format}
         hrefAt={(point, part) => {
           const from = times[point] ?? overview.from;
           const only = part === undefined || !isStacked ? {} : parts[part]?.filters;

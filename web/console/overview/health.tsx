@@ -51,7 +51,7 @@ function TrafficPlots({ traffic }: { traffic: Traffic }) {
   const common = { points, times: at, labels: at.map((time) => timeText(time, 'clock')) };
   const perSecond = { kind: 'bars', series: requests, format: brief, tick: brief } as const;
   const durations = { kind: 'lines', series: latency, format: millis, tick: millis } as const;
-  const counts = { kind: 'bars', series: errors, format: whole, tick: brief, isWhole: true } as const;
+  const counts = { kind: 'bars', series: errors, format: whole, tick: brief } as const;
   return (
     <div class="traffic">
       <Plot {...common} {...perSecond} title="Requests per second" {...summaries.requests} />
@@ -137,7 +137,7 @@ export const FailureTable = ({ failures, title = 'Rejected and failed requests' 
           ),
         },
         { title: 'Key', cell: (entry) => <By entry={entry} none="no valid key" /> },
-        { title: 'Count', cell: ({ count }) => whole(count), isNumber: true, unit: 'times' },
+        { title: 'Count', cell: ({ count }) => whole(count), unit: 'times' },
         { title: 'Request ID', cell: ({ request_id: id }) => <Id id={id} text={id.slice(0, 8)} /> },
         { title: 'Last', cell: ({ last_at }) => <Time at={last_at} form="brief" /> },
       ]}

@@ -15,10 +15,6 @@ export type Measure = {
   /** What a higher value means. */
   rise?: 'better' | 'worse';
   format: (value: number) => string;
-  tick: (value: number) => string;
-  isWhole: boolean;
-  /** Values of parts can be added up. */
-  isSum: boolean;
   /** Colour and pattern. */
   look: number;
   /** Which messages it counts: filters of the list of conversations. */
@@ -41,7 +37,7 @@ export const disliked: FilterChange = { rating: 'dislike' };
 export const failed: FilterChange = { status: 'error' };
 
 export function measuresOf(overview: Overview): Measure[] {
-  const counts = { format: whole, tick: brief, isWhole: true, isSum: true, look: 0, filters: {} };
+  const counts = { format: whole, look: 0, filters: {} };
   const percentage = (value: number): string => percent(value, 100);
   const shareOf = (part: 'disliked' | 'failed') => ({
     id: part,
@@ -49,9 +45,6 @@ export function measuresOf(overview: Overview): Measure[] {
     part,
     rise: 'worse' as const,
     format: percentage,
-    tick: percentage,
-    isWhole: false,
-    isSum: false,
   });
   return [
     { id: 'messages', label: 'Messages', value: ({ messages }) => messages, rise: 'better', ...counts },
@@ -61,14 +54,16 @@ export function measuresOf(overview: Overview): Measure[] {
       value: ({ prices }: Sums) => prices.find((one) => one.currency === currency)?.price ?? 0,
       ...counts,
       format: (value: number) => money(value, currency),
-      isWhole: false,
     })),
-    { id: 'users', label: 'Users', value: ({ users }) => users, rise: 'better', ...counts, isSum: false },
+    { id: 'users', label: 'Users', value: ({ users }) => users, rise: 'better', ...counts },
     { id: 'tokens', label: 'Tokens', value: ({ tokens }) => tokens, ...counts },
     { label: 'Disliked', ...shareOf('disliked'), look: 1, filters: disliked },
     { label: 'Failed', ...shareOf('failed'), look: 3, filters: failed },
   ];
 }
+
+/** Whether the values of parts can be added up. */
+export const isSum = ({ id, part }: Measure): boolean => part === undefined && id !== 'users';
 
 /** Costs in several currencies are one number with several plots. */
 export const isAlike = (id: string, other: string): boolean => id.split(' ')[0] === other.split(' ')[0];
@@ -94,7 +89,7 @@ export function valuesOf({ value }: Measure, points: readonly OverviewPoint[], t
 const largestGain = 10;
 
 /** Long numbers are short where they only give an impression. */
-const textOf = ({ isWhole, format }: Measure, value: number): string => (isWhole ? short(value) : format(value));
+const textOf = ({ format }: Measure, value: number): string => (format === whole ? short : format)(value);
 
 /**
  * A value compared with the period before: `+12% from 340`, nothing without a value before. A share is compared in

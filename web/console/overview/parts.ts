@@ -1,7 +1,7 @@
 import { percent } from '../components/format-number.ts';
 import type { FilterChange } from '../state/address.ts';
 import type { Overview, OverviewPoint } from '../state/types.ts';
-import type { Measure } from './measures.ts';
+import { isSum, type Measure } from './measures.ts';
 
 /** What the bars are stacked by, in the address. */
 export type SeriesBy = 'app' | 'model';
@@ -33,8 +33,8 @@ export function partsOf({ apps, models, series }: Overview, by: SeriesBy): Part[
 }
 
 /** `71% of yesterday by this hour`: only what is added up can be compared. */
-export function soFarText({ value, isSum }: Measure, { so_far }: Overview): string {
-  if (so_far === null || !isSum) return '';
-  const [today, yesterday] = [so_far.today, so_far.yesterday].map((sums) => value({ ...sums, users: 0 }));
+export function soFarText(measure: Measure, { so_far }: Overview): string {
+  if (so_far === null || !isSum(measure)) return '';
+  const [today, yesterday] = [so_far.today, so_far.yesterday].map((sums) => measure.value({ ...sums, users: 0 }));
   return yesterday ? `So far today, ${percent(today ?? 0, yesterday)} of yesterday by this hour` : '';
 }

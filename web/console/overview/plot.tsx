@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Fold } from '../../shared/controls.tsx';
+import { whole } from '../components/format-number.ts';
 import { type Column, DataTable } from '../components/table.tsx';
 import { bars, lines, Patterns, type Room, runningBar, Swatch, seriesAt } from './plot-marks.tsx';
 import { labelledPoints, linearScale, pointAt, type Scale, spreadScale } from './scale.ts';
@@ -24,7 +25,7 @@ export function Plot(props: PlotProps) {
   const scale =
     kind === 'lines'
       ? spreadScale(series.flatMap(({ values }) => values.filter((value) => value !== null)))
-      : linearScale(Math.max(0, ...totals(series), ...(before ?? [])), props.isWhole);
+      : linearScale(Math.max(0, ...totals(series), ...(before ?? [])), props.format === whole);
   const room: Room = { left: 52, top: 8, width: Math.max(60, width - 60), height: height - 28 };
   const follow = (event: PointerEvent) => {
     const { left } = (event.currentTarget as Element).getBoundingClientRect();

@@ -17,8 +17,6 @@ export type PlotProps = {
   format: (value: number) => string;
   /** A value in short, beside the plot. */
   tick: (value: number) => string;
-  /** The values are integers. */
-  isWhole?: boolean;
   /** Address of the link of a point, or of one series there. */
   hrefAt?: (point: number, series?: number) => string;
   /** Words below the title. */

@@ -67,7 +67,7 @@ export function SumTable({ within, title, rows, meta, firstOrder = '-Messages', 
     { title: 'Messages', count: messagesOf, value: messagesOf, href: ({ filters }) => hrefIn(filters) },
     bad('disliked', disliked),
     bad('failed', failed),
-    { title: 'Tokens', isNumber: true, unit: 'tokens', cell: (row) => brief(row.tokens), value: (row) => row.tokens },
+    { title: 'Tokens', unit: 'tokens', cell: (row) => brief(row.tokens), value: (row) => row.tokens },
     costColumn(rows),
     ...more,
   ];
