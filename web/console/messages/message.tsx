@@ -13,14 +13,14 @@ export type MessageProps = {
   /** The id of the message before it. */
   before: string | undefined;
   /** Whether the address names this message. */
-  isCurrent: boolean;
-  siblings: Siblings | undefined;
+  isCurrent?: boolean | undefined;
+  siblings?: Siblings | undefined;
   /** Whether its review is open next to it. */
   isInReview?: boolean;
 };
 
 /** A query and its answer, with everything recorded about them. */
-export function MessageView({ message, before, href, isCurrent, siblings, isInReview = false }: MessageProps) {
+export function MessageView({ message, before, href, isCurrent = false, siblings, isInReview = false }: MessageProps) {
   const { id, query, answer, created_at, inputs, status, error, details } = message;
   const files = (owner: string) => message.message_files.filter(({ belongs_to }) => (belongs_to ?? 'user') === owner);
   const [userFiles, assistantFiles] = [files('user'), files('assistant')];

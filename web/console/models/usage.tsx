@@ -139,7 +139,6 @@ function Comparison({ rows, period }: { rows: readonly Row[]; period: Period }) 
                 key={row.id}
                 title={`Newest disliked answers of ${names[n]}`}
                 filters={{ ...disliked, ...row.filters, from, to }}
-                look="disliked"
               />
             ))}
           </div>

@@ -13,8 +13,8 @@ const shown = 5;
 export const RecentProblems = ({ filters }: { filters: FilterChange }) => (
   <Section title="Recent problems">
     <div class="pair">
-      <Newest title="Newest disliked answers" look="disliked" filters={{ ...filters, ...disliked }} />
-      <Newest title="Newest failed answers" look="failed" filters={{ ...filters, ...failed }} />
+      <Newest title="Newest disliked answers" filters={{ ...filters, ...disliked }} />
+      <Newest title="Newest failed answers" filters={{ ...filters, ...failed }} />
     </div>
   </Section>
 );
@@ -22,12 +22,12 @@ export const RecentProblems = ({ filters }: { filters: FilterChange }) => (
 type Props = {
   title: string;
   filters: FilterChange;
-  look: 'disliked' | 'failed';
   /** Those with a comment are first, of so many. */
   commented?: number;
 };
 
-export function Newest({ title, filters, look, commented = 0 }: Props) {
+export function Newest({ title, filters, commented = 0 }: Props) {
+  const look = filters.rating === undefined ? 'failed' : 'disliked';
   const list = useList<SearchHit>(pathOf(['admin', 'search'], { ...filters, limit: Math.max(shown, commented) }));
   const isQuiet = ({ feedback_content }: SearchHit) => Number(commented > 0 && feedback_content === null);
   const rows = list.rows.toSorted((one, other) => isQuiet(one) - isQuiet(other)).slice(0, shown);

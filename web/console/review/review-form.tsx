@@ -38,8 +38,6 @@ export function ReviewForm({ row, me, queue }: Props) {
         message={{ ...message, details }}
         href={href}
         before={message.parent_message_id ?? undefined}
-        isCurrent={false}
-        siblings={undefined}
         isInReview
       />
       {mayWrite && retriever_resources.length > 0 && <CitedTexts resources={retriever_resources} />}

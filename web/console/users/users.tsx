@@ -102,9 +102,7 @@ function UserPage({ user }: { user: string }) {
       <ErrorNote error={error} retry={reload} />
       {body && <Totals of={body} />}
       <LastDays user={user} />
-      {body && body.disliked > 0 && (
-        <Newest title="Disliked answers" filters={{ user, ...disliked }} look="disliked" commented={50} />
-      )}
+      {body && body.disliked > 0 && <Newest title="Disliked answers" filters={{ user, ...disliked }} commented={50} />}
       <Section title="Conversations" meta={listed(list)}>
         <DataTable
           label="Conversations"
