@@ -1,8 +1,43 @@
 import type { ComponentChildren, TargetedSubmitEvent } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import { limits } from '../../../server/src/contract/limits.ts';
-import { Button, Field } from '../../shared/controls.tsx';
+import { Button, Field, IconButton } from '../../shared/controls.tsx';
 import { useAttempt } from '../hooks/requests.ts';
-import { Dialog, ErrorNote } from './ui.tsx';
+import { ErrorNote } from './ui.tsx';
+
+type DialogProps = { title: string; close: () => void; mustConfirm?: boolean; children?: ComponentChildren };
+
+/**
+ * A modal dialog, open while it is mounted. Escape closes it, unless `mustConfirm` leaves only its own buttons. After it
+ * the focus returns to the element that had it before.
+ */
+export function Dialog({ title, close, mustConfirm = false, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    element.current?.showModal();
+    // It runs after the dialog is gone: by then the user may have pressed something else.
+    return () => document.activeElement === document.body && before instanceof HTMLElement && before.focus();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      aria-labelledby={id}
+      onClose={close}
+      onCancel={(event) => mustConfirm && event.preventDefault()}
+      // A browser may let a second Escape pass although the first was cancelled.
+      closedby={mustConfirm ? 'none' : undefined}
+    >
+      <div class="stack">
+        <h2 id={id}>{title}</h2>
+        {children}
+      </div>
+      {/* Behind the content: the first field gets the focus. */}
+      {!mustConfirm && <IconButton icon="close" label="Close" class="quiet icon-only leave" onClick={close} />}
+    </dialog>
+  );
+}
 
 type FormProps = {
   action: string;
@@ -42,10 +77,10 @@ export function ActionForm(props: FormProps) {
   );
 }
 
-type DialogProps = Omit<FormProps, 'cancel'> & { title: string; close: () => void };
+type ActionDialogProps = Omit<FormProps, 'cancel'> & { title: string; close: () => void };
 
 /** A dialog with one action and a way out. It stays open, with the error, if the action fails. */
-export const ActionDialog = ({ title, close, ...form }: DialogProps) => (
+export const ActionDialog = ({ title, close, ...form }: ActionDialogProps) => (
   <Dialog title={title} close={close}>
     <ActionForm {...form} cancel={close} />
   </Dialog>

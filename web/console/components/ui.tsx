@@ -1,6 +1,6 @@
 import { type ComponentChildren, toChildArray } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { Button, CopyButton, Icon, IconButton, type IconName } from '../../shared/controls.tsx';
+import { Button, CopyButton, Icon, type IconName } from '../../shared/controls.tsx';
 import type { All } from '../hooks/requests.ts';
 import { type ApiError, isTemporary } from '../state/api.ts';
 import { notePlace } from '../state/places.ts';
@@ -133,40 +133,6 @@ export const Bar = ({ part, of }: { part: number; of: number }) => (
     <rect width={(64 * part) / Math.max(1, of)} height="8" rx="2" />
   </svg>
 );
-
-type DialogProps = { title: string; close: () => void; mustConfirm?: boolean; children?: ComponentChildren };
-
-/**
- * A modal dialog, open while it is mounted. Escape closes it, unless `mustConfirm` leaves only its own buttons. After it
- * the focus returns to the element that had it before.
- */
-export function Dialog({ title, close, mustConfirm = false, children }: DialogProps) {
-  const element = useRef<HTMLDialogElement>(null);
-  const id = useId();
-  useEffect(() => {
-    const before = document.activeElement;
-    element.current?.showModal();
-    // It runs after the dialog is gone: by then the user may have pressed something else.
-    return () => document.activeElement === document.body && before instanceof HTMLElement && before.focus();
-  }, []);
-  return (
-    <dialog
-      ref={element}
-      aria-labelledby={id}
-      onClose={close}
-      onCancel={(event) => mustConfirm && event.preventDefault()}
-      // A browser may let a second Escape pass although the first was cancelled.
-      closedby={mustConfirm ? 'none' : undefined}
-    >
-      <div class="stack">
-        <h2 id={id}>{title}</h2>
-        {children}
-      </div>
-      {/* Behind the content: the first field gets the focus. */}
-      {!mustConfirm && <IconButton icon="close" label="Close" class="quiet icon-only leave" onClick={close} />}
-    </dialog>
-  );
-}
 
 /** Sets the title of the page: what is shown, from the most specific name to the name of the view. */
 export function useTitle(...names: (string | undefined)[]): void {

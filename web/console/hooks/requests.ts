@@ -5,8 +5,6 @@ import { type ApiError, isTemporary, request } from '../state/api.ts';
 import { keepRows, keptRows } from '../state/kept-rows.ts';
 
 export type CursorPage<T> = {
-  limit: number;
-  has_more: boolean;
   data: T[];
   next_cursor: string | null;
   total?: number | null;
@@ -26,7 +24,7 @@ export type List<T> = {
   refresh(idOf: (row: T) => string): Promise<void>;
 };
 
-type Rows<T> = Pick<List<T>, 'rows' | 'hasMore' | 'total' | 'isLoading' | 'error'> & {
+type Rows<T> = Pick<List<T>, 'rows' | 'total' | 'isLoading' | 'error'> & {
   path: string | undefined;
   cursor: string | null;
 };
@@ -37,7 +35,6 @@ const empty = (path: string | undefined): Rows<never> => ({
   path,
   rows: none,
   cursor: null,
-  hasMore: false,
   isLoading: path !== undefined,
   error: undefined,
 });
@@ -60,7 +57,6 @@ export function useList<T>(path: string | undefined): List<T> {
         ...empty(path),
         rows: cursor === null ? body.data : [...rows, ...body.data],
         cursor: body.next_cursor,
-        hasMore: body.has_more,
         total: body.total,
         isLoading: false,
       }));
@@ -89,7 +85,7 @@ export function useList<T>(path: string | undefined): List<T> {
 
   const more = () => {
     // A cursor continues the list of its own path only.
-    if (state.path !== path || !state.hasMore || state.isLoading) return;
+    if (state.path !== path || state.cursor === null || state.isLoading) return;
     change({ error: undefined });
     void load(state.cursor);
   };
@@ -101,15 +97,16 @@ export function useList<T>(path: string | undefined): List<T> {
     setState((state) => merge(body, state, idOf));
   };
   // Until the effect has run, the rows are those of another path.
-  return { ...(state.path === path ? state : empty('')), more, reload, refresh };
+  const shown = state.path === path ? state : empty('');
+  return { ...shown, hasMore: shown.cursor !== null, more, reload, refresh };
 }
 
 /** The new first page, followed by the rows of later pages if the two still overlap; else alone, and later pages are read again. */
-function merge<T>({ data, next_cursor, has_more }: CursorPage<T>, old: Rows<T>, idOf: (row: T) => string): Rows<T> {
+function merge<T>({ data, next_cursor }: CursorPage<T>, old: Rows<T>, idOf: (row: T) => string): Rows<T> {
   const ids = data.map(idOf);
   const at = old.rows.findIndex((row) => idOf(row) === ids.at(-1));
   const overlaps = at >= 0 && at < data.length && data.length < old.rows.length;
-  if (!overlaps) return { ...old, rows: data, cursor: next_cursor, hasMore: has_more };
+  if (!overlaps) return { ...old, rows: data, cursor: next_cursor };
   return { ...old, rows: [...data, ...old.rows.filter((row) => !ids.includes(idOf(row)))] };
 }
 

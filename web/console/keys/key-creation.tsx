@@ -3,10 +3,10 @@ import { type KeyKind, keyKinds, keyKindTable, readOnlyKinds } from '../../../se
 import { chatModes } from '../../../server/src/contract/rules.ts';
 import { CodeBlock } from '../../shared/code-block.tsx';
 import { Button, Select } from '../../shared/controls.tsx';
-import { ActionDialog, NameField, nameIn } from '../components/action-dialog.tsx';
+import { ActionDialog, Dialog, NameField, nameIn } from '../components/action-dialog.tsx';
 import { DayField } from '../components/period-fields.tsx';
 import { ManyPicker, Picker, Tick } from '../components/picker.tsx';
-import { capital, Dialog, ErrorNote } from '../components/ui.tsx';
+import { capital, ErrorNote } from '../components/ui.tsx';
 import { type All, type CursorPage, useAll } from '../hooks/requests.ts';
 import { pathOf, request } from '../state/api.ts';
 import type { App, Conversation, CreatedKey, Dataset, Workspace } from '../state/types.ts';

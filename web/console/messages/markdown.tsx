@@ -1,5 +1,5 @@
 import type { Tokens } from 'marked';
-import type { ComponentChild } from 'preact';
+import type { ComponentChild, ComponentChildren } from 'preact';
 import { OutLink } from '../../shared/controls.tsx';
 import { elementsOf, type Look } from '../../shared/markdown-elements.tsx';
 import { tokensOf } from './markdown-lexer.ts';
@@ -16,20 +16,24 @@ export function Markdown({ text }: { text: string }) {
   );
 }
 
+/** Code, which can be scrolled by keyboard. */
+export const Pre = ({ label, children }: { label: string; children?: ComponentChildren }) => (
+  <pre dir="ltr" tabIndex={0} role="group" aria-label={label}>
+    {children}
+  </pre>
+);
+
 const look: Look = {
   // The page has its own first two levels; those of a message begin below them.
   heading: ({ depth }, inner) => {
     const Heading = `h${Math.min(depth + 2, 6) as 3 | 4 | 5 | 6}` as const;
     return <Heading class={`level-${depth}`}>{inner}</Heading>;
   },
-  code: ({ text, lang }) => {
-    const label = lang ? `Code: ${lang}` : 'Code';
-    return (
-      <pre dir="ltr" tabIndex={0} role="group" aria-label={label}>
-        <code>{text}</code>
-      </pre>
-    );
-  },
+  code: ({ text, lang }) => (
+    <Pre label={lang ? `Code: ${lang}` : 'Code'}>
+      <code>{text}</code>
+    </Pre>
+  ),
   markup: (raw, isInline) => (isInline ? raw : <p class="as-written">{raw.trim()}</p>),
   link,
 };

@@ -1,6 +1,7 @@
 import { CopyButton, Fold, Icon, IconButton } from '../../shared/controls.tsx';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
 import { hrefWith } from '../state/route.ts';
+import { Pre } from './markdown.tsx';
 import { Truncated } from './message-parts.tsx';
 
 /** The parent of messages that were sent without one. They are no alternatives of each other. */
@@ -33,11 +34,7 @@ export function MessageActions({ message, href, isInReview }: ActionsProps) {
 
 export const reviewHref = (id: string): string => hrefWith(['review'], { at: id });
 
-const code = (text: string) => (
-  <pre dir="ltr" tabIndex={0} role="group" aria-label="Message as JSON">
-    {text}
-  </pre>
-);
+const code = (text: string) => <Pre label="Message as JSON">{text}</Pre>;
 
 function Json({ id, value }: { id: string; value: object }) {
   const text = JSON.stringify(value, null, 2);

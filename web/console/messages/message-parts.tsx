@@ -7,7 +7,7 @@ import { hrefWith, readRoute } from '../state/route.ts';
 import { locale } from '../state/times.ts';
 import type { AgentThought, MessageFile, RetrieverResource } from '../state/types.ts';
 import { causeOf } from './error-cause.ts';
-import { Markdown, safeAddress } from './markdown.tsx';
+import { Markdown, Pre, safeAddress } from './markdown.tsx';
 
 /** Why there is no answer: the innermost message first. What a provider wrapped around it is collapsed. */
 export function MessageError({ id, error }: { id: string; error: string | null }) {
@@ -163,9 +163,7 @@ function Raw({ title, text }: { title: string; text: string }) {
   return (
     <figure>
       <figcaption class="soft">{title}</figcaption>
-      <pre tabIndex={0} role="group" aria-label={title}>
-        {prettyJson(text)}
-      </pre>
+      <Pre label={title}>{prettyJson(text)}</Pre>
     </figure>
   );
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Terms } from '../../shared/controls.tsx';
-import { Dialog } from '../components/ui.tsx';
+import { Dialog } from '../components/action-dialog.tsx';
 
 type Shortcut = { key: string; text: string; action: () => void };
 

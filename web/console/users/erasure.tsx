@@ -1,7 +1,7 @@
 import { useContext, useState } from 'preact/hooks';
 import { Button, Field } from '../../shared/controls.tsx';
-import { ActionDialog } from '../components/action-dialog.tsx';
-import { counted, Dialog, ErrorNote, Skeleton, Time } from '../components/ui.tsx';
+import { ActionDialog, Dialog } from '../components/action-dialog.tsx';
+import { counted, ErrorNote, Skeleton, Time } from '../components/ui.tsx';
 import { useReading } from '../hooks/requests.ts';
 import { request } from '../state/api.ts';
 import { hrefWith, SessionContext } from '../state/route.ts';
