@@ -23,25 +23,14 @@ export function ActivityTable({ rows }: { rows: readonly Activity[] }) {
     },
     {
       title: 'By',
-      cell: (entry) => (
-        <>
-          <By entry={entry} />
-          {entry.tool && <span class="soft"> with {entry.tool}</span>}
-        </>
-      ),
+      cell: (entry) => [<By entry={entry} />, entry.tool && <span class="soft"> with {entry.tool}</span>],
     },
     {
       title: 'Time',
-      cell: ({ at, since }) => (
-        <>
-          {Math.floor(since / 60) !== Math.floor(at / 60) && (
-            <>
-              <Time at={since} form="clock" />–
-            </>
-          )}
-          <Time at={at} form="clock" />
-        </>
-      ),
+      cell: ({ at, since }) => [
+        Math.floor(since / 60) !== Math.floor(at / 60) && [<Time at={since} form="clock" />, '–'],
+        <Time at={at} form="clock" />,
+      ],
     },
   ];
   const byDay = Map.groupBy(runs, ({ at }) => dayName(at));

@@ -50,11 +50,7 @@ const columns: Column<Read>[] = [
   { title: 'By', cell: (read) => <By entry={read} /> },
   {
     title: 'What',
-    cell: (read) => (
-      <>
-        {operations[read.operation] ?? read.operation} <What of={read} />
-      </>
-    ),
+    cell: (read) => [operations[read.operation] ?? read.operation, ' ', <What of={read} />],
   },
   { title: 'App', isExtra: true, cell: ({ app_name }) => app_name ?? 'all' },
 ];

@@ -91,12 +91,7 @@ function Due({ row, isNew }: { row: Retention['data'][number]; isNew: boolean })
     <p class={due === 0 ? 'soft' : 'note warn'} role="status">
       {run} {due === 0 ? 'nothing' : <strong>{counted(due, 'conversation')}</strong>}
       {due > 0 && ' for good'}.
-      {oldest !== null && (
-        <>
-          {' '}
-          The oldest had its last message on <Time at={oldest} form="day" />.
-        </>
-      )}
+      {oldest !== null && [' The oldest had its last message on ', <Time at={oldest} form="day" />, '.']}
     </p>
   );
 }

@@ -116,12 +116,7 @@ function Cell<T>({ column, row, isPhone }: { column: Column<T>; row: T; isPhone:
       ) : (
         content
       )}
-      {share && !isPhone && (
-        <>
-          {' '}
-          <span class="share soft small">{n !== 0 && share(row)}</span>
-        </>
-      )}
+      {share && !isPhone && [' ', <span class="share soft small">{n !== 0 && share(row)}</span>]}
     </td>
   );
 }

@@ -101,12 +101,7 @@ export const State = ({ state }: { state: KeyState }) => <span class={`badge ${b
 export const Kind = ({ of: { kind, read_only } }: { of: Key }) => (
   <span>
     {capital(kind)}
-    {read_only && (
-      <>
-        {' '}
-        <span class="badge">Read-only</span>
-      </>
-    )}
+    {read_only && [' ', <span class="badge">Read-only</span>]}
   </span>
 );
 

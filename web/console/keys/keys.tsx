@@ -103,12 +103,7 @@ function columns(now: number, ownId: string | null, act: (key: Key) => Component
           <a href={hrefOf('keys', key.id)} title={`key ${key.id}`}>
             {titleOf(key)}
           </a>
-          {key.id === ownId && (
-            <>
-              {' '}
-              <span class="badge">Your key</span>
-            </>
-          )}
+          {key.id === ownId && [' ', <span class="badge">Your key</span>]}
         </div>
       ),
     },

@@ -59,12 +59,10 @@ function numbers<T extends Dataset | Document>(rows: readonly T[], filters: (row
     },
     {
       title: 'Changed by',
-      cell: ({ changed_at, changed_by }) => (
-        <>
-          {changed_by && `${changed_by}, `}
-          <Time at={changed_at} none="unknown" form="brief" />
-        </>
-      ),
+      cell: ({ changed_at: at, changed_by: name }) => [
+        name && `${name}, `,
+        <Time at={at} none="unknown" form="brief" />,
+      ],
     },
   ];
 }

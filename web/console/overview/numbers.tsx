@@ -1,17 +1,17 @@
-import { hrefWith } from '../state/address.ts';
+import { hrefWith, useFilters } from '../state/route.ts';
 import type { Overview } from '../state/types.ts';
 import { isAlike, measuresOf, runningPoint, timesOf, totalsOf, valuesOf } from './measures.ts';
 
 type Props = {
   overview: Overview;
   app_id: string | undefined;
-  /** The measure that the plot shows, and the address that shows another. */
+  /** The measure that the plot shows. */
   chosen: string;
-  hrefOfPlot: (id: string) => string;
 };
 
 /** Each chooses what the plot below shows, and its value leads to the list of the messages that it counts. */
-export function Numbers({ overview, app_id, chosen, hrefOfPlot }: Props) {
+export function Numbers({ overview, app_id, chosen }: Props) {
+  const { hrefOfFilters } = useFilters();
   const measures = measuresOf(overview);
   // The running day would look like a fall.
   const times = timesOf(overview).slice(0, runningPoint(overview));
@@ -23,7 +23,7 @@ export function Numbers({ overview, app_id, chosen, hrefOfPlot }: Props) {
     <ul class="numbers plain tabular">
       {totalsOf(overview, app_id).map(({ name, value, exact, change, more, trend = '', plot, filters }) => (
         <li key={name} class={`card ${trend}`}>
-          <a class="tile" href={hrefOfPlot(plot)} aria-current={isAlike(plot, chosen) ? 'true' : undefined}>
+          <a class="tile" href={hrefOfFilters({ plot })} aria-current={isAlike(plot, chosen) ? 'true' : undefined}>
             {name}
           </a>
           <b>

@@ -47,8 +47,7 @@ const Tabs = ({ tab }: { tab: string | undefined }) => {
 };
 
 function Totals() {
-  const { filters, setFilters, hrefOfFilters } = useFilters();
-  const hrefOfPlot = (plot: string) => hrefOfFilters({ plot });
+  const { filters, setFilters } = useFilters();
   const period = periodOf(filters);
   const { from, to } = period;
   const { app_id } = filters;
@@ -76,7 +75,7 @@ function Totals() {
         error === undefined && <Skeleton lines={9} />
       ) : (
         <>
-          <Numbers overview={overview} app_id={app_id} chosen={measure.id} hrefOfPlot={hrefOfPlot} />
+          <Numbers overview={overview} app_id={app_id} chosen={measure.id} />
           {overview.totals.messages === 0 ? (
             <Nothing icon="conversations">
               <FirstSteps text="No messages in this period." />

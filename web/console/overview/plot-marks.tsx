@@ -5,6 +5,25 @@ import { type Series, stack } from './series.ts';
 /** The area of the bars and lines, in pixels. */
 export type Room = { left: number; top: number; width: number; height: number };
 
+/** The colours of the looks. They differ in lightness too, with contrast to the card in both themes. */
+const colours = [
+  'light-dark(#3f6fd8, #7fa6f5)',
+  'light-dark(#c25a00, #f4a661)',
+  'light-dark(#00785a, #57d1a9)',
+  'light-dark(#a3262a, #f28b82)',
+  // Parts of a stack: neighbours differ in lightness, for readers who cannot distinguish the hues. The last one is all others.
+  'light-dark(#2c5cc5, #6f9bf5)',
+  'light-dark(#57b9ab, #2f8f83)',
+  'light-dark(#6a3aa8, #b897f0)',
+  'light-dark(#b9a13a, #8f7a1f)',
+  'light-dark(#a03f74, #ee9cc4)',
+  'light-dark(#a9b0ba, #6b7380)',
+  // The period before.
+  'var(--soft)',
+  'light-dark(#a9b0ba, #6b7380)',
+];
+const inColour = (look: number) => ({ color: colours[look] });
+
 /** Lines drawn over a colour, so that series differ also for readers who cannot distinguish the colours. */
 const hatches: Readonly<Record<number, string>> = { 1: 'M0 6L6 0', 2: 'M3 3h.01', 3: 'M3 0v6', 11: 'M3 0v6' };
 const narrowPixels = 6;
@@ -16,7 +35,7 @@ const dashes = ['', '7 4', '2 4', ''];
 export const Patterns = ({ id, looks }: { id: string; looks: readonly number[] }) => (
   <defs>
     {looks.map((look) => (
-      <pattern id={`${id}-${look}`} class={`look-${look}`} width={6} height={6} patternUnits="userSpaceOnUse">
+      <pattern id={`${id}-${look}`} {...inColour(look)} width={6} height={6} patternUnits="userSpaceOnUse">
         <rect width={6} height={6} fill="currentColor" />
         {hatches[look] && <path d={hatches[look]} class="hatch" />}
       </pattern>
@@ -60,7 +79,7 @@ export function bars(id: string, series: readonly Series[], scale: Scale, room: 
     });
     // A pattern distinguishes series; on narrow bars it looks ragged.
     const fill = series.length === 1 || step < narrowPixels ? 'currentColor' : `url(#${id}-${look})`;
-    return <path d={boxes.join('')} class={`look-${look}`} fill={fill} />;
+    return <path d={boxes.join('')} {...inColour(look)} fill={fill} />;
   });
 }
 
@@ -86,8 +105,8 @@ export function lines(series: readonly Series[], scale: Scale, room: Room): Comp
     });
     return (
       <>
-        <path d={d} class={`line look-${look}`} stroke-dasharray={dashes[look]} />
-        <path d={dots} class={`line dot look-${look}`} />
+        <path d={d} class="line" {...inColour(look)} stroke-dasharray={dashes[look]} />
+        <path d={dots} class="line dot" {...inColour(look)} />
       </>
     );
   });
@@ -95,9 +114,9 @@ export function lines(series: readonly Series[], scale: Scale, room: Room): Comp
 
 /** The look of a series, beside its name. */
 export const Swatch = ({ id, look, isLine }: { id: string; look: number; isLine: boolean }) => (
-  <svg class={`swatch look-${look}`} width={22} height={12} aria-hidden="true">
+  <svg {...inColour(look)} width={22} height={12} aria-hidden="true">
     {isLine ? (
-      <path d="M1 6h20" class={`line look-${look}`} stroke-dasharray={dashes[look]} />
+      <path d="M1 6h20" class="line" stroke-dasharray={dashes[look]} />
     ) : (
       <rect width={22} height={12} rx={2} fill={`url(#${id}-${look})`} />
     )}

@@ -45,11 +45,7 @@ export function Plot(props: PlotProps) {
         <h3>{title}</h3>
         {!hasLegend && <span class="at-end soft">{reading}</span>}
         <p class={hidesSummary ? 'hidden-label' : 'soft small whole-row'}>
-          {figure && (
-            <>
-              <b class="figure">{figure}</b>{' '}
-            </>
-          )}
+          {figure && [<b class="figure">{figure}</b>, ' ']}
           {summary}
         </p>
         {note && <p class="soft small whole-row">{note}</p>}

@@ -106,12 +106,10 @@ function costColumn(rows: readonly Row[]): Column<Row> {
   const hasBefore = rows.some(({ before }) => priceOf(before?.prices ?? []) > 0);
   return {
     title: hasBefore ? 'Cost, before → now' : 'Cost',
-    cell: ({ prices, before }) => (
-      <>
-        {before && before.prices.length > 0 && <span class="soft">{text(before.prices)} → </span>}
-        {text(prices)}
-      </>
-    ),
+    cell: ({ prices, before }) => [
+      before && before.prices.length > 0 && <span class="soft">{text(before.prices)} → </span>,
+      text(prices),
+    ],
     value: ({ prices }) => priceOf(prices),
     isNumber: true,
   };
