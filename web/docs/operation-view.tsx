@@ -48,12 +48,7 @@ export function OperationView({ operation, shared }: { operation: Operation; sha
         <dl class="values">
           {descriptions
             .filter(([status]) => status >= '400')
-            .map(([status, { description }]) => (
-              <>
-                <dt class="badge bad">{status}</dt>
-                <dd>{prose(description)}</dd>
-              </>
-            ))}
+            .map(([status, { description }]) => [<dt class="badge bad">{status}</dt>, <dd>{prose(description)}</dd>])}
         </dl>
       </div>
       <div class="shown stack">

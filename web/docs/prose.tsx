@@ -18,14 +18,5 @@ export function pathText(path: string): ComponentChildren {
   return path
     .split(/(?<=\/)|(\{\w+\})/)
     .filter((part) => part)
-    .map((part) =>
-      part?.startsWith('{') ? (
-        <em>{part}</em>
-      ) : (
-        <>
-          {part}
-          <wbr />
-        </>
-      ),
-    );
+    .map((part) => (part?.startsWith('{') ? <em>{part}</em> : [part, <wbr />]));
 }

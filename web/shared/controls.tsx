@@ -175,17 +175,7 @@ type TermsProps = {
 
 /** Names and values. */
 export const Terms = ({ rows, class: name = 'values' }: TermsProps) => (
-  <dl class={name}>
-    {rows.map(
-      (row) =>
-        row && (
-          <>
-            <dt>{row[0]}</dt>
-            <dd class={row[2]}>{row[1]}</dd>
-          </>
-        ),
-    )}
-  </dl>
+  <dl class={name}>{rows.map((row) => row && [<dt>{row[0]}</dt>, <dd class={row[2]}>{row[1]}</dd>])}</dl>
 );
 
 /** Parts of a sentence, with words between them. */

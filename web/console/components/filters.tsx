@@ -36,12 +36,7 @@ export const Chip = ({ label, count: matches, isPartial = false, isActive, canRe
     {matches !== undefined && (
       <span class="chip-count tabular">{matches !== null && countText(matches, isPartial)}</span>
     )}
-    {canRemove && (
-      <>
-        <Icon name="close" />
-        <span class="hidden-label"> (remove)</span>
-      </>
-    )}
+    {canRemove && [<Icon name="close" />, <span class="hidden-label"> (remove)</span>]}
   </a>
 );
 

@@ -82,11 +82,7 @@ export function ListEnd({ list, nothing, icon, lines, readsAhead = false }: List
 }
 
 /** For pages that are empty at first. */
-export const FirstSteps = ({ text }: { text?: string }) => (
-  <>
-    {text} <a href="#/start">First steps</a>
-  </>
-);
+export const FirstSteps = ({ text }: { text: string }) => [text, ' ', <a href="#/start">First steps</a>];
 
 /** A time in seconds since 1970. The tooltip has it in UTC, and says how long ago that is. */
 export function Time({ at, none = 'Never', form }: { at: number | null; none?: string; form?: TimeForm | 'brief' }) {

@@ -42,11 +42,5 @@ function show({ kind, text }: Part, isFirst: boolean, isLast: boolean): Componen
   const begin = text.slice(0, head).replace(/(?<=\s)\S+$|[\ud800-\udbff]$/, '');
   const end = text.slice(text.length - tail).replace(/^\S+(?=\s)|^[\udc00-\udfff]/, '');
   const left = text.length - begin.length - end.length;
-  return (
-    <>
-      {begin}
-      <span class="left-out soft small">⋯ {count(left)} characters unchanged ⋯</span>
-      {end}
-    </>
-  );
+  return [begin, <span class="left-out soft small">⋯ {count(left)} characters unchanged ⋯</span>, end];
 }

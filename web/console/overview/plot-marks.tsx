@@ -103,12 +103,10 @@ export function lines(series: readonly Series[], scale: Scale, room: Room): Comp
       d += isFirst ? `M${x} ${y}` : `L${x} ${y}`;
       if (isFirst && isLast) dots += `M${x} ${y}h.01`;
     });
-    return (
-      <>
-        <path d={d} class="line" {...inColour(look)} stroke-dasharray={dashes[look]} />
-        <path d={dots} class="line dot" {...inColour(look)} />
-      </>
-    );
+    return [
+      <path d={d} class="line" {...inColour(look)} stroke-dasharray={dashes[look]} />,
+      <path d={dots} class="line dot" {...inColour(look)} />,
+    ];
   });
 }
 
