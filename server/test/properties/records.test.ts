@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { commandLine } from '../../src/domain/import/check-references.ts';
 import { importRecords } from '../../src/domain/import/import-records.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
+import { tables } from '../support/api-tables.ts';
 import { type Engine, messageDefaults, ndjson, onEveryEngine, type Service, startService } from '../support/harness.ts';
 import { shortOrLong } from '../support/long.ts';
 
@@ -75,101 +76,35 @@ const orNull = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq
 const some = <T>(value: fc.Arbitrary<T>) => fc.array(value, { maxLength: 2 });
 const decimal = fc.constantFrom('0', '0.0000100', '123456789012345678901234567890.10', '1.50', '-3.00');
 
-const file = fc.record({
-  id: uuid,
-  filename: text,
-  type: text,
-  url: orNull(text),
-  mime_type: orNull(text),
-  size: orNull(safeInteger),
-  transfer_method: fc.constantFrom('remote_url', 'local_file', 'tool_file'),
-  belongs_to: orNull(fc.constantFrom('user', 'assistant')),
-  upload_file_id: orNull(uuid),
-});
-const resource = fc.record({
-  id: uuid,
-  message_id: uuid,
-  position: safeInteger,
-  dataset_id: uuid,
-  dataset_name: text,
-  document_id: uuid,
-  document_name: text,
-  data_source_type: text,
-  segment_id: uuid,
-  score: double,
-  hit_count: safeInteger,
-  word_count: safeInteger,
-  segment_position: safeInteger,
-  index_node_hash: text,
-  content: text,
-  summary: orNull(text),
-  created_at: safeInteger,
-});
-const thought = fc.record({
-  id: uuid,
-  chain_id: orNull(text),
-  message_id: uuid,
-  position: safeInteger,
-  thought: text,
-  tool: text,
-  tool_labels: orNull(openObject),
-  tool_input: text,
-  observation: text,
-  files: some(text),
-  created_at: safeInteger,
-});
-const form = fc.record({
-  form_id: text,
-  node_id: text,
-  node_title: text,
-  form_content: text,
-  inputs: some(
-    fc.record({
-      type: fc.constantFrom('paragraph', 'select', 'file', 'file-list'),
-      output_variable_name: text,
-      default: orNull(fc.record({ type: fc.constantFrom('variable', 'constant'), selector: some(text), value: text })),
-    }),
-  ),
-  actions: some(
-    fc.record({
-      id: text,
-      title: text,
-      button_style: fc.constantFrom('primary', 'default', 'accent', 'ghost'),
-    }),
-  ),
-  display_in_ui: fc.boolean(),
-  form_token: orNull(text),
-  resolved_default_values: openObject,
-  expiration_time: safeInteger,
-});
-const extra = fc.record({
-  workflow_run_id: text,
-  submitted: fc.boolean(),
-  type: fc.constant('human_input'),
-  form_definition: orNull(form),
-  form_submission_data: orNull(
-    fc.record({ node_id: text, node_title: text, rendered_content: text, action_id: text, action_text: text }),
-  ),
-});
+/** Any value of a row of the tables of the API document. */
+function anyOf(row: string): fc.Arbitrary<unknown> {
+  const [, list, kind = '', mark, note = ''] = /^(\[)?(\w+)\]?(\?)?(?: (.+))?$/.exec(row) ?? [];
+  const simple: Record<string, fc.Arbitrary<unknown>> = {
+    ...{ string: text, integer: safeInteger, number: double, boolean: fc.boolean() },
+    ...{ open: openObject, map: localized, any: orNull(json), uuid, decimal },
+  };
+  const one = note.includes('|')
+    ? fc.constantFrom(...note.split('|'))
+    : (simple[note] ?? simple[kind] ?? fc.record(fieldsOf(kind)));
+  const value = list === undefined ? one : some(one);
+  return mark === undefined ? value : orNull(value);
+}
+const fieldsOf = (table: string): Record<string, fc.Arbitrary<unknown>> =>
+  Object.fromEntries(Object.entries(tables[table] ?? {}).map(([name, row]) => [name, anyOf(row)]));
 
+const {
+  id: _id,
+  conversation_id: _of,
+  query: _query,
+  answer: _answer,
+  created_at: _at,
+  ...shown
+} = fieldsOf('Message');
 /** Any of the fields that may be left out. */
 const optional = fc.record(
   {
-    parent_message_id: orNull(uuid),
-    inputs: openObject,
-    status: fc.constantFrom('normal', 'error'),
-    error: orNull(text),
-    message_files: some(file),
-    feedback: orNull(fc.record({ rating: fc.constantFrom('like', 'dislike') })),
-    retriever_resources: some(resource),
-    agent_thoughts: some(thought),
-    extra_contents: some(extra),
-    message_tokens: fc.nat(),
-    answer_tokens: fc.nat(),
-    total_tokens: fc.nat(),
-    provider_response_latency: double,
-    total_price: orNull(decimal),
-    currency: orNull(text),
+    ...shown,
+    ...{ message_tokens: fc.nat(), answer_tokens: fc.nat(), total_tokens: fc.nat() },
     feedback_content: orNull(text),
     rated_at: orNull(fc.nat()),
     model_provider: orNull(text.map((one) => one.slice(0, 80).toWellFormed())),
@@ -177,6 +112,8 @@ const optional = fc.record(
   },
   { requiredKeys: [] },
 );
+const status = fc.oneof(fc.constant('active'), text);
+const { tenant_id: _tenant, ...providerFields } = fieldsOf('ModelProvider');
 const { total_tokens: _sum, ...defaults } = messageDefaults;
 
 /** Times that are often equal, and some extreme ones. */
@@ -219,25 +156,8 @@ const installation = fc.record({
   keyTimes: fc.array(fc.tuple(time, orNull(time), orNull(time)), { minLength: 3, maxLength: 3 }),
   providers: fc.uniqueArray(
     fc.record({
-      provider: text,
-      label: localized,
-      icon_small: localized,
-      icon_small_dark: orNull(json),
-      status: fc.oneof(fc.constant('active'), text),
-      models: some(
-        fc.record({
-          model: text,
-          label: localized,
-          model_type: fc.constantFrom('text-embedding', 'rerank', 'llm', 'tts', 'speech2text', 'moderation'),
-          features: orNull(json),
-          fetch_from: text,
-          model_properties: openObject,
-          status: fc.oneof(fc.constant('active'), text),
-          deprecated: fc.boolean(),
-          load_balancing_enabled: fc.boolean(),
-          has_invalid_load_balancing_configs: fc.boolean(),
-        }),
-      ),
+      ...providerFields,
+      ...{ provider: text, status, models: some(fc.record({ ...fieldsOf('Model'), status })) },
     }),
     { selector: ({ provider }) => provider, maxLength: 3 },
   ),
