@@ -2,22 +2,13 @@ import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { limits } from '../../src/contract/limits.ts';
 import type { Store } from '../../src/domain/store/store.ts';
-import { at, createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
-import { onOneEngine, type Service, startService } from '../support/harness.ts';
+import { at, type DifyDatabase, difyId, ids, tokens } from '../support/dify-database.ts';
+import { onOneEngine } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';
-import { exportOf, runImport } from './runs.ts';
+import { exportOf, runImport, startDify } from './runs.ts';
 
 onOneEngine('a record that is selected later', (engine) => {
-  const start = async (t: TestContext): Promise<{ dify: DifyDatabase; service: Service; store: Store }> => {
-    const dify = await createDify();
-    const service = await startService(engine);
-    t.after(async () => {
-      await service.close();
-      await dify.close();
-    });
-    await dify.run(difyRows);
-    return { dify, service, store: service.store };
-  };
+  const start = (t: TestContext) => startDify(t, engine);
   const idsOf = async (store: Store, kind: string) =>
     (await exportOf(store)).filter(({ record }) => record === kind).map(({ id }) => id as string);
   const has = async (store: Store, kind: string, id: string) => (await idsOf(store, kind)).includes(id);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import type { Store } from '../../src/domain/store/store.ts';
-import { createDify, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
-import { onEveryEngine, startService } from '../support/harness.ts';
-import { exportOf, runImport } from './runs.ts';
+import { difyId, ids, tokens } from '../support/dify-database.ts';
+import { onEveryEngine } from '../support/harness.ts';
+import { exportOf, runImport, startDify } from './runs.ts';
 
 const other = difyId(50);
 
@@ -20,13 +20,8 @@ const killedAt = (store: Store, name: string): Store =>
 
 onEveryEngine('a conversation that Dify marks as deleted', (engine) => {
   const start = async (t: TestContext) => {
-    const dify = await createDify();
-    const { store, request, close } = await startService(engine);
-    t.after(async () => {
-      await close();
-      await dify.close();
-    });
-    await dify.run(difyRows);
+    const { dify, service } = await startDify(t, engine);
+    const { store, request } = service;
     await dify.insert('conversations', { id: other, app_id: ids.app, from_end_user_id: ids.user });
     await runImport(dify.url, store);
     const mark = (is_deleted: boolean, id: string = ids.conversation) =>

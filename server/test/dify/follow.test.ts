@@ -3,35 +3,20 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  at,
-  createDify,
-  type DifyDatabase,
-  difyId,
-  difyRows,
-  ids,
-  minutesAgo,
-  tokens,
-} from '../support/dify-database.ts';
-import { type Engine, onOneEngine, type Service, startService } from '../support/harness.ts';
+import { at, type DifyDatabase, difyId, ids, minutesAgo, tokens } from '../support/dify-database.ts';
+import { type Engine, onOneEngine, type Service } from '../support/harness.ts';
 import { itLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
-import { exportOf, type Outcome, runImport } from './runs.ts';
+import { exportOf, type Outcome, runImport, startDify } from './runs.ts';
 
 /** `ends` run at the end of the test, before the source and the service are closed. */
 type Setup = { dify: DifyDatabase; service: Service; ends: (() => unknown)[] };
 
 async function start(t: TestContext, engine: Engine): Promise<Setup> {
-  const dify = await createDify();
-  const service = await startService(engine);
   const ends: Setup['ends'] = [];
-  t.after(async () => {
-    await Promise.all(ends.map((end) => end()));
-    await service.close();
-    await dify.close();
-  });
-  await dify.run(difyRows);
-  return { dify, service, ends };
+  // Before the service and the source end.
+  t.after(() => Promise.all(ends.map((end) => end())).then(() => undefined));
+  return { ...(await startDify(t, engine)), ends };
 }
 
 /** Follows a source until the test stops it. `polls` counts. */

@@ -1,30 +1,12 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import type { Store } from '../../src/domain/store/store.ts';
-import {
-  at,
-  createDify,
-  type DifyDatabase,
-  difyId,
-  difyRows,
-  ids,
-  minutesAgo,
-  tokens,
-} from '../support/dify-database.ts';
-import { itOnOneEngine, onEveryEngine, type Service, startService } from '../support/harness.ts';
-import { exportOf, runImport } from './runs.ts';
+import { at, difyId, ids, minutesAgo, tokens } from '../support/dify-database.ts';
+import { itOnOneEngine, onEveryEngine } from '../support/harness.ts';
+import { exportOf, runImport, startDify } from './runs.ts';
 
 onEveryEngine('an import from Dify', (engine) => {
-  const start = async (t: TestContext): Promise<{ dify: DifyDatabase; service: Service; store: Store }> => {
-    const dify = await createDify();
-    const service = await startService(engine);
-    t.after(async () => {
-      await service.close();
-      await dify.close();
-    });
-    await dify.run(difyRows);
-    return { dify, service, store: service.store };
-  };
+  const start = (t: TestContext) => startDify(t, engine);
   const recordOf = async (store: Store, kind: string, id: string) =>
     (await exportOf(store)).find((line) => line.record === kind && line.id === id);
   const path = `/v1/messages?conversation_id=${ids.conversation}`;

@@ -3,27 +3,19 @@ import { it, type TestContext } from 'node:test';
 import { readDatasets } from '../../src/dify/rows/datasets.ts';
 import { readKeys } from '../../src/dify/rows/keys.ts';
 import { allRows, silentReport } from '../../src/dify/source.ts';
-import { createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
-import { onOneEngine, type Service, startService } from '../support/harness.ts';
+import { difyId, ids, tokens } from '../support/dify-database.ts';
+import { onOneEngine, type Service } from '../support/harness.ts';
 import { firstOrAll } from '../support/long.ts';
-import { runImport } from './runs.ts';
+import { runImport, startDify } from './runs.ts';
 
 onOneEngine('keys from Dify', (engine) => {
-  const start = async (
-    t: TestContext,
-  ): Promise<{
-    dify: DifyDatabase;
-    service: Service;
-    sync: (options?: Parameters<typeof runImport>[2]) => Promise<unknown>;
-  }> => {
-    const dify = await createDify();
-    const service = await startService(engine);
-    t.after(async () => {
-      await service.close();
-      await dify.close();
-    });
-    await dify.run(difyRows);
-    return { dify, service, sync: (options) => runImport(dify.url, service.store, options) };
+  const start = async (t: TestContext) => {
+    const { dify, service } = await startDify(t, engine);
+    return {
+      dify,
+      service,
+      sync: (options?: Parameters<typeof runImport>[2]) => runImport(dify.url, service.store, options),
+    };
   };
   const appKey = difyId(31);
   const knowledgeKey = difyId(32);

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
 import { importFromDify, type RunOptions, type RunResult } from '../../src/dify/run.ts';
 import { allRows, type ImportOptions, type Skip } from '../../src/dify/source.ts';
 import type { Store } from '../../src/domain/store/store.ts';
-import { exportedChunks } from '../support/harness.ts';
+import { createDify, difyRows } from '../support/dify-database.ts';
+import { type Engine, exportedText, parseLines, startService } from '../support/harness.ts';
 
 export const everything = allRows;
 
@@ -63,13 +65,21 @@ export async function runImport(
   return { ...result, kind, written, skips, events, differing, warnings };
 }
 
-/** All records of a store, as an export writes them. */
-export async function exportOf(store: Store): Promise<Record<string, unknown>[]> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of exportedChunks(store)) chunks.push(chunk);
-  const lines = Buffer.concat(chunks).toString().trim();
-  return lines === '' ? [] : lines.split('\n').map((line) => JSON.parse(line));
+/** A Dify installation with rows, and a service to import them into, until the test ends. */
+export async function startDify(t: TestContext, engine: Engine) {
+  const dify = await createDify();
+  const service = await startService(engine);
+  t.after(async () => {
+    await service.close();
+    await dify.close();
+  });
+  await dify.run(difyRows);
+  return { dify, service, store: service.store };
 }
+
+/** All records of a store, as an export writes them. */
+export const exportOf = async (store: Store): Promise<Record<string, unknown>[]> =>
+  parseLines(await exportedText(store));
 
 /** The ids that differ, by kind, when everything is compared. */
 export async function verify(

@@ -1,20 +1,11 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { at, createDify, type DifyDatabase, difyId, difyRows, ids, tokens } from '../support/dify-database.ts';
+import { at, difyId, ids, tokens } from '../support/dify-database.ts';
 import { onOneEngine, type Service, startService } from '../support/harness.ts';
-import { exportOf, runImport } from './runs.ts';
+import { exportOf, runImport, startDify } from './runs.ts';
 
 onOneEngine('a selection of a Dify installation', (engine) => {
-  const start = async (t: TestContext): Promise<{ dify: DifyDatabase; service: Service }> => {
-    const dify = await createDify();
-    const service = await startService(engine);
-    t.after(async () => {
-      await service.close();
-      await dify.close();
-    });
-    await dify.run(difyRows);
-    return { dify, service };
-  };
+  const start = (t: TestContext) => startDify(t, engine);
   const idsOf = async ({ store }: Service, kind: string) =>
     (await exportOf(store)).filter(({ record }) => record === kind).map(({ id }) => id);
 

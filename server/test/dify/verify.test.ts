@@ -1,22 +1,13 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { createDify, type DifyDatabase, difyId, difyRows, ids } from '../support/dify-database.ts';
-import { onOneEngine, type Service, startService } from '../support/harness.ts';
+import { difyId, ids } from '../support/dify-database.ts';
+import { onOneEngine } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 import { startLoad } from './load.ts';
-import { exportOf, runImport, verify } from './runs.ts';
+import { exportOf, runImport, startDify, verify } from './runs.ts';
 
 onOneEngine('a comparison of all records with the source', (engine) => {
-  const start = async (t: TestContext): Promise<{ dify: DifyDatabase; service: Service }> => {
-    const dify = await createDify();
-    const service = await startService(engine);
-    t.after(async () => {
-      await service.close();
-      await dify.close();
-    });
-    await dify.run(difyRows);
-    return { dify, service };
-  };
+  const start = (t: TestContext) => startDify(t, engine);
 
   it('names what differs by kind, and writes nothing', async (t) => {
     const { dify, service } = await start(t);

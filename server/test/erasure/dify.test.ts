@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { exportOf, runImport } from '../dify/runs.ts';
-import { createDify, difyId, difyRows, ids } from '../support/dify-database.ts';
-import { itOnOneEngine, message, onEveryEngine, startService } from '../support/harness.ts';
+import { exportOf, runImport, startDify } from '../dify/runs.ts';
+import { difyId, ids } from '../support/dify-database.ts';
+import { itOnOneEngine, message, onEveryEngine } from '../support/harness.ts';
 
 onEveryEngine('an import from Dify after an erasure', (engine) => {
   const start = async (t: TestContext) => {
-    const dify = await createDify();
-    const service = await startService(engine);
-    t.after(async () => {
-      await service.close();
-      await dify.close();
-    });
-    await dify.run(difyRows);
+    const { dify, service } = await startDify(t, engine);
     const idsIn = async () => new Set((await exportOf(service.store)).map(({ id }) => id));
     return { dify, service, store: service.store, idsIn };
   };
