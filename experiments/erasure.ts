@@ -10,6 +10,7 @@ import {
   sendRequest,
   serveWithWorkers,
 } from '../server/test/support/cli-helpers.ts';
+import { exampleOf } from '../server/test/support/complete-records.ts';
 import { makeTwoTenants, message, ndjson } from '../server/test/support/harness.ts';
 import { indexFaults, indexFinding } from './support/commands.ts';
 import { count, type Experiment, type Finding, importRecords, type Log, runCommand } from './support/experiment.ts';
@@ -40,69 +41,13 @@ function makeUser(name: string, app_id: string) {
 
 /** A message with the marker in every text field. The longest ones do not fit into one page of the file. */
 function markedMessage(conversation_id: string, id: string, created_at: number, marker: string, length: number) {
-  const ids = { id: randomUUID(), message_id: id };
+  const answer = `${marker} `.repeat(length);
   return message(conversation_id, created_at, {
+    ...exampleOf('Message', marker),
+    conversation_id,
     id,
-    query: `${marker} asks`,
-    answer: `${marker} `.repeat(length),
-    inputs: { [marker]: { deep: [marker] } },
-    status: 'error',
-    error: marker,
-    message_files: [
-      {
-        id: randomUUID(),
-        filename: marker,
-        type: 'image',
-        url: `https://example.com/${marker}`,
-        transfer_method: 'local_file',
-      },
-    ],
-    retriever_resources: [
-      {
-        ...ids,
-        position: 1,
-        dataset_id: randomUUID(),
-        dataset_name: marker,
-        document_id: randomUUID(),
-        document_name: marker,
-        data_source_type: 'upload_file',
-        segment_id: randomUUID(),
-        score: 0.5,
-        hit_count: 1,
-        word_count: 1,
-        segment_position: 1,
-        index_node_hash: 'hash',
-        content: marker,
-        summary: marker,
-        created_at,
-      },
-    ],
-    agent_thoughts: [
-      {
-        ...ids,
-        position: 1,
-        thought: marker,
-        tool: marker,
-        tool_input: marker,
-        observation: marker,
-        files: [marker],
-        created_at,
-      },
-    ],
-    extra_contents: [
-      {
-        workflow_run_id: 'run',
-        submitted: true,
-        type: 'human_input',
-        form_submission_data: {
-          node_id: 'node',
-          node_title: 'Node',
-          rendered_content: marker,
-          action_id: 'ok',
-          action_text: marker,
-        },
-      },
-    ],
+    answer,
+    created_at,
   });
 }
 

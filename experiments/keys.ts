@@ -1,10 +1,9 @@
 import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
-import http from 'node:http';
 import { keyKinds } from '../server/src/contract/key-kinds.ts';
 import { makeSecret } from '../server/src/domain/secret.ts';
 import { inScope, newFolder, type ServerProcess, serveWithWorkers } from '../server/test/support/cli-helpers.ts';
 import { type Engine, makeTwoTenants, message, newDatabaseUrl } from '../server/test/support/harness.ts';
+import { Client, type ClientResponse } from './support/client.ts';
 import {
   count,
   type Experiment,
@@ -65,18 +64,18 @@ async function guessKeys(
 ): Promise<Finding[]> {
   const page = pageOf(world);
   const paths = [page, '/v1/workspaces/current/models/model-types/llm', '/admin/records', '/metrics'];
-  const client = new Client(serving.base, addressOf(0));
-  const baseline = await readUntil(client, page, world.one.keys.app, (requests) => requests >= 200);
+  const client = new Client(addressOf(0));
+  const baseline = await readUntil(client, serving.base + page, world.one.keys.app, (requests) => requests >= 200);
   let isOver = false;
-  const valid = readUntil(client, page, world.one.keys.app, () => isOver);
+  const valid = readUntil(client, serving.base + page, world.one.keys.app, () => isOver);
   const startedAt = performance.now();
   const statusesByAddress = await Promise.all(
     Array.from({ length: addresses }, async (_, at) => {
-      const attacker = new Client(serving.base, addressOf(at));
+      const attacker = new Client(addressOf(at));
       const statuses = await inParallel(4, guesses, async (index) => {
         const key = index % 2 ? makeSecret(keyKinds[index % keyKinds.length] ?? 'app') : nearMiss(world.one.keys.app);
         for (;;) {
-          const { status } = await attacker.send('GET', paths[index % paths.length] ?? page, key);
+          const { status } = await attacker.request(serving.base, paths[index % paths.length] ?? page, { key });
           if (status !== overloaded) return status;
         }
       });
@@ -134,18 +133,19 @@ async function exceedLimits(
   log: Log,
 ): Promise<Finding[]> {
   const { one } = world;
-  const reads = { method: 'GET', path: pageOf(world), key: one.keys.app, max: requestsMax, what: 'requests' };
-  const writes = { method: 'PATCH', path: one.chunkPath, key: one.keys.knowledge, max: writesMax, what: 'writes' };
+  const reads = { path: pageOf(world), key: one.keys.app, max: requestsMax, what: 'requests' };
+  const edit = { method: 'PATCH', key: one.keys.knowledge, json: { content: 'text' } };
+  const writes = { ...edit, path: one.chunkPath, max: writesMax, what: 'writes' };
   return Promise.all(
-    [reads, writes].map(async ({ method, path, key, max, what }) => {
-      const client = new Client(serving.base, '127.0.0.1');
+    [reads, writes].map(async ({ path, max, what, ...parts }) => {
+      const client = new Client();
       const startedAt = performance.now();
-      const replies: Reply[] = [];
+      const replies: ClientResponse[] = [];
       // On a busy machine it takes longer to reach the limit.
       const isOver = () =>
         performance.now() - startedAt > floodSeconds * 1000 && replies.some(({ status }) => status === 429);
       const worker = async (connection: string) => {
-        while (!isOver()) replies.push(await client.send(method, path, key, { connection }));
+        while (!isOver()) replies.push(await client.request(serving.base, path, { ...parts, headers: { connection } }));
       };
       // Two spellings, so that the fast lane handles some requests and the route the others.
       await Promise.all(['keep-alive', 'keep-alive', 'Keep-Alive', 'Keep-Alive'].map(worker));
@@ -186,8 +186,8 @@ async function useRevokedKey(
     return revokedAt !== undefined && (status !== 200 || sentAt - revokedAt > 2 * revokedMillisMax.postgres);
   };
   const page = `/v1/messages?conversation_id=${world.other.ids.conversation}`;
-  const client = new Client(serving.base, '127.0.0.1');
-  const reading = readUntil(client, page, world.other.keys.app, isOver);
+  const client = new Client();
+  const reading = readUntil(client, serving.base + page, world.other.keys.app, isOver);
   await revoke(world.other.keyIds.app);
   revokedAt = performance.now();
   const { statuses } = await reading;
@@ -200,44 +200,13 @@ async function useRevokedKey(
   };
 }
 
-type Reply = { status: number; headers: http.IncomingHttpHeaders; text: string };
-
-/** A client with its own source address; all of 127.0.0.0/8 is this machine. */
-class Client {
-  readonly #base: string;
-  readonly #agent: http.Agent;
-
-  constructor(base: string, localAddress: string) {
-    this.#base = base;
-    this.#agent = new http.Agent({ keepAlive: true, localAddress });
-  }
-
-  async send(method: string, path: string, key: string, more: http.OutgoingHttpHeaders = {}): Promise<Reply> {
-    const body = method === 'PATCH' ? '{"content":"text"}' : undefined;
-    const headers = {
-      authorization: `Bearer ${key}`,
-      ...(body && { 'content-type': 'application/json', 'content-length': body.length }),
-      ...more,
-    };
-    const request = http.request(`${this.#base}${path}`, { method, headers, agent: this.#agent });
-    request.end(body);
-    const [response] = (await once(request, 'response')) as [http.IncomingMessage];
-    let text = '';
-    for await (const chunk of response) text += chunk;
-    return { status: response.statusCode ?? 0, headers: response.headers, text };
-  }
-
-  close(): void {
-    this.#agent.destroy();
-  }
-}
-
+/** All of 127.0.0.0/8 is this machine. */
 const addressOf = (at: number): string => `127.0.1.${at + 1}`;
 
 /** Reads the same page repeatedly, one request at a time. */
 async function readUntil(
   client: Client,
-  path: string,
+  address: string,
   key: string,
   isOver: (requests: number, status: number, sentAt: number) => boolean,
 ): Promise<{ statuses: number[]; millis: number[] }> {
@@ -245,7 +214,7 @@ async function readUntil(
   const millis: number[] = [];
   for (let sentAt = 0; statuses.length === 0 || !isOver(statuses.length, statuses.at(-1) ?? 0, sentAt); ) {
     sentAt = performance.now();
-    statuses.push((await client.send('GET', path, key)).status);
+    statuses.push((await client.request(address, '', { key })).status);
     millis.push(performance.now() - sentAt);
   }
   return { statuses, millis };
@@ -271,8 +240,8 @@ function nearMiss(secret: string): string {
 }
 
 async function readMetrics({ base }: ServerProcess, admin: string): Promise<(series: string) => number> {
-  const client = new Client(base, '127.0.0.1');
-  const { text } = await client.send('GET', '/metrics', admin);
+  const client = new Client();
+  const { text } = await client.request(base, '/metrics', { key: admin });
   client.close();
   return (series) =>
     Number(

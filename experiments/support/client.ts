@@ -16,9 +16,13 @@ export type ClientRequest = {
   lines?: string;
 };
 
-/** A client with persistent connections and without timeouts. */
+/** A client with persistent connections and without timeouts, at an address of this machine. */
 export class Client {
-  readonly #agent = new http.Agent({ keepAlive: true });
+  readonly #agent: http.Agent;
+
+  constructor(localAddress = '127.0.0.1') {
+    this.#agent = new http.Agent({ keepAlive: true, localAddress });
+  }
 
   request(
     base: string,
