@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { makeSecret } from '../../server/src/domain/secret.ts';
 import { makeTenant, message, type Tenant } from '../../server/test/support/harness.ts';
+import { provider } from '../../server/test/support/isolation-fixture.ts';
 
 export type HostileTenant = Tenant & {
   messages: string[];
@@ -77,27 +78,11 @@ function makeHostileTenant(deletions: number): HostileTenant {
       ...tenant.records,
       ...messages,
       ...deletable.message_id.map((id, index) => message(conversation, 2000 + index, { id })),
-      makeProvider(workspace, `provider/${randomUUID()}`),
+      provider(workspace, `provider/${randomUUID()}`),
       { record: 'segment', id: deletableSegment, document_id: document, position: 2, content: 'deletable' },
       ...deletable.child_chunk_id.map((id) => ({ ...chunk, id })),
       ...deletable.conversation_id.map((id) => ({ record: 'conversation', id, app_id: app, user: 'ann' })),
       ...[...otherKeys, ...deletable.key_id].map((id) => ({ ...key, id, secret: makeSecret('app') })),
     ],
   };
-}
-
-export function makeProvider(workspace_id: string, provider: string): { record: string; [field: string]: unknown } {
-  const model = {
-    model: 'm',
-    label: { en_US: 'M' },
-    model_type: 'llm',
-    fetch_from: 'predefined-model',
-    model_properties: { mode: 'chat' },
-    status: 'active',
-    deprecated: false,
-    load_balancing_enabled: false,
-    has_invalid_load_balancing_configs: false,
-  };
-  const entry = { provider, label: {}, icon_small: {}, status: 'active', models: [model] };
-  return { record: 'model_provider', workspace_id, ...entry };
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type RecordKind, recordKinds } from '../../server/src/contract/record.ts';
 import { makeSecret } from '../../server/src/domain/secret.ts';
+import { provider } from '../../server/test/support/isolation-fixture.ts';
 import type { Random } from '../support/random.ts';
-import { type HostileTenant, makeProvider } from './fixture.ts';
+import type { HostileTenant } from './fixture.ts';
 import { malformJson, mutateJson } from './odd-values.ts';
 
 type Fields = { record: string; [field: string]: unknown };
@@ -77,7 +78,7 @@ const samples: Record<RecordKind, (tenant: HostileTenant, marker: string) => Fie
     replaced_at: 5,
     key_id: null,
   }),
-  model_provider: ({ ids }, provider) => makeProvider(ids.workspace, provider),
+  model_provider: ({ ids }, name) => provider(ids.workspace, name),
 };
 
 export function sampleRecord(random: Random, kinds: readonly RecordKind[], tenant: HostileTenant, marker: string) {

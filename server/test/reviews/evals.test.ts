@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { before, it } from 'node:test';
 import { redact } from '../../src/domain/reviews/redact.ts';
 import { makeTwoTenants, message, onEveryEngine, parseLines, useService } from '../support/harness.ts';
+import { citation } from '../support/rich-messages.ts';
 
 const now = 1_793_822_400;
 
@@ -10,17 +11,13 @@ onEveryEngine('evaluation sets', (engine) => {
   const { one, other, admin, records } = makeTwoTenants();
   const conversation = one.ids.conversation;
   const ids = { app_id: one.ids.app, conversation_id: conversation };
-  const citation = (content: string) => ({
-    ...{ id: randomUUID(), message_id: randomUUID(), position: 1, dataset_id: randomUUID(), dataset_name: 'd' },
-    ...{ document_id: randomUUID(), document_name: 'n', data_source_type: 'upload_file', segment_id: randomUUID() },
-    ...{ score: 0.5, hit_count: 1, word_count: 2, segment_position: 1, index_node_hash: 'h', content, created_at: now },
-  });
+  const cited = (content: string) => ({ ...citation(randomUUID()), content });
   const earlier = Array.from({ length: 12 }, (_, nth) =>
     message(conversation, now - 100 + nth, { query: `q${nth}`, answer: `a${nth}` }),
   );
   const judged = message(conversation, now - 50, {
     ...{ query: 'price?', answer: 'Ask ann@example.com or 10.0.0.1', feedback: { rating: 'dislike' } },
-    ...{ model_provider: 'harbour', model: 'lantern', retriever_resources: [citation('one'), citation('two')] },
+    ...{ model_provider: 'harbour', model: 'lantern', retriever_resources: [cited('one'), cited('two')] },
   });
   const first = message(other.ids.conversation, now - 60, {
     ...{ query: 'file:///etc/passwd', answer: 'package:x {{ env.HOME }}{% raw %}' },

@@ -10,6 +10,7 @@ import {
   startService,
   useService,
 } from '../support/harness.ts';
+import { citation } from '../support/rich-messages.ts';
 
 const now = 1_793_822_400;
 const day = 86_400;
@@ -18,16 +19,7 @@ onEveryEngine('reviews', (engine) => {
   const { one, other, admin, records } = makeTwoTenants();
   const conversation = one.ids.conversation;
   const document = randomUUID();
-  const cited = {
-    retriever_resources: [
-      {
-        ...{ id: randomUUID(), message_id: randomUUID(), position: 1, dataset_id: randomUUID(), dataset_name: 'd' },
-        ...{ document_id: document, document_name: 'n', data_source_type: 'upload_file', segment_id: randomUUID() },
-        ...{ score: 0.5, hit_count: 1, word_count: 2, segment_position: 1, index_node_hash: 'h', content: 'cited' },
-        created_at: now,
-      },
-    ],
-  };
+  const cited = { retriever_resources: [{ ...citation(randomUUID()), document_id: document }] };
   const disliked = message(conversation, now - 10, {
     feedback: { rating: 'dislike' },
     feedback_content: 'wrong number',

@@ -5,27 +5,9 @@ import { execute } from '../../../experiments/support/schema-databases.ts';
 import { purge } from '../../src/domain/erasure/purge.ts';
 import { filesContaining } from '../support/cli-helpers.ts';
 import { makeTwoTenants, message, onEveryEngine, startService, useService } from '../support/harness.ts';
-import { pendingForm } from '../support/rich-messages.ts';
+import { citation, pendingForm } from '../support/rich-messages.ts';
 
-const citationOf = (message_id: string, segment_id: string) => ({
-  id: randomUUID(),
-  message_id,
-  position: 1,
-  dataset_id: randomUUID(),
-  dataset_name: 'Handbook',
-  document_id: randomUUID(),
-  document_name: 'guide.md',
-  data_source_type: 'upload_file',
-  segment_id,
-  score: 0.5,
-  hit_count: 1,
-  word_count: 1,
-  segment_position: 1,
-  index_node_hash: 'hash',
-  content: 'text',
-  summary: null,
-  created_at: 1,
-});
+const citationOf = (message_id: string, segment_id: string) => ({ ...citation(message_id), segment_id });
 
 type Query = Record<string, string | number>;
 

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { currentVersion } from '../../../experiments/support/added-step.ts';
-import { commandLine } from '../../src/domain/import/check-references.ts';
-import { importRecords } from '../../src/domain/import/import-records.ts';
 import { makeSecret } from '../../src/domain/secret.ts';
 import { migrations } from '../../src/store/schema/schema.ts';
 import {
@@ -24,6 +21,7 @@ import {
 } from '../support/cli-helpers.ts';
 import {
   databaseAt,
+  importInto,
   makeTwoTenants,
   message,
   ndjson,
@@ -32,6 +30,7 @@ import {
   pluck,
   startService,
 } from '../support/harness.ts';
+import { provider } from '../support/isolation-fixture.ts';
 import { isLong, itLong, shortOrLong } from '../support/long.ts';
 import { until } from '../support/until.ts';
 import { startProxy } from './recording-proxy.ts';
@@ -54,37 +53,6 @@ async function query(url: string, statement: string, values: unknown[] = []): Pr
     await client.end();
   }
 }
-
-async function load(url: string, records: readonly object[]): Promise<void> {
-  const database = databaseAt(url);
-  await database.migrate(1);
-  const store = await database.open();
-  await importRecords(store, commandLine, [{ bytes: Readable.from([Buffer.from(ndjson(records))]) }], 1);
-  await store.close();
-}
-
-const label = { en_US: 'label', zh_Hans: 'label' };
-const provider = (workspace_id: string, name: string, models: string[] = ['model']) => ({
-  record: 'model_provider',
-  workspace_id,
-  provider: name,
-  label,
-  icon_small: label,
-  icon_small_dark: null,
-  status: 'active',
-  models: models.map((model) => ({
-    model,
-    label,
-    model_type: 'llm',
-    features: null,
-    fetch_from: 'predefined-model',
-    model_properties: { context_size: 8192 },
-    status: 'active',
-    deprecated: false,
-    load_balancing_enabled: false,
-    has_invalid_load_balancing_configs: false,
-  })),
-});
 
 /** Sends a request with any headers, with a timeout of 10 seconds. */
 async function send(serving: Instance, path: string, key: string, headers: Record<string, string>, json?: unknown) {
@@ -129,7 +97,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
       );
       assert.equal(all.filter(({ output }) => output().includes('"migrated"')).length, 1);
       const { one, records } = makeTwoTenants();
-      await load(url, records);
+      await importInto(url, records);
       for (const { base } of all)
         assert.equal((await sendRequest(base, pageOf(one.ids.conversation), one.keys.app)).status, 200);
       // One instance stops; the others continue.
@@ -210,7 +178,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
 
     it('waits while another process migrates, and continues when it is done', async (t) => {
       const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
-      await load(url, []);
+      await importInto(url, []);
       // Another instance is migrating: it holds the lease and has not recorded the step yet.
       const applied = await query(url, 'DELETE FROM schema_migrations RETURNING version, name, applied_at');
       const expires = Math.floor(Date.now() / 1000) + 600;
@@ -234,7 +202,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
   describe('a rolling upgrade', { concurrency: 1 }, () => {
     it('rejects the start of an older program', async (t) => {
       const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
-      await load(url, []);
+      await importInto(url, []);
       await query(url, `INSERT INTO schema_migrations VALUES ($1, 'additions', 1)`, [currentVersion + 1]);
       const env = { DATABASE_URL: url, PORT: '0' };
       for (const command of [['serve'], ['migrate'], ['import', '-'], ['export']]) {
@@ -248,7 +216,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
     itLong('a running older program handles additive changes and loses no request', async (t) => {
       const [cwd, url] = await Promise.all([newFolder(t), newUrl(t)]);
       const { one, admin, records } = makeTwoTenants();
-      await load(url, [...records, message(one.ids.conversation, 1), provider(one.ids.workspace, 'first')]);
+      await importInto(url, [...records, message(one.ids.conversation, 1), provider(one.ids.workspace, 'first')]);
       const env = { DATABASE_URL: url };
       const older = await serve(t, { cwd, env });
 
@@ -316,7 +284,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
     let b: Instance;
     before(async () => {
       [cwd, url] = await Promise.all([newFolder(scope), newUrl(scope, newMigratedUrl)]);
-      await load(url, records);
+      await importInto(url, records);
       // Within one process they share nothing but the database either.
       const services = [await startService('postgres', {}, url), await startService('postgres', {}, url)] as const;
       for (const { close } of services) scope.after(close);
@@ -381,7 +349,7 @@ describe('several instances on one PostgreSQL database', { concurrency: 2 }, () 
         assert.equal(chunk.body.data.content, `round ${round}`);
         assert.equal(chunk.headers.get('etag'), edited.headers.get('etag'));
 
-        const named = provider(one.ids.workspace, 'provider', [`model ${round}`]);
+        const named = provider(one.ids.workspace, 'provider', 'active', [`model ${round}`]);
         assert.equal((await post(from, admin, named)).status, 200);
         const listed = await sendRequest(to.base, models, one.keys.app);
         assert.deepEqual(

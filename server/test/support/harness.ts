@@ -267,6 +267,19 @@ export function useService(
   return service;
 }
 
+/** Imports records as the command line does, without a service. */
+export async function importInto(
+  url: string,
+  records: readonly object[],
+  settings: NodeJS.ProcessEnv = {},
+): Promise<void> {
+  const database = databaseAt(url, settings);
+  await database.migrate(1);
+  const store = await database.open();
+  await importRecords(store, commandLine, [{ bytes: linesOf(records) }], 1);
+  await store.close();
+}
+
 /** A database with these records, created without a process of its own. */
 export async function newDatabaseWith(
   engine: Engine,

@@ -29,9 +29,9 @@ export function makeDataset(workspace_id: string) {
   };
 }
 
-export function provider(workspace_id: string, name: string, status = 'active') {
-  const model = {
-    model: `model of ${name}`,
+export function provider(workspace_id: string, name: string, status = 'active', names = [`model of ${name}`]) {
+  const models = names.map((model) => ({
+    model,
     label: {},
     model_type: 'llm',
     fetch_from: 'predefined-model',
@@ -40,8 +40,8 @@ export function provider(workspace_id: string, name: string, status = 'active') 
     deprecated: false,
     load_balancing_enabled: false,
     has_invalid_load_balancing_configs: false,
-  };
-  const entry = { provider: name, label: {}, icon_small: {}, status, models: [model] };
+  }));
+  const entry = { provider: name, label: {}, icon_small: {}, status, models };
   return { record: 'model_provider', workspace_id, ...entry };
 }
 
