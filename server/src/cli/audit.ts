@@ -84,10 +84,10 @@ async function* entries(store: Store, { limit, ...query }: AuditQuery): AsyncGen
   }
 }
 
-/** Without fields that only erasures, calls of agents, or people have. */
+/** Without fields that only erasures, changes, calls of agents, or people have. */
 function jsonOf([
   { ids },
-  { id: _, records, app_id, app_name, messages, cleaned_at, tool, person_id, person_name, ...named },
+  { id: _, records, app_id, app_name, messages, cleaned_at, tool, changes, person_id, person_name, ...named },
 ]: NamedEntry): object {
   const ofErasure = app_id === null ? {} : { app_id, app_name, messages, cleaned_at };
   const ofPerson = person_id === null ? {} : { person_id, person_name };
@@ -96,13 +96,14 @@ function jsonOf([
     ...ofPerson,
     ...ofErasure,
     ...(tool !== null && { tool }),
+    ...(changes.length > 0 && { changes }),
     ids,
     names: records.map(({ name }) => name),
   };
 }
 
 function entryRow([, entry]: NamedEntry): string[] {
-  const { at, action, record, count, records, app_id, app_name, messages, tool } = entry;
+  const { at, action, record, count, records, app_id, app_name, messages, tool, changes } = entry;
   const shown = records.slice(0, shownIds).map(({ id, name }) => visible(name === null ? id : `${name} (${id})`));
   const more = count - shown.length;
   const rest = shown.length > 0 && more > 0 ? ` and ${more} more` : '';
@@ -111,7 +112,8 @@ function entryRow([, entry]: NamedEntry): string[] {
   const inApp = app_id === null ? '' : ` of ${visible(app_name ?? app_id)}`;
   const withMessages = messages === null || record === 'message' ? '' : ` with ${messages} message`;
   const by = visible(tool === null ? author : `${author} with ${tool}`);
-  return [timeOf(at), by, action, `${count} ${record}${withMessages}${inApp}${list}${rest}`];
+  const fields = changes.map(({ field, before, after }) => visible(`, ${field}: ${before} → ${after}`)).join('');
+  return [timeOf(at), by, action, `${count} ${record}${withMessages}${inApp}${list}${rest}${fields}`];
 }
 
 function authorOf({ key_id, key_name, person_id, person_name }: ActivityListed | ReadListed): string {

@@ -18,6 +18,13 @@ const NamedRecord = named('NamedRecord', 'A record with its current name.', {
   ),
 });
 
+const FieldChange = named('FieldChange', 'A field that was changed.', {
+  field: text('Name of the field.'),
+  before: nullable(text('Its value before, as text; null for none.')),
+  after: nullable(text('Its value after, as text; null for none.')),
+});
+export type FieldChange = Static<typeof FieldChange>;
+
 export const ActivityListed = named('Activity', 'An entry of the audit log. It never contains texts or secrets.', {
   id: text('Entry ID. IDs sort by time.'),
   at: epochSeconds('Time.'),
@@ -39,6 +46,7 @@ export const ActivityListed = named('Activity', 'An entry of the audit log. It n
   ),
   records: list(NamedRecord, `The first ${limits.namedRecordsMax} of them.`),
   tool: nullable(text('The tool that an agent called; null for all other requests.')),
+  changes: list(FieldChange, 'Of an app, a key or a person: the name, role, period or access that was changed.'),
 });
 export type ActivityListed = Static<typeof ActivityListed>;
 

@@ -1,5 +1,5 @@
 import { limits } from '../contract/limits.ts';
-import { type AuditEntry, firstEntryId } from '../domain/store/audit.ts';
+import { firstEntryId } from '../domain/store/audit.ts';
 import type { CommandName } from '../domain/store/commands.ts';
 import type { StoredKey, StoredSession } from '../domain/store/keys.ts';
 import type { ListReads, LookupKind, PendingImport, ReferenceTarget, Store } from '../domain/store/store.ts';
@@ -131,7 +131,7 @@ const auditReads = ({ read, write }: Engine): Pick<Store, 'listAudit' | 'trimAud
     const scanEnd = audit.scanEnd(query);
     const end = scanEnd && (await read(...scanEnd))[0]?.id;
     const rows = await read(...audit.findEntries(query, end));
-    const entries = rows.slice(0, query.limit).map((row): AuditEntry => ({ ...row, ids: JSON.parse(row.ids) }));
+    const entries = rows.slice(0, query.limit).map(audit.entryOfRow);
     return { entries, next: rows.length > query.limit ? entries.at(-1)?.id : end };
   },
   trimAudit: async (before) => {

@@ -10,6 +10,7 @@ type Entry = { id: string; at: number; key_id: string | null; key_name: string |
   count: number;
   records: NamedRecord[];
   tool: string | null;
+  changes: { field: string; before: string | null; after: string | null }[];
 };
 
 onEveryEngine('activity in the console API', (engine) => {
@@ -36,7 +37,7 @@ onEveryEngine('activity in the console API', (engine) => {
       ...{ key_id: one.keyIds.knowledge, key_name: 'knowledge', action: 'update', record: 'child_chunk', count: 1 },
       records: [{ id: chunk, name: 'document, segment 1, chunk 1', path: [dataset, document, segment, chunk] }],
       ...{ person_id: null, person_name: null },
-      ...{ app_id: null, app_name: null, messages: null, cleaned_at: null, tool: null },
+      ...{ app_id: null, app_name: null, messages: null, cleaned_at: null, tool: null, changes: [] },
     });
   });
 
@@ -87,6 +88,35 @@ onEveryEngine('activity in the console API', (engine) => {
     assert.deepEqual([action, records], ['delete', [{ id: other.ids.conversation, name: null, path: null }]]);
     const before = await newest();
     assert.notEqual(before.key_name, null);
+  });
+
+  it('200: what a name, a role, a period or an access was before; never what an end user wrote', async () => {
+    const changed = async (path: string, body: object, filter: Record<string, string>) => {
+      await write('PATCH', path, admin, body);
+      return (await newest(filter)).changes.map(({ field, before, after }) => [field, before, after]);
+    };
+    const keys = { record: 'api_key', action: 'update' };
+    const key = `/admin/keys/${one.keyIds.knowledge}`;
+    assert.deepEqual(await changed(key, { name: 'bot', read_only: true }, keys), [
+      ['name', 'knowledge', 'bot'],
+      ['read_only', 'false', 'true'],
+    ]);
+    assert.deepEqual(await changed(key, { name: 'knowledge', read_only: true }, keys), [['name', 'bot', 'knowledge']]);
+    const { body } = await service.request('POST', '/admin/keys', {
+      key: admin,
+      body: { kind: 'admin', role: 'viewer' },
+    });
+    assert.deepEqual(await changed(`/admin/keys/${body.id}`, { role: 'editor' }, keys), [['role', 'viewer', 'editor']]);
+    const apps = { record: 'app', action: 'update' };
+    assert.deepEqual(await changed(`/admin/apps/${app}`, { retention_days: 90 }, apps), [
+      ['retention_days', null, '90'],
+    ]);
+    assert.deepEqual(await changed(`/admin/apps/${app}`, { retention_days: 90 }, apps), []);
+    assert.deepEqual(await changed(`/admin/apps/${app}`, { retention_days: null }, apps), [
+      ['retention_days', '90', null],
+    ]);
+    await write('POST', `/v1/conversations/${conversation}/name`, one.keys.app, { user: 'ann', name: 'my illness' });
+    assert.deepEqual((await newest({ record: 'conversation', action: 'update' })).changes, []);
   });
 
   it('200: filters by key, action, kind, part of an id, dataset, document and time', async () => {

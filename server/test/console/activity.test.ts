@@ -123,6 +123,14 @@ describe('activity in the console', () => {
     await rows.nth(1).waitFor();
   });
 
+  it('shows what a name was before, in its row', async () => {
+    const key = { key: admin, body: { name: 'front end' } };
+    assert.equal((await service.request('PATCH', `/admin/keys/${one.keyIds.app}`, key)).status, 200);
+    const { pageErrors, rows } = await open();
+    await untilEqual(() => rows.first().getByRole('cell').first().textContent(), 'front endname app → front end');
+    assert.deepEqual(pageErrors, []);
+  });
+
   it('can be used by everyone, in both themes and at every width', async () => {
     const { page, pageErrors } = await open();
     await checkInBothThemes(page);

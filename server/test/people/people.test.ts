@@ -51,6 +51,7 @@ onEveryEngine('people', (engine) => {
       assert.deepEqual([changed.status, changed.body.blocked], [200, blocked], changed.text);
       const entry = await newest();
       assert.partialDeepStrictEqual(entry, { key_id: adminId, key_name: 'admin', action: 'update', record: 'person' });
+      assert.deepEqual(entry.changes, [{ field: 'blocked', before: `${!blocked}`, after: `${blocked}` }]);
       assert.deepEqual(entry.records, [{ id: idOf('b'), name: 'Person b', path: [idOf('b')] }]);
     }
     assert.equal((await service.as(admin).delete(`/admin/people/${idOf('b')}/sessions`)).status, 200);

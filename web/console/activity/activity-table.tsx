@@ -98,7 +98,7 @@ const Parts = ({ parts, isOpen }: { parts: readonly Activity[]; isOpen: boolean 
 );
 
 /** The name of the first record; the others, and what was changed, are folded. */
-function Names({ entry: { action, at, record, records, count, app_id, app_name } }: { entry: Activity }) {
+function Names({ entry: { action, at, record, records, count, app_id, app_name, changes } }: { entry: Activity }) {
   const name = ({ id, name, path }: Activity['records'][number]): ComponentChildren => {
     const href = hrefOfRecord(record, path);
     const text = name || <span class="mono soft">{id}</span>;
@@ -121,6 +121,7 @@ function Names({ entry: { action, at, record, records, count, app_id, app_name }
   return (
     <div class="names">
       {first}
+      {changes.length > 0 && <span class="soft small one-line">{changes.map(changeText).join(', ')}</span>}
       {edited && (
         <Fold title="Old → new">
           <ChunkChange place={edited} at={at} />
@@ -135,6 +136,18 @@ function Names({ entry: { action, at, record, records, count, app_id, app_name }
       )}
     </div>
   );
+}
+
+const valueTexts: Readonly<Record<string, string>> = { true: 'yes', false: 'no' };
+const fieldNames: Readonly<Record<string, string>> = { read_only: 'read-only', retention_days: 'retention' };
+
+/** `name web → web 2`, `retention as everywhere → 90 days` */
+function changeText({ field, before, after }: Activity['changes'][number]): string {
+  const text = (value: string | null) => {
+    if (field === 'retention_days') return value === null ? 'as everywhere' : counted(Number(value), 'day');
+    return field === 'name' ? value : (valueTexts[value ?? ''] ?? value ?? 'none');
+  };
+  return `${fieldNames[field] ?? field} ${text(before)} → ${text(after)}`;
 }
 
 /** Actions and kinds of record as the user reads them, and where their records are shown. */

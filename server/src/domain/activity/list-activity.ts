@@ -46,6 +46,7 @@ export async function nameEntries(store: Store, entries: readonly AuditEntry[]):
     cleaned_at,
     records: firstOf(ids).map((id) => ({ id, name: null, path: null, ...names.find(record, id) })),
     tool: entry.tool ?? null,
+    changes: [...(entry.changes ?? [])],
   }));
 }
 

@@ -1,8 +1,11 @@
-import type { ActivityQuery, AuditAction, ReadListed } from '../../contract/audit.ts';
+import type { ActivityQuery, AuditAction, FieldChange, ReadListed } from '../../contract/audit.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import { newVersion } from '../version.ts';
 
-/** An entry of the audit log: an action on records of one kind, its key and time. It never contains texts or secrets. */
+/**
+ * An entry of the audit log: an action on records of one kind, its key and time. It never contains texts or secrets, nor what end
+ * users wrote.
+ */
 export type AuditEntry = {
   /** Ids sort by time. */
   id: string;
@@ -21,6 +24,8 @@ export type AuditEntry = {
   messages?: number | null;
   /** Of an erasure on the embedded engine: when its files had no copies any more, in seconds. */
   cleaned_at?: number | null;
+  /** Of a change of an app, key or person: the fields that are different. */
+  changes?: readonly FieldChange[] | undefined;
 };
 
 /**

@@ -1,4 +1,4 @@
-import type { AuditAction } from '../../contract/audit.ts';
+import type { AuditAction, FieldChange } from '../../contract/audit.ts';
 import { limits } from '../../contract/limits.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import { identityOf } from '../../domain/records/record-kinds.ts';
@@ -25,6 +25,7 @@ const columns = {
   tool: 'text',
   app_id: 'text',
   messages: 'bigint',
+  changes: 'text',
 } as const;
 export const writeEntries = insertInto('audit_entries', columns);
 /** For an entry about several transactions: each adds its numbers. */
@@ -35,8 +36,9 @@ export const addToEntries = addInto('audit_entries', columns, ['id', 'scope'], [
  * chunks by API requests have a document.
  */
 export function entryValues(entry: AuditEntry, scope = entry.id, document_id: string | null = null): Scalar[] {
-  const { id, at, key_id, action, record, count, ids, app_id = null, messages = null, tool = null } = entry;
-  return [id, scope, at, key_id, action, record, count, JSON.stringify(ids), document_id, tool, app_id, messages];
+  const { id, at, key_id, action, record, count, app_id = null, messages = null, tool = null } = entry;
+  const [ids, changes] = [JSON.stringify(entry.ids), entry.changes?.length ? JSON.stringify(entry.changes) : null];
+  return [id, scope, at, key_id, action, record, count, ids, document_id, tool, app_id, messages, changes];
 }
 
 export const findEntry = 'SELECT 1 FROM audit_entries WHERE id = ? AND scope = ?';
@@ -49,6 +51,19 @@ export const entryOf = (
   { key_id, now: at }: { key_id: string | null; now: number },
   tool?: string,
 ): AuditEntry => ({ id: newEntryId(), at, key_id, action, record, count: 1, ids: [id], tool });
+
+type Fields = Record<string, string | number | boolean | null | undefined>;
+
+/** What a change makes different. `stored` has flags as 0 and 1; fields that are undefined in `change` stay as they are. */
+export const changesOf = (stored: Fields, change: Fields): FieldChange[] =>
+  Object.entries(change).flatMap(([field, value]) => {
+    const isFlag = typeof value === 'boolean';
+    const before = isFlag ? `${stored[field] === 1}` : textOf(stored[field]);
+    const after = textOf(value);
+    return value === undefined || before === after ? [] : [{ field, before, after }];
+  });
+
+const textOf = (value: Fields[string]): string | null => (value == null ? null : `${value}`);
 
 export const reviewEntry = ({ location, author, now, tool }: ReviewChange, action: 'create' | 'update'): AuditEntry =>
   entryOf('review', action, `${location.conversation_id}/${location.message_id}`, { key_id: author, now }, tool);
@@ -97,14 +112,18 @@ export function scanEnd(query: AuditQuery): Bound<{ id: string }> | undefined {
   return selectEntries('id', indexedConditions(query), `1 OFFSET ${limits.auditScanMax - 1}`);
 }
 
-type StoredEntry = Omit<AuditEntry, 'ids'> & { ids: string };
+type StoredEntry = Omit<AuditEntry, 'ids' | 'changes'> & { ids: string; changes: string | null };
+
+export const entryOfRow = ({ ids, changes, ...row }: StoredEntry): AuditEntry => {
+  return { ...row, ids: JSON.parse(ids), changes: JSON.parse(changes ?? '[]') };
+};
 
 /** `end`: the oldest entry that is compared. */
 export function findEntries(query: AuditQuery, end: string | undefined): Bound<StoredEntry> {
   const conditions = [...indexedConditions(query), ...otherConditions(query)];
   if (end !== undefined) conditions.push(['id >= ?', end]);
   return selectEntries(
-    'id, at, key_id, action, record, count, ids, tool, app_id, messages, cleaned_at',
+    'id, at, key_id, action, record, count, ids, tool, app_id, messages, cleaned_at, changes',
     conditions,
     `${query.limit + 1}`,
   );

@@ -92,6 +92,9 @@ export const findErasedCounts: Statement<{ conversations: number; messages: numb
 export const listApps = (app_id?: string): Bound<Omit<AppRetention, 'oldest_activity'>> =>
   app_id === undefined ? [`${selectApps} ORDER BY id`] : [`${selectApps} WHERE id = ?`, app_id];
 const selectApps = `SELECT id AS app_id, ${sorted('name')} AS name, retention_days FROM apps`;
+/** Parameters: id. */
+export const lockApp = ({ lockRows }: Dialect): Statement<{ name: string; retention_days: number | null }> =>
+  lockRows('name, retention_days', 'apps', 'id = ?', 'name');
 /** Parameters: name or null, whether there is a period, the period, id. */
 export const updateApp = `
   UPDATE apps SET name = COALESCE(?, name), retention_days = CASE WHEN ? = 1 THEN ? ELSE retention_days END WHERE id = ?`;

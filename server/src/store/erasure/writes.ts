@@ -2,7 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import { usageOf } from '../../domain/records/usage.ts';
 import type { Eraser, ErasureSelection, MessageLocation } from '../../domain/store/erasure.ts';
 import { newVersion } from '../../domain/version.ts';
-import { entryOf, erasureEntry } from '../accounting/audit.ts';
+import { changesOf, entryOf, erasureEntry } from '../accounting/audit.ts';
 import { UsageTally } from '../accounting/usage-tally.ts';
 import { uncountUsers } from '../accounting/user-writes.ts';
 import { markCopies, setValue } from '../base/copies.ts';
@@ -127,13 +127,18 @@ export function* keepTombstones({ tombstones, areInBackups }: WriteInput<'keepTo
   );
 }
 
-export function* updateApp({ id, change, by, now }: WriteInput<'updateApp'>): Write<WriteResult<'updateApp'>> {
+export function* updateApp(
+  { id, change, by, now }: WriteInput<'updateApp'>,
+  { dialect }: WriteContext,
+): Write<WriteResult<'updateApp'>> {
   const { name = null, retention_days } = change;
   yield* begin();
   const period = [Number(retention_days !== undefined), retention_days ?? null];
-  if ((yield* execute(sql.updateApp, name, ...period, id)) === 0) return false;
+  const stored = yield* first(sql.lockApp(dialect), id);
+  if (stored === undefined) return false;
+  yield* execute(sql.updateApp, name, ...period, id);
   yield* changed({
-    audit: [entryOf('app', 'update', id, { key_id: by, now })],
+    audit: [{ ...entryOf('app', 'update', id, { key_id: by, now }), changes: changesOf(stored, change) }],
     outbox: [['app', '', id, [id]]],
     at: now,
   });

@@ -1,8 +1,9 @@
+import type { FieldChange } from '../../contract/audit.ts';
 import { personId, personPrefix, splitAuthor } from '../../domain/author.ts';
 import { digestOf } from '../../domain/secret.ts';
 import type { NewStoredKey } from '../../domain/store/keys.ts';
-import { entryOf } from '../accounting/audit.ts';
-import type { WriteInput } from '../base/engine.ts';
+import { changesOf, entryOf } from '../accounting/audit.ts';
+import type { Dialect, WriteContext, WriteInput } from '../base/engine.ts';
 import { begin, execute, first, type RowStatements, type Statement, type Write, writeRows } from '../base/statement.ts';
 import { changed } from '../changes/outbox.ts';
 import { upsertOf } from '../tables/statements.ts';
@@ -10,6 +11,9 @@ import { upsertOf } from '../tables/statements.ts';
 /** What is null stays as it is. Parameters: name, read_only, role, id. */
 const setAccess = `
   UPDATE api_keys SET name = COALESCE(?, name), read_only = COALESCE(?, read_only), role = COALESCE(?, role) WHERE id = ?`;
+/** Parameters: id. */
+const lockAccess = ({ lockRows }: Dialect): Statement<{ name: string; read_only: number; role: string | null }> =>
+  lockRows('name, read_only, role', 'api_keys', 'id = ?', 'name');
 /** An earlier end stays. Parameters: time, time, id. */
 const setEnd = 'UPDATE api_keys SET expires_at = CASE WHEN expires_at < ? THEN expires_at ELSE ? END WHERE id = ?';
 /** Parameters: time, id. */
@@ -51,12 +55,18 @@ export function* revokeKey({ id, by, now }: WriteInput<'revokeKey'>): Write<bool
   return true;
 }
 
-export function* updateKey({ id, change, by, now }: WriteInput<'updateKey'>): Write<boolean> {
+export function* updateKey(
+  { id, change, by, now }: WriteInput<'updateKey'>,
+  { dialect }: WriteContext,
+): Write<boolean> {
   yield* begin();
   const { name = null, read_only, role = null } = change;
   const flag = read_only === undefined ? null : read_only ? 1 : 0;
-  if ((yield* execute(setAccess, name, flag, role, id)) === 0) return false;
-  yield* accessChanged('api_key', 'update', id, by, now);
+  const stored = yield* first(lockAccess(dialect), id);
+  if (stored === undefined) return false;
+  yield* execute(setAccess, name, flag, role, id);
+  const changes = changesOf(stored, { name: change.name, role: change.role, read_only });
+  yield* accessChanged('api_key', 'update', id, by, now, changes);
   return true;
 }
 
@@ -81,7 +91,9 @@ export const accessChanged = (
   id: string,
   by: string | null,
   now: number,
-): Write<void> => changed({ audit: [entryOf(record, action, id, { key_id: by, now })], outbox: [], at: now });
+  changes?: readonly FieldChange[],
+): Write<void> =>
+  changed({ audit: [{ ...entryOf(record, action, id, { key_id: by, now }), changes }], outbox: [], at: now });
 
 /** What is null stays as it is. Parameters: blocked, id. */
 const setBlocked = 'UPDATE persons SET blocked = COALESCE(CAST(? AS BIGINT), blocked) WHERE id = ?';
@@ -111,8 +123,11 @@ export function* signIn({ person, session }: WriteInput<'signIn'>): Write<boolea
   yield* begin();
   yield* execute(writePerson, id, issuer, subject, name, email, role, role_source, created_at);
   yield* execute(writeSession, digest, id, sid, created_at, expires_at);
-  if (stored?.role !== role)
-    yield* accessChanged('person', stored === undefined ? 'create' : 'update', id, `${personPrefix}${id}`, created_at);
+  if (stored?.role !== role) {
+    const changes = stored && changesOf(stored, { role });
+    const action = stored === undefined ? 'create' : 'update';
+    yield* accessChanged('person', action, id, `${personPrefix}${id}`, created_at, changes);
+  }
   return true;
 }
 
@@ -128,8 +143,10 @@ export function* endSessionsOf({ issuer, subject, sid, jti, expires_at }: WriteI
 
 export function* changePerson({ id, blocked, by, now }: WriteInput<'changePerson'>): Write<boolean> {
   yield* begin();
+  const stored = yield* first(findStored, id);
   if ((yield* execute(setBlocked, blocked === undefined ? null : Number(blocked), id)) === 0) return false;
   if (blocked !== false) yield* execute(endSessions, id);
-  yield* accessChanged('person', blocked === undefined ? 'revoke' : 'update', id, by, now);
+  const changes = stored && changesOf(stored, { blocked });
+  yield* accessChanged('person', blocked === undefined ? 'revoke' : 'update', id, by, now, changes);
   return true;
 }

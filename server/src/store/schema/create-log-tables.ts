@@ -18,6 +18,7 @@ const audit: readonly string[] = [
      app_id TEXT,
      messages BIGINT,
      cleaned_at BIGINT,
+     changes TEXT,
      PRIMARY KEY (id, scope)
    )`,
   'CREATE INDEX audit_entries_by_key ON audit_entries (key_id, id)',
