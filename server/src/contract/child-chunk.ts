@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { limits } from './limits.ts';
-import { described, epochSeconds, integer, named, text } from './primitives.ts';
+import { described, epochSeconds, integer, named, text, uuid } from './primitives.ts';
 import { noNul, notBlank } from './rules.ts';
 import { Type } from './type.ts';
 
@@ -42,3 +42,9 @@ export const ChildChunkEdit = Type.Object({
     description: 'The child chunk text: not blank, well-formed Unicode without NUL.',
   }),
 });
+
+export const ReviewedChunkEdit = Type.Object({
+  ...ChildChunkEdit.properties,
+  review_message_id: Type.Optional(uuid('The message in whose review the text is replaced: each shows the other.')),
+});
+export type ReviewedChunkEdit = Static<typeof ReviewedChunkEdit>;

@@ -90,6 +90,7 @@ export const limits = {
   reviewLabelsMax: 20,
   reviewLabelUnitsMax: 64,
   reviewHistoryMax: 20,
+  reviewRevisionsMax: 200,
   /** Open messages, and reviews of each state whose labels are counted. */
   reviewsCountedMax: 1_000,
   savedViewUnitsMax: 80,

@@ -233,6 +233,7 @@ export const records = {
     replaced_at: epochSeconds('Time of the replacement.'),
     key_id: nullable(id('Key that replaced it; null for an import or a person.')),
     person_id: nullable(id('Person who replaced it; null for an import or a key.')),
+    review_message_id: nullable(uuid('Message in whose review it was replaced; null for other changes.')),
   }),
   model_provider: record('model_provider', {
     workspace_id: id('Workspace.'),

@@ -12,7 +12,7 @@ import {
 } from '../support/browser.ts';
 import { makeTwoTenants, message, type Service, startService } from '../support/harness.ts';
 import { citation } from '../support/rich-messages.ts';
-import { untilEqual } from '../support/until.ts';
+import { untilEqual, untilMatch } from '../support/until.ts';
 
 describe('the review queue in the console', () => {
   const { admin, records, one, other } = makeTwoTenants();
@@ -144,6 +144,18 @@ describe('the review queue in the console', () => {
       .getByRole('textbox', { name: /Text|Chunk/i })
       .first()
       .waitFor();
+    await page.getByLabel('Text', { exact: true }).fill('You open at eight.');
+    const editor = page.locator('.editor');
+    await editor.getByRole('button', { name: 'Review', exact: true }).click();
+    await editor.getByRole('button', { name: 'Save', exact: true }).click();
+    const changed = page.getByRole('list', { name: 'Changed during this review' });
+    await untilMatch(() => changed.innerText(), /^Changed: document, segment 1, chunk 1, revision 1, /);
+    await checkInBothThemes(page, page.locator('.review-item'));
+    await changed.getByRole('link').click();
+    await page.getByRole('button', { name: 'History of chunk 1' }).click();
+    await page.getByRole('link', { name: 'review of an answer' }).click();
+    await page.waitForURL(new RegExp(`at=${newest}`));
+    await page.locator('.review-item').getByText('answer 0').waitFor();
     assert.deepEqual(pageErrors, []);
   });
 

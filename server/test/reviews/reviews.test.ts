@@ -73,6 +73,33 @@ onEveryEngine('reviews', (engine) => {
     assert.deepEqual(await ids('state=done'), []);
   });
 
+  it('200: a text that is replaced during a review knows it, and the review lists it', async () => {
+    const { dataset, document, segment, chunk } = one.ids;
+    const path = one.chunkPath.replace('/v1/', '/admin/');
+    const edit = async (content: string, review_message_id?: string) => {
+      const body = { content, review_message_id };
+      const { status, text } = await service.request('PATCH', path, { key: admin, body });
+      assert.equal(status, 200, text);
+    };
+    await edit('by the way');
+    await edit('first', disliked.id.toUpperCase());
+    await edit('second', disliked.id);
+    const { data } = (await service.request('GET', `${path}/revisions`, { key: admin })).body;
+    assert.deepEqual(pluck(data, 'review_message_id'), [disliked.id, disliked.id, null]);
+    const place = { name: 'document, segment 1, chunk 1', path: [dataset, document, segment, chunk], replaced_at: now };
+    const listed = async (query: string) => (await list(query)).data[0].revisions;
+    const expected = [3, 2].map((revision) => ({ ...place, revision }));
+    assert.deepEqual(await listed(`message_id=${disliked.id}`), expected);
+    assert.deepEqual(await listed('state=open'), expected);
+    assert.deepEqual(await listed(`message_id=${failed.id}`), []);
+    const exported = await service.request('GET', '/admin/records?kinds=child_chunk_revision', { key: admin });
+    assert.equal(exported.text.split(disliked.id).length - 1, 2, exported.text);
+    // A knowledge key knows no messages.
+    const body = { content: 'third', review_message_id: disliked.id };
+    assert.equal((await service.request('PATCH', one.chunkPath, { key: one.keys.knowledge, body })).status, 200);
+    assert.equal((await listed(`message_id=${disliked.id}`)).length, 2);
+  });
+
   it('200: one message, also one that needs no review', async () => {
     const [row, ...others] = (await list(`message_id=${fine.id.toUpperCase()}`)).data;
     assert.deepEqual([row.message.id, row.review, row.reason, others], [fine.id, null, 'opened', []]);

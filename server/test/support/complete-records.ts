@@ -160,6 +160,7 @@ export function completeRecords({ ids, keyIds }: Tenant) {
       replaced_at: 1_600_000_000,
       key_id: keyIds.knowledge,
       person_id: null,
+      review_message_id: ids.conversation,
     },
     model_provider: {
       record: 'model_provider',

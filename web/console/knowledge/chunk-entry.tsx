@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../../shared/controls.tsx';
 import { counted, Dots, ErrorNote, Time } from '../components/ui.tsx';
 import { useAttempt } from '../hooks/requests.ts';
@@ -7,6 +7,7 @@ import { useMayWrite } from '../state/route.ts';
 import type { ChildChunk } from '../state/types.ts';
 import { ChunkEditor } from './chunk-editor.tsx';
 import { Revisions } from './revisions.tsx';
+import { ReviewedMessage } from './use-chunk-edit.ts';
 
 type Mode = { name: 'read' | 'history' } | { name: 'edit'; restored?: string };
 
@@ -108,12 +109,13 @@ type UndoProps = {
 
 function Undo({ path, replaced: { saved, before }, keep, close }: UndoProps) {
   const { error, isBusy, attempt } = useAttempt();
+  const reviewed = useContext(ReviewedMessage);
   useEffect(() => {
     const timer = setTimeout(keep, undoMillis);
     return () => clearTimeout(timer);
   }, []);
   const restore = () =>
-    attempt(async () => close((await saveChunk(path, before, saved)).chunk, 'The earlier text is back.'));
+    attempt(async () => close((await saveChunk(path, before, saved, reviewed)).chunk, 'The earlier text is back.'));
   return (
     <div class="toast card row">
       The text was replaced.

@@ -29,7 +29,7 @@ export function CitedText({ resource }: { resource: RetrieverResource }) {
 }
 
 /** The chunk with the cited text, open to be edited. */
-export function CitedChunk({ resource }: { resource: RetrieverResource }) {
+export function CitedChunk({ resource, saved = () => undefined }: { resource: RetrieverResource; saved?: () => void }) {
   const { dataset_id, document_id, segment_id, content } = resource;
   const path = chunkPath([dataset_id, document_id, segment_id]);
   const list = `${path}?limit=${limits.listRowsMax}`;
@@ -40,7 +40,7 @@ export function CitedChunk({ resource }: { resource: RetrieverResource }) {
   if (chunk === undefined) return <Status>No chunk of the segment has words of this text.</Status>;
   return (
     <ol class="plain">
-      <ChunkEntry path={`${path}/${chunk.id}`} listed={chunk} isTarget={false} saved={() => undefined} isEdited />
+      <ChunkEntry path={`${path}/${chunk.id}`} listed={chunk} isTarget={false} saved={saved} isEdited />
     </ol>
   );
 }

@@ -4,7 +4,7 @@ import { By } from '../activity/activity-table.tsx';
 import { capital, ErrorNote, ListEnd, Time } from '../components/ui.tsx';
 import { useList, useReading } from '../hooks/requests.ts';
 import { readChunk } from '../state/drafts.ts';
-import { useMayWrite } from '../state/route.ts';
+import { hrefWith, useMayWrite } from '../state/route.ts';
 import type { ChildChunk, ChildChunkRevision } from '../state/types.ts';
 import { Diff } from './diff-view.tsx';
 
@@ -88,6 +88,12 @@ function VersionEntry({ version: { name, content, written }, before, current, re
             after={content}
             label={`From ${before.name} to ${isCurrent ? 'the ' : ''}${name}`}
           />
+        )}
+        {written?.review_message_id && (
+          <p class="small">
+            Changed during the{' '}
+            <a href={hrefWith(['review'], { state: 'all', at: written.review_message_id })}>review of an answer</a>
+          </p>
         )}
         {!isCurrent && mayWrite && (
           <div class="row">

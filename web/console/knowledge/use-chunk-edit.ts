@@ -1,4 +1,5 @@
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { createContext } from 'preact';
+import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useAttempt } from '../hooks/requests.ts';
 import type { ApiError } from '../state/api.ts';
 import {
@@ -12,6 +13,9 @@ import {
   storeDraft,
 } from '../state/drafts.ts';
 
+/** The message in whose review chunks are edited. */
+export const ReviewedMessage = createContext<string | undefined>(undefined);
+
 /** Editing, reviewing the change, or resolving a conflict with another edit. */
 type Step = { name: 'edit' | 'review' } | { name: 'conflict'; theirs: StoredChunk };
 
@@ -22,6 +26,7 @@ export function useChunkEdit(path: string, restored: string | undefined, done: (
   const [step, setStep] = useState<Step>({ name: 'edit' });
   const { error, isBusy, attempt } = useAttempt();
   const isClosed = useRef(false);
+  const reviewed = useContext(ReviewedMessage);
 
   const write = (draft: Draft) => {
     storeDraft(path, draft);
@@ -40,7 +45,7 @@ export function useChunkEdit(path: string, restored: string | undefined, done: (
     attempt(async () => {
       if (draft === undefined) return;
       try {
-        const saved = await saveChunk(path, draft.text, base);
+        const saved = await saveChunk(path, draft.text, base, reviewed);
         discardDraft(path);
         done({ saved, before: base.chunk.content });
       } catch (error) {

@@ -3,8 +3,11 @@ import { useRef, useState } from 'preact/hooks';
 import { limits } from '../../../server/src/contract/limits.ts';
 import { Button, Fold, Icon } from '../../shared/controls.tsx';
 import { capital, ErrorNote, Time } from '../components/ui.tsx';
+import { useList } from '../hooks/requests.ts';
 import { CitedChunk } from '../knowledge/cited-text.tsx';
+import { ReviewedMessage } from '../knowledge/use-chunk-edit.ts';
 import { Comment, MessageView } from '../messages/message.tsx';
+import { pathOf } from '../state/api.ts';
 import { hrefOf, useFilters, useMayWrite } from '../state/route.ts';
 import { useShortcut } from '../state/shortcuts.tsx';
 import type { RetrieverResource, Review, ReviewListed } from '../state/types.ts';
@@ -40,7 +43,7 @@ export function ReviewForm({ row, me, queue }: Props) {
         before={message.parent_message_id ?? undefined}
         isInReview
       />
-      {mayWrite && retriever_resources.length > 0 && <CitedTexts resources={retriever_resources} />}
+      <CitedTexts resources={mayWrite ? retriever_resources : []} of={message.id} />
       <WrittenFields writing={writing} />
       {review && review.history.length > 0 && <History review={review} />}
     </section>
@@ -94,20 +97,40 @@ function Actions({ row, me, queue, writing, children }: Props & { writing: Writi
 }
 
 /** The cited texts, one at a time. */
-function CitedTexts({ resources }: { resources: readonly RetrieverResource[] }) {
+function CitedTexts({ resources, of }: { resources: readonly RetrieverResource[]; of: string }) {
   const [shown, show] = useState(-1);
+  const found = useList<ReviewListed>(pathOf(['admin', 'reviews'], { message_id: of }));
+  const revisions = found.rows[0]?.revisions ?? [];
+  const saved = () => void found.refresh(({ message }) => message.id);
   const cited = resources.toSorted((one, other) => one.position - other.position);
   const resource = cited[shown];
   const next = () => show((shown + 1) % cited.length);
+  if (cited.length + revisions.length === 0) return null;
   return (
     <div class="stack">
-      {(resource === undefined || cited.length > 1) && (
+      {cited.length > 0 && (resource === undefined || cited.length > 1) && (
         <div>
           <Action name={resource === undefined ? 'Edit the cited text' : 'Next cited text'} letter="e" act={next} />
         </div>
       )}
       {resource && <h2>Cited: {resource.document_name}</h2>}
-      {resource && <CitedChunk key={resource.id} resource={resource} />}
+      {resource && (
+        <ReviewedMessage.Provider value={of}>
+          <CitedChunk key={resource.id} resource={resource} saved={saved} />
+        </ReviewedMessage.Provider>
+      )}
+      {revisions.length > 0 && (
+        <ul class="plain small" aria-label="Changed during this review">
+          {revisions.map(({ name, path, revision, replaced_at }) => (
+            <li key={`${path?.at(-1)} ${revision}`}>
+              Changed: {path === null ? 'a deleted chunk' : <a href={hrefOf('knowledge', ...path)}>{name}</a>},{' '}
+              <span class="soft">
+                revision {revision}, <Time at={replaced_at} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
     </div>
   );
 }

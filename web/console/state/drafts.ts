@@ -13,8 +13,14 @@ export async function readChunk(path: string): Promise<StoredChunk> {
 }
 
 /** Replaces the text of the version that was read. If the chunk has changed since, the service responds 412 and changes nothing. */
-export async function saveChunk(path: string, content: string, base: StoredChunk): Promise<StoredChunk> {
-  return storedChunkOf(await request(path, { method: 'PATCH', body: { content }, headers: { 'if-match': base.etag } }));
+export async function saveChunk(
+  path: string,
+  content: string,
+  base: StoredChunk,
+  review_message_id?: string,
+): Promise<StoredChunk> {
+  const body = { content, review_message_id };
+  return storedChunkOf(await request(path, { method: 'PATCH', body, headers: { 'if-match': base.etag } }));
 }
 
 /** A save that can be undone. */

@@ -139,5 +139,6 @@ export const RevisionListed = named('ChildChunkRevision', 'A replaced text of a 
   key_name: nullable(text('Name of that key; null without a key.')),
   person_id: nullable(id('Person who replaced it; null for an import or a key.')),
   person_name: nullable(text('Name of that person; null without a person.')),
+  review_message_id: nullable(id('Message in whose review it was replaced; null for other changes.')),
 });
 export type RevisionListed = Static<typeof RevisionListed>;

@@ -2,7 +2,19 @@ import type { Static } from 'typebox';
 import { conversationFilters, exportFilters, listOf, listParameters, periodFilters } from '../admin.ts';
 import { limits } from '../limits.ts';
 import { Message } from '../message.ts';
-import { choice, id, integer, list, named, nonEmpty, nullable, optional, shape, text } from '../primitives.ts';
+import {
+  choice,
+  epochSeconds,
+  id,
+  integer,
+  list,
+  named,
+  nonEmpty,
+  nullable,
+  optional,
+  shape,
+  text,
+} from '../primitives.ts';
 import { HistoryEntry, reviewFields, reviewStates } from '../reviews/review.ts';
 import { noNul } from '../rules.ts';
 import { Type } from '../type.ts';
@@ -28,12 +40,23 @@ const ReviewedMessage = named('ReviewedMessage', 'A message with what readers of
   model: nullable(text('Model that answered.')),
 });
 
+const ReviewedRevision = named('ReviewedRevision', 'A text that was replaced during a review.', {
+  revision: integer('Number of the revision of its child chunk.'),
+  replaced_at: epochSeconds('Time of the replacement.'),
+  name: nullable(text('Place of the child chunk; null if it does not exist any more.')),
+  path: nullable(list(text('ID.'), 'Its dataset, document, segment and child chunk.')),
+});
+
 export const ReviewListed = named('ReviewListed', 'A message with its review, if it has one.', {
   message: ReviewedMessage,
   review: nullable(ReviewResponse),
   reason: choice(
     reviewReasons,
     'Why it is listed: the answer was disliked, its generation failed, or a reviewer opened it.',
+  ),
+  revisions: list(
+    ReviewedRevision,
+    `Texts that were replaced during the review, newest first; of all messages of a page the newest ${limits.reviewRevisionsMax}.`,
   ),
 });
 export type ReviewListed = Static<typeof ReviewListed>;

@@ -25,8 +25,7 @@ export const findChildChunk = async ({ store, caller }: ReadCall, path: ChildChu
 /** Another system that may own the chunk: `edit` sends it the text. False if the chunk belongs to this server. */
 type ChunkOwner = { edit(path: ChildChunkPath, content: string): Promise<boolean> };
 
-/** `tool`: of an agent. */
-type ChunkEdit = { content: string; precondition: Precondition; tool?: string };
+type ChunkEdit = Pick<ChildChunkEdit, 'content' | 'precondition' | 'tool' | 'review_message_id'>;
 
 /**
  * Replaces the text and stores the old one as a revision, or sends the text to the owner of the chunk. Returns once the change is

@@ -9,11 +9,12 @@ import { notFound, ServiceError } from '../errors.ts';
 import { type CursorPage, Paging } from '../paging.ts';
 import { requireText } from '../require-text.ts';
 import type { MessageLocation } from '../store/erasure.ts';
-import type { ReviewChange, ReviewRow, ReviewSelection, StoredReview } from '../store/reviews.ts';
+import type { ReviewChange, ReviewRevision, ReviewRow, ReviewSelection, StoredReview } from '../store/reviews.ts';
 import type { Store } from '../store/store.ts';
 import { newVersion } from '../version.ts';
 
 const daySeconds = 86_400;
+type ListedRow = ReviewRow & { revisions: readonly ReviewRevision[] };
 
 const newestFirst = new Paging<ReviewListed>(['number', 'string', 'string'], ({ message }) => [
   message.created_at,
@@ -27,7 +28,10 @@ export async function listReviews(store: Store, query: ReviewQuery, now: number)
   return newestFirst.read(query, async (range) => {
     const { rows, has_more } = await store.reviews.list(selection, range);
     const names = new Names();
-    for (const { review } of rows) if (review !== null) addNames(names, review);
+    for (const { review, revisions } of rows) {
+      if (review !== null) addNames(names, review);
+      names.add('child_chunk', ...revisions.map(({ child_chunk_id }) => child_chunk_id));
+    }
     await names.read(store);
     return { rows: rows.map((row) => listedReview(row, names)), has_more };
   });
@@ -49,11 +53,15 @@ export async function selectReviews(store: Store, query: ReviewFilters, now: num
   };
 }
 
-function listedReview({ doc, review, ...details }: ReviewRow, names: Names): ReviewListed {
+function listedReview({ doc, review, revisions, ...details }: ListedRow, names: Names): ReviewListed {
   const message: ReviewListed['message'] = { ...JSON.parse(doc), ...details };
   const failed = message.status === 'error' ? 'failed' : 'opened';
   const reason = message.feedback?.rating === 'dislike' ? 'disliked' : failed;
-  return { message, review: review && responseOf(review, names), reason };
+  const fixed = revisions.map(({ child_chunk_id, revision, replaced_at }) => {
+    const { name = null, path = null } = names.find('child_chunk', child_chunk_id) ?? {};
+    return { revision, replaced_at, name, path };
+  });
+  return { message, review: review && responseOf(review, names), reason, revisions: fixed };
 }
 
 const authorOf = ({ key_id, person_id }: { key_id: string | null; person_id: string | null }): string | null =>

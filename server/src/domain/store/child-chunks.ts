@@ -28,7 +28,11 @@ type ChunkWrite = ChunkLocation & { now: number; key_id: string; version: string
 /** A new child chunk, for the end of its segment. */
 export type NewChildChunk = ChunkWrite & { content: string };
 export type ChildChunkDeletion = ChunkWrite & { precondition: Precondition };
-/** `tool`: of an agent, for the audit log. */
-export type ChildChunkEdit = NewChildChunk & { precondition: Precondition; tool?: string | undefined };
+/** `tool`: of an agent, for the audit log. `review_message_id`: the message in whose review the text is replaced. */
+export type ChildChunkEdit = NewChildChunk & {
+  precondition: Precondition;
+  tool?: string | undefined;
+  review_message_id?: string | undefined;
+};
 
 export type ChildChunkOutcome = FoundChunk | { stale: true };

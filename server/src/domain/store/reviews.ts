@@ -36,12 +36,21 @@ type Filters = Omit<ReviewQuery, 'limit' | 'cursor'>;
 /** A message with its review. */
 export type ReviewRow = SelectedMessage & { app_id: string; review: StoredReview | null };
 
+/** A text that was replaced during the review of a message. */
+export type ReviewRevision = { child_chunk_id: string; revision: number; replaced_at: number };
+
 /** An answer with a review that says what it should have been, and the texts of the messages before it, oldest first. */
 export type ReviewedAnswer = ReviewRow & { review: StoredReview; earlier: string[] };
 
 export interface Reviews {
   /** Of conversations that are not deleted, newest message first. The sort key is created_at, conversation_id and id. */
-  list(selection: ReviewSelection, range: ListRange): Promise<{ rows: ReviewRow[]; has_more: boolean }>;
+  list(
+    selection: ReviewSelection,
+    range: ListRange,
+  ): Promise<{
+    rows: (ReviewRow & { revisions: ReviewRevision[] })[];
+    has_more: boolean;
+  }>;
   /** Of the same: open ones, and labels in any state. Counts stop at `limits.reviewsCountedMax` of each state. */
   count(selection: ReviewSelection): Promise<ReviewCounts>;
   /** Those with an expected answer, from one snapshot, with flat memory. See `Exports`. */

@@ -1,5 +1,7 @@
 import type { FastifyReply, onRequestHookHandler } from 'fastify';
+import type { TUnsafe } from 'typebox';
 import * as contract from '../../contract/child-chunk.ts';
+import { Type } from '../../contract/type.ts';
 import type { CallerOf } from '../../domain/caller.ts';
 import { asKnowledgeCaller } from '../../domain/knowledge/path.ts';
 import * as chunks from '../../domain/knowledge/update-child-chunk.ts';
@@ -26,6 +28,7 @@ const chunkRoutes = <K extends 'knowledge' | 'admin'>(
   kind: K,
   url: string,
   [suffix, noun]: [suffix: string, noun: string],
+  body: TUnsafe<contract.ReviewedChunkEdit>,
   knowledgeCaller: (store: Store, caller: CallerOf<K>, dataset_id: string) => Promise<CallerOf<'knowledge'>>,
 ): Routes =>
   together(
@@ -36,12 +39,13 @@ const chunkRoutes = <K extends 'knowledge' | 'admin'>(
         'Replaces the text of a child chunk. The replaced text is stored as a revision. Send the `ETag` of an earlier ' +
         'response in `If-Match` to avoid overwriting a newer edit. 200 means that the text is on disk.',
       headers: header('if-match', 'ETags of texts that may be replaced, or `*`.'),
-      body: contract.ChildChunkEdit,
+      body,
       response: contract.ChildChunkResponse,
       errors: [404, 412],
       onRequest: [queued],
-      run: async ({ params, body: { content }, caller, now, store, dependencies }, reply) => {
-        const edit = { content, precondition: parseIfMatch(reply.request.headers['if-match']) };
+      run: async ({ params, body: { content, review_message_id }, caller, now, store, dependencies }, reply) => {
+        const reviewed = kind === 'admin' ? { review_message_id: review_message_id?.toLowerCase() } : {};
+        const edit = { content, precondition: parseIfMatch(reply.request.headers['if-match']), ...reviewed };
         const editor = await knowledgeCaller(store, caller, params.dataset_id);
         // A request with a knowledge key of the owner was passed on to it.
         const owned = kind === 'admin' ? dependencies.owned?.changes : undefined;
@@ -66,8 +70,20 @@ const chunkRoutes = <K extends 'knowledge' | 'admin'>(
   );
 
 export const childChunkRoutes = together(
-  chunkRoutes('knowledge', `/v1/${path}`, ['', 'Child Chunk'], async (_, caller) => caller),
-  chunkRoutes('admin', `/admin/${path}`, ['AsAdmin', 'any child chunk'], asKnowledgeCaller),
+  chunkRoutes(
+    'knowledge',
+    `/v1/${path}`,
+    ['', 'Child Chunk'],
+    Type.Unsafe(contract.ChildChunkEdit),
+    async (_, caller) => caller,
+  ),
+  chunkRoutes(
+    'admin',
+    `/admin/${path}`,
+    ['AsAdmin', 'any child chunk'],
+    Type.Unsafe(contract.ReviewedChunkEdit),
+    asKnowledgeCaller,
+  ),
   operation('createChildChunk', ['knowledge'], 'POST', `/v1/${listPath}`, {
     params: contract.SegmentPath,
     summary: 'Create Child Chunk',

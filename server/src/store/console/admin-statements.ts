@@ -159,7 +159,7 @@ export const lists = {
     by: ['position', 'id'],
   },
   revisions: {
-    columns: ['r.revision, r.replaced_at, r.key_id, r.person_id'],
+    columns: ['r.revision, r.replaced_at, r.key_id, r.person_id, r.review_message_id'],
     texts: { content: 'r.content', key_name: 'k.name', person_name: 'p.name' },
     from: 'child_chunk_revisions r LEFT JOIN api_keys k ON k.id = r.key_id LEFT JOIN persons p ON p.id = r.person_id',
     where: ['r.dataset_id = ?', 'r.child_chunk_id = ?'],

@@ -1,7 +1,13 @@
 import { limits } from '../../contract/limits.ts';
 import { type ReviewState, reviewStates } from '../../contract/reviews/review.ts';
 import type { ListRange } from '../../domain/store/admin-reads.ts';
-import type { ReviewedAnswer, ReviewRow, ReviewSelection, Reviews } from '../../domain/store/reviews.ts';
+import type {
+  ReviewedAnswer,
+  ReviewRevision,
+  ReviewRow,
+  ReviewSelection,
+  Reviews,
+} from '../../domain/store/reviews.ts';
 import type { Engine, ReadEngine } from '../base/engine.ts';
 import type { Slots } from '../base/large-responses.ts';
 import { type Condition, given, inPeriod, split } from '../base/selection.ts';
@@ -25,7 +31,9 @@ export const reviews = (engine: ReadEngine): Pick<Reviews, 'list' | 'count'> => 
         return readList<MessageRow>(engine, { ...list, where }, values, range);
       }),
     );
-    return merge(parts, range);
+    const { rows, has_more } = merge(parts, range);
+    const revisions = await findRevisions(engine, rows);
+    return { rows: rows.map((row) => ({ ...rowOf(row), revisions: revisions.get(row.id) ?? [] })), has_more };
   },
   count: async (selection) => {
     const counts = await Promise.all((['new', 'open'] as const).map((state) => countOpen(engine, state, selection)));
@@ -111,7 +119,19 @@ function merge(parts: readonly { rows: MessageRow[]; has_more: boolean }[], { co
   const [end] = ends;
   const complete = end === undefined ? rows.length : rows.indexOf(end) + 1;
   const page = rows.slice(0, Math.min(count, complete));
-  return { rows: page.map(rowOf), has_more: end !== undefined || page.length < rows.length };
+  return { rows: page, has_more: end !== undefined || page.length < rows.length };
+}
+
+type FoundRevision = ReviewRevision & { review_message_id: string };
+
+/** By message, newest first. */
+async function findRevisions({ read, dialect: { isIn, list } }: ReadEngine, rows: readonly MessageRow[]) {
+  if (rows.length === 0) return new Map<string, FoundRevision[]>();
+  const found: Statement<FoundRevision> = `
+    SELECT review_message_id, child_chunk_id, revision, replaced_at FROM child_chunk_revisions
+    WHERE review_message_id IS NOT NULL AND ${isIn('review_message_id')}
+    ORDER BY replaced_at DESC, child_chunk_id, revision DESC LIMIT ${limits.reviewRevisionsMax}`;
+  return Map.groupBy(await read(found, list(rows.map(({ id }) => id))), (row) => row.review_message_id);
 }
 
 function newestFirst(one: MessageRow, other: MessageRow): number {

@@ -31,8 +31,9 @@ export const findLastRevision: Statement<{ revision: number | null }> = `
   SELECT MAX(revision) AS revision FROM child_chunk_revisions WHERE dataset_id = ? AND child_chunk_id = ?`;
 
 const insertRevision = `
-  INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id, person_id)
-  VALUES (?, ?, ?, ?, ?, ?, ?)`;
+  INSERT INTO child_chunk_revisions
+    (dataset_id, child_chunk_id, revision, content, replaced_at, key_id, person_id, review_message_id)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Chunks that are added concurrently get different positions. */
 const lockSegment = 'UPDATE segments SET status = status WHERE dataset_id = ? AND id = ? AND document_id = ?';
@@ -77,11 +78,12 @@ export function* updateChildChunk(edit: ChildChunkEdit): Write<ChildChunkOutcome
 function* addRevision(
   path: readonly [dataset_id: string, child_chunk_id: string],
   content: string,
-  { now, key_id: author }: ChildChunkEdit,
+  { now, key_id: author, review_message_id }: ChildChunkEdit,
 ): Write<void> {
   const last = yield* first(findLastRevision, ...path);
   const { key_id, person_id } = splitAuthor(author);
-  yield* execute(insertRevision, ...path, (last?.revision ?? 0) + 1, content, now, key_id, person_id);
+  const revision = (last?.revision ?? 0) + 1;
+  yield* execute(insertRevision, ...path, revision, content, now, key_id, person_id, review_message_id ?? null);
 }
 
 export function* createChildChunk(newChunk: NewChildChunk): Write<ChildChunkOutcome> {

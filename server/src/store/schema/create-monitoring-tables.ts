@@ -17,3 +17,12 @@ export const createMonitoringTables: readonly string[] = [
      millis BIGINT
    )`,
 ];
+
+/** PostgreSQL has this table before any other, since a migration needs a lease. */
+export const createLeases: readonly string[] = [
+  `CREATE TABLE leases (
+     name TEXT NOT NULL PRIMARY KEY,
+     holder TEXT NOT NULL,
+     expires_at BIGINT NOT NULL
+   )`,
+];

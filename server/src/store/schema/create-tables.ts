@@ -1,7 +1,7 @@
 import { lastActivity } from '../tables/conversation-columns.ts';
 import { createChangeTables } from './create-change-tables.ts';
 import { createLogTables } from './create-log-tables.ts';
-import { createMonitoringTables } from './create-monitoring-tables.ts';
+import { createLeases, createMonitoringTables } from './create-monitoring-tables.ts';
 import { createReviewTables } from './create-review-tables.ts';
 import { createSearchTables } from './create-search-tables.ts';
 
@@ -279,22 +279,16 @@ const knowledge: readonly string[] = [
      replaced_at BIGINT NOT NULL,
      key_id TEXT,
      person_id TEXT,
+     review_message_id TEXT,
      PRIMARY KEY (dataset_id, child_chunk_id, revision)
    )`,
-];
-
-/** PostgreSQL has this table before any other, since a migration needs a lease. */
-const leases: readonly string[] = [
-  `CREATE TABLE leases (
-     name TEXT NOT NULL PRIMARY KEY,
-     holder TEXT NOT NULL,
-     expires_at BIGINT NOT NULL
-   )`,
+  `CREATE INDEX child_chunk_revisions_by_review ON child_chunk_revisions (review_message_id)
+     WHERE review_message_id IS NOT NULL`,
 ];
 
 const common = [...configuration, ...messages, ...users, ...knowledge, ...createLogTables, ...createMonitoringTables];
 
 export const createTables = {
-  sqlite: [...common, ...leases, ...createChangeTables.sqlite, ...createSearchTables.sqlite],
+  sqlite: [...common, ...createLeases, ...createChangeTables.sqlite, ...createSearchTables.sqlite],
   postgres: [...common, ...createChangeTables.postgres, ...createSearchTables.postgres],
 } as const;
