@@ -13,7 +13,12 @@ import { hrefOf, hrefWith } from './state/route.ts';
 import type { App, ConsoleSession, Dataset, KnowledgeHit, SavedView, SearchHit, User } from './state/types.ts';
 import { views } from './views.ts';
 
-type Entry = { id?: string; text: string; icon: IconName; detail?: string } & ({ href: string } | { run: () => void });
+type Entry = { id?: string; text: string; icon: IconName; detail?: string } & (
+  | { href: string }
+  | { run: () => void }
+  /** The finder asks for a user, who is then erased. */
+  | { asks: 'user' }
+);
 /** Entries of one kind. Those with a name are before those with a text. */
 type Group = { title: string; entries: readonly Entry[] };
 
@@ -26,26 +31,38 @@ const shownOfKind = 4;
 export function View({ session, close }: FinderProps) {
   const [typed, setTyped] = useState('');
   const [chosen, setChosen] = useState(0);
+  const [isErasing, setErasing] = useState(false);
   const id = useId();
   const q = typed.trim();
   const settled = useSettled(q);
-  const { body: found = [] } = useReading(settled, (signal) => find(settled, signal));
+  const { body: found = [] } = useReading(`${isErasing} ${settled}`, (signal) =>
+    isErasing ? findUsers(settled, signal, { erase: 'user' }) : find(settled, signal),
+  );
   const messages: Entry = {
     icon: 'search',
     text: `All messages with “${q}”`,
     href: hrefWith(['conversations'], { q }),
   };
   const search = { title: 'Search', entries: q === '' ? [] : [messages] };
-  const all = [...useNamed(q, session), ...(settled === q ? found : []), search];
+  const named = useNamed(q, session);
+  const current = settled === q ? found : [];
+  const all = isErasing ? current : [...named, ...current, search];
   const groups = all.filter((group) => group.entries.length > 0);
   const entries = groups.flatMap((group) => group.entries);
   const at = Math.min(chosen, entries.length - 1);
   const open = (entry: Entry | undefined) => {
     if (entry === undefined) return;
+    if ('asks' in entry) {
+      setErasing(true);
+      setTyped('');
+      setChosen(0);
+      return;
+    }
     close();
     if ('run' in entry) entry.run();
     else location.hash = entry.href;
   };
+  const prompt = isErasing ? 'Name of the user, or a part of it' : 'Go to a view, user, app, document or ID';
   useEffect(() => document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: 'nearest' }), [at]);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.isComposing || !['ArrowDown', 'ArrowUp', 'Enter'].includes(event.key)) return;
@@ -54,7 +71,7 @@ export function View({ session, close }: FinderProps) {
     else setChosen((at + (event.key === 'ArrowDown' ? 1 : entries.length - 1)) % entries.length);
   };
   return (
-    <Dialog title="Go to" close={close}>
+    <Dialog title={isErasing ? 'Erase a user' : 'Go to'} close={close}>
       <span class="search-box finder">
         <Icon name="search" />
         <input
@@ -62,8 +79,8 @@ export function View({ session, close }: FinderProps) {
           role="combobox"
           autoFocus
           autoComplete="off"
-          aria-label="Go to a view, user, app, document or ID"
-          placeholder="Go to a view, user, app, document or ID"
+          aria-label={prompt}
+          placeholder={prompt}
           aria-expanded={true}
           aria-controls={id}
           aria-activedescendant={`${id}-${at}`}
@@ -171,28 +188,37 @@ function useNamed(q: string, { role, read_only }: ConsoleSession): Group[] {
 
 const actions: readonly (Entry & { needs?: AdminOperation })[] = [
   { id: 'key', text: 'New key', needs: 'createKey', icon: 'keys', href: hrefWith(['keys'], { new: 'key' }) },
-  { id: 'erase', text: 'Erase user…', needs: 'purge', icon: 'users', href: hrefOf('users') },
+  { id: 'erase', text: 'Erase user…', needs: 'purge', icon: 'users', asks: 'user' },
   ...themes.map((id) => ({ id, text: `Theme: ${id}`, icon: 'eye', run: () => chooseTheme(id) }) as const),
 ];
+
+const rowsOf = <T,>(path: string, query: object, signal: AbortSignal): Promise<readonly T[]> =>
+  request<CursorPage<T>>(pathOf(['admin', path], { limit: shownOfKind, ...query }), { signal }).then(
+    ({ body }) => body.data,
+    () => [],
+  );
+
+/** `filters`: of the page to which each leads. */
+async function findUsers(q: string, signal: AbortSignal, filters: { erase?: 'user' } = {}): Promise<Group[]> {
+  const users = await rowsOf<User>('users', { q }, signal);
+  const entries = users.map(({ user }) => ({
+    icon: 'account' as const,
+    text: user,
+    href: hrefWith(['users', user], filters),
+  }));
+  return [{ title: 'Users', entries }];
+}
 
 /** Users, documents and messages that the service finds. A search that is turned off finds none. */
 async function find(q: string, signal: AbortSignal): Promise<Group[]> {
   if (q === '') return [];
-  const rows = async <T,>(path: string, query: object) =>
-    request<CursorPage<T>>(pathOf(['admin', path], { q, limit: shownOfKind, ...query }), { signal }).then(
-      ({ body }) => body.data,
-      () => [],
-    );
   const [users, passages, messages] = await Promise.all([
-    rows<User>('users', {}),
-    rows<KnowledgeHit>('search', { in: 'knowledge' }),
-    rows<SearchHit>('search', {}),
+    findUsers(q, signal),
+    rowsOf<KnowledgeHit>('search', { q, in: 'knowledge' }, signal),
+    rowsOf<SearchHit>('search', { q }, signal),
   ]);
   return [
-    {
-      title: 'Users',
-      entries: users.map(({ user }) => ({ icon: 'account', text: user, href: hrefOf('users', user) })),
-    },
+    ...users,
     {
       title: 'Knowledge',
       entries: withoutRepeats(passages).map((hit) => ({

@@ -108,6 +108,25 @@ describe('users in the console', () => {
     await page.getByRole('table', { name: 'Conversations' }).getByRole('row').nth(3).waitFor();
   });
 
+  it('leads from the finder to the dialog that erases a user', async () => {
+    const { page, pageErrors, visit } = tab;
+    await visit('overview');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /^Go to/ }).fill('erase');
+    await page.getByRole('option', { name: 'Erase user…' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Erase a user' }).waitFor();
+    await page.getByRole('combobox', { name: /^Name of the user/ }).fill('ann@');
+    await page.getByRole('option', { name: user }).waitFor();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: `Erase ${user}?` });
+    await dialog.getByText('3 conversations with 6 messages in 2 apps are erased for good').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.waitForURL(/#\/users\/[^?]+$/);
+    assert.deepEqual(pageErrors, []);
+  });
+
   it('erases a user by four clicks and the typed name, with the audit entries as the receipt', async () => {
     const { page, pageErrors, visit } = tab;
     await visit('users');

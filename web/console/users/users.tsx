@@ -88,7 +88,14 @@ function UserPage({ user }: { user: string }) {
   const mayCopy = useMayRead('exportRecords');
   const { body, error, reload } = useReading(user, (signal) => readUser(user, signal));
   const list = useList<ConversationSummary>(pathOf(['admin', 'conversations'], { user, limit: 50 }));
-  const [isErasing, setErasing] = useState(false);
+  const [isOpen, setErasing] = useState(false);
+  const { filters, setFilters } = useFilters();
+  // The finder leads to the dialog.
+  const isErasing = isOpen || (canErase && filters.erase !== undefined);
+  const close = () => {
+    setErasing(false);
+    setFilters({ erase: undefined }, 'replace');
+  };
   const reloadAll = () => {
     reload();
     list.reload();
@@ -115,7 +122,7 @@ function UserPage({ user }: { user: string }) {
         <ListEnd list={list} readsAhead icon="conversations" nothing="This user has no conversations." />
       </Section>
       <RecentReads title="Read by" query={{ user }} />
-      {isErasing && body && <Erasure of={body} close={() => setErasing(false)} erased={reloadAll} />}
+      {isErasing && body && <Erasure of={body} close={close} erased={reloadAll} />}
     </Page>
   );
 }
