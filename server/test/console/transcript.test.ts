@@ -267,10 +267,14 @@ describe('a transcript in the console', () => {
     const { page } = await open(`${long}/${idAt(7)}`);
     await isAt(page, 7);
     const article = page.locator(`article[data-id="${idAt(7)}"]`);
-    const copy = async (name: string, isExpected: (text: string) => boolean) => {
-      await article.getByRole('button', { name }).click();
-      await until(async () => isExpected(await page.evaluate<string>('navigator.clipboard.readText()')));
-    };
+    // Tests in other processes share the browser, and so the clipboard: what one of them copies meanwhile is replaced.
+    const copy = (name: string, isExpected: (text: string) => boolean) =>
+      until(async () => {
+        const button = article.getByRole('button', { name });
+        // Its label is another one, for two seconds, when the text is copied.
+        await Promise.all([button.waitFor({ state: 'detached' }), button.click()]);
+        return isExpected(await page.evaluate<string>('navigator.clipboard.readText()'));
+      });
     const link = `${service.base}/console#/conversations/${ids.app}/${long}/${idAt(7)}`;
     await copy('Copy link', (text) => text === link);
     await copy('Copy answer', (text) => text === messages[7]?.answer);

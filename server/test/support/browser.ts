@@ -114,15 +114,24 @@ export async function openConsole(browser: Browser, base: string, key: string): 
   return { page, pageErrors, visit };
 }
 
-/** By another view, because a view that stays is not shown again. Ends when the other view is gone. */
+/**
+ * By another view, because a view that stays is not shown again. Ends when the other view is gone. Fails, and does not wait for
+ * ever, if the page stays where it is, for example because text would be lost. A page that draws no frames still has timers.
+ */
 const leaveAndVisit = (place: string): string => `(async () => {
   const other = '#/${place.startsWith('models') ? 'keys' : 'models'}';
   const isAtOther = () => document.querySelector('nav [aria-current]')?.hash === other;
-  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  const end = performance.now() + ${actionMillisMax};
+  const until = async (isThere) => {
+    while (!isThere()) {
+      if (performance.now() > end) throw new Error('stays at ' + location.hash + ' for ' + ${JSON.stringify(place)});
+      await new Promise((resolve) => setTimeout(resolve, 16));
+    }
+  };
   location.hash = other;
-  while (!isAtOther()) await frame();
+  await until(isAtOther);
   location.hash = '#/' + ${JSON.stringify(place)};
-  while (isAtOther()) await frame();
+  await until(() => !isAtOther());
 })()`;
 
 /** Signs in through the form, as a user does. */
