@@ -265,6 +265,7 @@ describe('finding a conversation in the console', () => {
     await page.waitForURL(/order=best/);
     await untilEqual(() => namesOf(page).then((names) => names.length), 3);
     assert.equal(await best.getAttribute('aria-current'), 'true');
+    await page.getByText('The best of the newest 200 hits, on one page').waitFor();
     await best.click();
     await page.waitForURL(/q=was\+question$/);
     assert.deepEqual(pageErrors, []);

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { brief, millis, money, percent, share, short } from '../../../web/console/components/format-number.ts';
+import {
+  brief,
+  duration,
+  millis,
+  money,
+  percent,
+  share,
+  short,
+} from '../../../web/console/components/format-number.ts';
 import { queryOf } from '../../../web/console/conversations/search-query.ts';
 import { curlOf, expiryOf, newestFirst, reachOf, stateOf, titleOf } from '../../../web/console/keys/key-labels.ts';
 import { causeOf } from '../../../web/console/messages/error-cause.ts';
@@ -75,9 +83,10 @@ describe('numbers as text', () => {
     const of = (value: number) => brief(value, 'en');
     assert.deepEqual([0, 0.123_456, 8.94, 1234, 1_234_567].map(of), ['0', '0.123', '8.94', '1,234', '1.23M']);
     assert.deepEqual(
-      [0.682, 42.61, 1500].map((value) => millis(value, 'en')),
-      ['0.682 ms', '42.6 ms', '1.5 s'],
+      [0.682, 42.61, 1500, 119_999, 150_000].map((value) => millis(value, 'en')),
+      ['0.682 ms', '42.6 ms', '1.5 s', '120 s', '2.5 min'],
     );
+    assert.deepEqual([0.6, 2, 150].map(duration), ['600 ms', '2 s', '2.5 min']);
     assert.deepEqual([percent(1, 3, 'en'), percent(0, 0, 'en')], ['33%', '0%']);
   });
 

@@ -314,6 +314,7 @@ describe('Overview in the console', () => {
     const figures = {
       ...{ served: 12_000, passed_on: 340, in_doubt: 5, errors: 2, server_errors: 17, response_millis: 81.4 },
       ...{ doubts: 1, messages_lag_seconds: 3, others_lag_seconds: null },
+      ...{ last_success_at: 1_700_000_000, last_error_at: 1_700_000_060, last_error: 'the upstream is too slow' },
     };
     await page.route('**/admin/traffic', async (route) => {
       const response = await route.fetch();
@@ -322,6 +323,11 @@ describe('Overview in the console', () => {
     await page.clock.runFor(10_000);
     const row = ['12,000', '340', '5', '2', '17 (5%)', '81.4 ms', '1', '3 s', '–'];
     await untilEqual(async () => (await tableOf('Upstream'))[1], row);
+    await page.getByText(/^Last success .+\. Last error .+: the upstream is too slow$/).waitFor();
+    await untilMatch(
+      () => plot('Lag').locator('figcaption').textContent(),
+      /Dify copy 3 s, search \d+ m?s behind; since this page/,
+    );
   });
 
   it('axe finds nothing serious, in both themes and at every width', async () => {

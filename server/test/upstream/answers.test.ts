@@ -308,14 +308,17 @@ onOneEngine('what a Dify installation owns', (engine) => {
     dify.upstream.script = (socket) => json(socket, {}, '404 Not Found');
     assert.equal((await read(withKey, page(difyId(99)))).status, 404);
     const { body: traffic } = await withKey.as(secrets.admin).get('/admin/traffic');
-    const { served, response_millis, ...counted } = traffic.upstream;
+    const { served, response_millis, last_success_at, ...counted } = traffic.upstream;
+    assert.ok(Math.abs(last_success_at - Date.now() / 1000) < 600);
     for (const figure of [served, response_millis]) assert.ok(figure > 0);
-    const notFollowed = { messages_lag_seconds: null, others_lag_seconds: null };
-    assert.deepEqual(counted, { passed_on: 1, in_doubt: 0, errors: 0, server_errors: 0, doubts: 0, ...notFollowed });
+    const none = { messages_lag_seconds: null, others_lag_seconds: null, last_error_at: null, last_error: null };
+    assert.deepEqual(counted, { passed_on: 1, in_doubt: 0, errors: 0, server_errors: 0, doubts: 0, ...none });
     dify.upstream.script = (socket) => json(socket, {}, '500 Internal Server Error');
     assert.equal((await read(withKey, page(difyId(99)))).status, 500);
     const { body: later } = await withKey.as(secrets.admin).get('/admin/traffic');
     assert.deepEqual([later.upstream.passed_on, later.upstream.errors, later.upstream.server_errors], [2, 0, 1]);
+    assert.ok(later.upstream.last_error_at >= last_success_at && later.upstream.last_error !== '');
+    assert.equal(later.upstream.last_success_at, last_success_at);
   });
 
   it('is served here while its API is down, also what is partly constant', async (t) => {

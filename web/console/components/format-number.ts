@@ -22,9 +22,13 @@ const compact = (value: number, options: Intl.NumberFormatOptions, locale: Local
 
 export const whole = (value: number, locale?: Locale): string => number(value, { maximumFractionDigits: 0 }, locale);
 
+/** A duration, which looks the same everywhere: `600 ms`, `1.5 s`, `2.5 min`. */
 export function millis(value: number, locale?: Locale): string {
+  if (value >= 120_000) return `${number(value / 60_000, fine(value / 60_000), locale)} min`;
   return value >= 1000 ? `${number(value / 1000, fine(value / 1000), locale)} s` : `${brief(value, locale)} ms`;
 }
+
+export const duration = (seconds: number): string => millis(1000 * seconds);
 
 /** `expires soon` as `Expires soon`. */
 export const capital = (words: string): string => `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;

@@ -1,8 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { limits } from '../../../server/src/contract/limits.ts';
 import { Field } from '../../shared/controls.tsx';
 import { DownloadButton } from '../components/download.tsx';
 import { Chip, Chips } from '../components/filters.tsx';
+import { duration, whole } from '../components/format-number.ts';
 import { PeriodFields } from '../components/period-fields.tsx';
 import { useResponse } from '../hooks/requests.ts';
 import { pathOf } from '../state/api.ts';
@@ -39,7 +41,7 @@ export function SearchFilters({ filters }: { filters: Filters }) {
     ['model_provider', `Provider: ${filters.model_provider}`],
     ['model', `Model: ${filters.model}`],
     ['min_cost', `Cost from ${filters.min_cost}`],
-    ['min_latency', `Latency from ${filters.min_latency} s`],
+    ['min_latency', `Latency from ${duration(Number(filters.min_latency))}`],
   ];
   return (
     <div class="search-filters stack tight">
@@ -75,6 +77,9 @@ export function SearchFilters({ filters }: { filters: Filters }) {
             isActive={filters.order === 'best'}
             href={change({ order: filters.order === 'best' ? '' : 'best' })}
           />
+        )}
+        {filters.order === 'best' && (
+          <span class="soft small">The best of the newest {whole(limits.searchRankedMax)} hits, on one page</span>
         )}
         <details class="more-filters">
           <summary>More filters</summary>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { Icon, Terms } from '../../shared/controls.tsx';
-import { count, counted, millis, money } from '../components/ui.tsx';
+import { count, counted, duration, money } from '../components/ui.tsx';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
 import { Spark } from '../overview/numbers.tsx';
 import { medianOf } from '../overview/series.ts';
@@ -94,7 +94,7 @@ function Numbers({ messages }: Pick<Props, 'messages'>) {
               ['Model', `${model}, ${counted(answers.length, 'answer')}${costOf(answers)}`] as const,
           ),
           tokensIn + tokensOut > 0 && ['Tokens', `${count(tokensIn)} in, ${count(tokensOut)} out`],
-          seconds.length > 0 && ['Latency', `median ${millis(median * 1000)}, max ${millis(most * 1000)}`],
+          seconds.length > 0 && ['Latency', `median ${duration(median)}, max ${duration(most)}`],
         ]}
       />
       {seconds.length > 1 && <Spark values={seconds} />}

@@ -1,7 +1,7 @@
 import type { ComponentChild } from 'preact';
 import { Button, Fold, Icon, OutLink, Terms, useOpen } from '../../shared/controls.tsx';
 import { prettyJson } from '../../shared/pretty-json.ts';
-import { Bar, count, counted } from '../components/ui.tsx';
+import { Bar, count, counted, duration } from '../components/ui.tsx';
 import { CitedText } from '../knowledge/cited-text.tsx';
 import { hrefWith, readRoute } from '../state/route.ts';
 import { locale } from '../state/times.ts';
@@ -131,7 +131,7 @@ function Step({ thought, seconds, most }: { thought: AgentThought; seconds: numb
     <li>
       {seconds > 0 && (
         <p class="soft tabular">
-          {counted(seconds, 'second')}
+          {duration(seconds)}
           <Bar part={seconds} of={most} />
         </p>
       )}

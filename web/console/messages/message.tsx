@@ -1,7 +1,6 @@
 import { Icon, OutLink } from '../../shared/controls.tsx';
-import { capital, count, money, Time } from '../components/ui.tsx';
+import { capital, count, duration, money, Time } from '../components/ui.tsx';
 import type { ShownMessage } from '../conversations/transcript-history.ts';
-import { locale } from '../state/times.ts';
 import { MessageActions, noParent, SiblingSteps, type Siblings } from './message-actions.tsx';
 import { Form } from './message-form.tsx';
 import { Citations, Files, formatted, MessageError, Steps, Truncated, Values } from './message-parts.tsx';
@@ -87,7 +86,6 @@ function Feedback({ rating }: { rating: 'like' | 'dislike' }) {
 function Statistics({ message }: { message: ShownMessage }) {
   const { message_tokens, answer_tokens, total_tokens, total_price, currency, provider_response_latency, details } =
     message;
-  const latency = provider_response_latency.toLocaleString(locale, { maximumFractionDigits: 2 });
   return (
     <>
       {total_tokens > 0 && (
@@ -96,7 +94,9 @@ function Statistics({ message }: { message: ShownMessage }) {
       {total_price !== null && (
         <span title={`${total_price} ${currency ?? ''}`.trim()}>{money(Number(total_price), currency ?? '')}</span>
       )}
-      {provider_response_latency > 0 && <span title="latency of the model provider">{latency} s</span>}
+      {provider_response_latency > 0 && (
+        <span title="latency of the model provider">{duration(provider_response_latency)}</span>
+      )}
       {details?.model && <span title={`model ${details.model_provider ?? ''}`.trim()}>{details.model}</span>}
       {details?.trace_url && <OutLink href={details.trace_url}>Trace</OutLink>}
     </>

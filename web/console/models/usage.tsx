@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { Select } from '../../shared/controls.tsx';
-import { millis, money, percent, share, whole } from '../components/format-number.ts';
+import { duration, money, percent, share, whole } from '../components/format-number.ts';
 import { type Column, DataTable } from '../components/table.tsx';
 import { ErrorNote, Section } from '../components/ui.tsx';
 import { type CursorPage, useResponse } from '../hooks/requests.ts';
@@ -49,7 +49,7 @@ function Latency({ of: { filters }, period: { from, to } }: { of: Row; period: P
   const query = { ...filters, status: 'normal', from, to, limit: answersMax };
   const { body } = useResponse<CursorPage<SearchHit>>(pathOf(['admin', 'search'], query));
   const times = body?.data.map(({ latency }) => latency).filter((seconds) => seconds > 0) ?? [];
-  return <>{times.length === 0 ? '–' : millis(1000 * medianOf(times))}</>;
+  return <>{times.length === 0 ? '–' : duration(medianOf(times))}</>;
 }
 
 type Fact = {

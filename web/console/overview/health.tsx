@@ -1,15 +1,31 @@
+import { useMemo } from 'preact/hooks';
 import { By } from '../activity/activity-table.tsx';
 import { DataTable } from '../components/table.tsx';
-import { brief, ErrorNote, Id, millis, Nothing, percent, Section, Skeleton, Time, whole } from '../components/ui.tsx';
+import {
+  brief,
+  duration,
+  ErrorNote,
+  Id,
+  millis,
+  Nothing,
+  percent,
+  Section,
+  Skeleton,
+  Time,
+  whole,
+} from '../components/ui.tsx';
 import { useResponse } from '../hooks/requests.ts';
 import { locale, timeText, zone } from '../state/times.ts';
 import type { Failure, Failures, KeyErrors, Traffic, UpstreamStatistics } from '../state/types.ts';
 import { Plot } from './plot.tsx';
-import { trafficPlots, trafficSummary } from './traffic.ts';
+import { LagHistory, trafficPlots, trafficSummary } from './traffic.ts';
 import { Verdicts } from './verdicts.tsx';
 
 const refreshMillis = 10_000;
 const seconds = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', timeZone: zone, hourCycle: 'h23' });
+
+/** It stays while other views are shown. */
+const lags = new LagHistory();
 
 /** The health of the instance that serves the console: requests, latency and errors, and what failed. */
 export function Health() {
@@ -40,29 +56,39 @@ export function Health() {
 
 function TrafficPlots({ traffic }: { traffic: Traffic }) {
   const { at, isEmpty, requests, latency, errors } = trafficPlots(traffic);
-  if (isEmpty)
-    return (
-      <Nothing icon="activity">
-        No requests in the hour up to 10 seconds ago. Requests of this console are not counted.
-      </Nothing>
-    );
+  useMemo(() => lags.add(traffic, Date.now() / 1000), [traffic]);
+  const lag = lags.series(traffic);
+  const behind = lag.map(({ name, last }) => `${name} ${duration(last)}`).join(', ');
   const summaries = trafficSummary(traffic);
   const points = at.map((time) => seconds.format(time * 1000));
   const common = { points, times: at, labels: at.map((time) => timeText(time, 'clock')) };
   const perSecond = { kind: 'bars', series: requests, format: brief, tick: brief } as const;
   const durations = { kind: 'lines', series: latency, format: millis, tick: millis } as const;
   const counts = { kind: 'bars', series: errors, format: whole, tick: brief } as const;
+  const lines = { kind: 'lines', series: lag, format: duration, tick: duration } as const;
   return (
-    <div class="traffic">
-      <Plot {...common} {...perSecond} title="Requests per second" {...summaries.requests} />
-      <Plot {...common} {...durations} title="Latency" {...summaries.latency} />
-      <Plot {...common} {...counts} title="Errors" {...summaries.errors} />
-    </div>
+    <>
+      {isEmpty && (
+        <Nothing icon="activity">
+          No requests in the hour up to 10 seconds ago. Requests of this console are not counted.
+        </Nothing>
+      )}
+      <div class="traffic">
+        {!isEmpty && (
+          <>
+            <Plot {...common} {...perSecond} title="Requests per second" {...summaries.requests} />
+            <Plot {...common} {...durations} title="Latency" {...summaries.latency} />
+            <Plot {...common} {...counts} title="Errors" {...summaries.errors} />
+          </>
+        )}
+        {behind && <Plot {...common} {...lines} title="Lag" summary={`${behind} behind; since this page was opened`} />}
+      </div>
+    </>
   );
 }
 
 const known = <T,>(value: T | null, text: (value: T) => string) => (value === null ? '–' : text(value));
-const lag = (seconds: number | null) => known(seconds, (count) => `${whole(count)} s`);
+const lagText = (seconds: number | null) => known(seconds, duration);
 
 const upstreamNumbers: readonly [title: string, cell: (row: UpstreamStatistics) => string][] = [
   ['Served', ({ served }) => whole(served)],
@@ -72,17 +98,26 @@ const upstreamNumbers: readonly [title: string, cell: (row: UpstreamStatistics) 
   ['Failed (5xx)', ({ server_errors: n, passed_on }) => (n === 0 ? '0' : `${whole(n)} (${percent(n, passed_on)})`)],
   ['First byte', ({ response_millis }) => known(response_millis, millis)],
   ['Objects in doubt', ({ doubts }) => known(doubts, whole)],
-  ['Lag of messages', ({ messages_lag_seconds }) => lag(messages_lag_seconds)],
-  ['Lag of others', ({ others_lag_seconds }) => lag(others_lag_seconds)],
+  ['Lag of messages', ({ messages_lag_seconds }) => lagText(messages_lag_seconds)],
+  ['Lag of others', ({ others_lag_seconds }) => lagText(others_lag_seconds)],
 ];
 
-const UpstreamTable = ({ statistics }: { statistics: UpstreamStatistics }) => (
+const UpstreamTable = ({ statistics: of }: { statistics: UpstreamStatistics }) => (
   <div class="card stack">
     <h3>Upstream</h3>
     <p class="soft">Requests to /v1 since the start of this instance.</p>
+    <p>
+      {of.last_success_at === null ? 'No success yet' : ['Last success ', <Time at={of.last_success_at} />]}.{' '}
+      {of.last_error_at !== null && (
+        <span class="failed">
+          Last error <Time at={of.last_error_at} />
+          {of.last_error && `: ${of.last_error}`}
+        </span>
+      )}
+    </p>
     <DataTable
       label="Upstream"
-      rows={[statistics]}
+      rows={[of]}
       rowKey={() => ''}
       columns={upstreamNumbers.map(([title, cell]) => ({ title, cell, isNumber: true }))}
     />

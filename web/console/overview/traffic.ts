@@ -12,7 +12,9 @@ export const errorSeries = (data: readonly Pick<TrafficInterval, 'client_errors'
   series(data, 'failed (5xx)', 3, ({ server_errors }) => server_errors),
 ];
 
-export function trafficPlots({ interval_seconds, data }: Traffic) {
+type Intervals = Pick<Traffic, 'interval_seconds' | 'data'>;
+
+export function trafficPlots({ interval_seconds, data }: Intervals) {
   return {
     at: data.map(({ at }) => at),
     isEmpty: data.every(({ requests }) => requests === 0),
@@ -22,8 +24,31 @@ export function trafficPlots({ interval_seconds, data }: Traffic) {
   };
 }
 
+/** What this page has seen of the lag since it was opened, in seconds, by interval of the last hour. */
+export class LagHistory {
+  readonly #seen: { at: number; dify: number | null; search: number | null }[] = [];
+
+  add({ upstream, search_lag_seconds }: Traffic, at: number): void {
+    const { messages_lag_seconds: messages = null, others_lag_seconds: others = null } = upstream ?? {};
+    const dify = messages === null && others === null ? null : Math.max(messages ?? 0, others ?? 0);
+    this.#seen.push({ at, dify, search: search_lag_seconds });
+    if (at - (this.#seen[0]?.at ?? at) > 3_600) this.#seen.shift();
+  }
+
+  /** One line for each that was known at some time, with its last value. */
+  series({ data, interval_seconds }: Intervals): (Series & { last: number })[] {
+    return (['dify', 'search'] as const).flatMap((name, look) => {
+      const last = this.#seen.findLast((one) => one[name] !== null)?.[name] ?? null;
+      const valueAt = (at: number) =>
+        this.#seen.findLast((one) => one.at >= at && one.at < at + interval_seconds)?.[name] ?? null;
+      const title = name === 'dify' ? 'Dify copy' : 'search';
+      return last === null ? [] : { name: title, look, last, values: data.map(({ at }) => valueAt(at)) };
+    });
+  }
+}
+
 /** The last hour as a figure for each plot, and words about it. `now` is the last complete interval. */
-export function trafficSummary({ interval_seconds, data }: Traffic, locale?: string) {
+export function trafficSummary({ interval_seconds, data }: Intervals, locale?: string) {
   const all = (value: (slot: TrafficInterval) => number) => data.reduce((sum, slot) => sum + value(slot), 0);
   const requests = all((slot) => slot.requests);
   const rejected = all((slot) => slot.client_errors);

@@ -19,6 +19,11 @@ const Upstream = named('UpstreamStatistics', 'With an upstream: its requests sin
   response_millis: nullable(
     number('double', 'Milliseconds until a response of the upstream begins, on average; null without one.'),
   ),
+  last_success_at: nullable(epochSeconds('The last response with a status below 500; null if there was none.')),
+  last_error_at: nullable(
+    epochSeconds('The last request without a response, or with another status; null if there was none.'),
+  ),
+  last_error: nullable(text('Its message, for an hour; else null.')),
   doubts: nullable(integer('Objects in doubt; null if not known, or if the upstream does not own the data.')),
   messages_lag_seconds: nullable(integer('How far the follower is behind; null if nothing is followed.')),
   others_lag_seconds: nullable(integer('The same for everything but messages.')),
@@ -42,6 +47,9 @@ export const Traffic = named('Traffic', 'Requests to this instance in the last h
       p99: millis('99 %'),
     }),
     'Complete intervals of the last hour, oldest first.',
+  ),
+  search_lag_seconds: nullable(
+    number('double', 'How far the search is behind; null if it is off, being built, or not known.'),
   ),
   upstream: Type.Optional(Upstream),
 });

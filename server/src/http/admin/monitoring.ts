@@ -6,6 +6,7 @@ import { readState } from '../../domain/health/read-state.ts';
 import { verdictsOf, worstOf } from '../../domain/health/verdicts.ts';
 import { recentKeyErrors } from '../../domain/keys/key-uses.ts';
 import type { FailureCount } from '../observe/failures.ts';
+import type { Metrics } from '../observe/metrics.ts';
 import { type Dependencies, together } from '../route-types.ts';
 import { adminObject } from './routes.ts';
 
@@ -21,6 +22,7 @@ export const adminMonitoringRoutes = together(
     response: Traffic,
     run: async ({ dependencies }) => ({
       ...dependencies.metrics.traffic.lastHour(),
+      search_lag_seconds: await searchLag(dependencies),
       ...(dependencies.upstream && { upstream: await readUpstream(dependencies) }),
     }),
   }),
@@ -78,31 +80,45 @@ export const adminMonitoringRoutes = together(
   }),
 );
 
+async function searchLag(dependencies: Dependencies): Promise<number | null> {
+  const { search } = await readState(dependencies, ['search']);
+  if (search === undefined || search.isBuilding) return null;
+  return search.oldest === null ? 0 : Math.max(0, Math.floor(dependencies.clock() / 1000) - search.oldest);
+}
+
 async function readUpstream(dependencies: Dependencies) {
   const { dify, doubts } = await readState(dependencies, ['dify', 'doubts']);
+  const { metrics } = dependencies;
+  const statistics = metrics.upstreamStatistics();
+  const at = statistics.last_error_at ?? Number.POSITIVE_INFINITY;
+  const failure = failuresOf(metrics).find(({ route, last }) => route.startsWith('/v1/') && last >= at * 1000);
   return {
-    ...dependencies.metrics.upstreamStatistics(),
+    ...statistics,
+    last_error: lastOf(failure)?.message ?? null,
     doubts: doubts ?? null,
     messages_lag_seconds: dify?.messages_lag_seconds ?? null,
     others_lag_seconds: dify?.others_lag_seconds ?? null,
   };
 }
 
+const failuresOf = ({ failures }: Metrics) => failures.recent().filter(({ status }) => status >= 500);
+const upstreamFailures = (metrics: Metrics) => failuresOf(metrics).filter(({ route }) => route === '/v1/*');
+
+const lastOf = (failure: FailureCount | undefined) =>
+  failure && {
+    at: Math.floor(failure.last / 1000),
+    message: failure.message || failure.code || `${failure.status} ${failure.method} ${failure.route}`,
+  };
+
 function readInstance({ metrics, upstream }: Dependencies) {
   const { data } = metrics.traffic.lastHour();
-  const failures = metrics.failures.recent().filter(({ status }) => status >= 500);
-  const last = (failure: FailureCount | undefined) =>
-    failure && {
-      at: Math.floor(failure.last / 1000),
-      message: failure.message || failure.code || `${failure.status} ${failure.method} ${failure.route}`,
-    };
   const sum = (name: 'requests' | 'server_errors') => data.reduce((all, slot) => all + slot[name], 0);
   return {
-    lastHour: { requests: sum('requests'), failed: sum('server_errors'), last: last(failures[0]) },
+    lastHour: { requests: sum('requests'), failed: sum('server_errors'), last: lastOf(failuresOf(metrics)[0]) },
     upstream: upstream && {
       ...metrics.upstreamStatistics(),
       isAvailable: upstream.isAvailable,
-      last: last(failures.find(({ route }) => route === '/v1/*')),
+      last: lastOf(upstreamFailures(metrics)[0]),
     },
     isDamaged: metrics.hasFoundDamage,
   };

@@ -140,13 +140,17 @@ export class Metrics {
   /** Requests under `/v1` since the start of the process, and how the upstream has responded. */
   upstreamStatistics() {
     const all = this.#seriesOf('upstream');
-    const seriesOf = (outcome: string) => all.find(({ label }) => label === outcome)?.series ?? { count: 0, sum: 0 };
+    const seriesOf = (outcome: string) =>
+      all.find(({ label }) => label === outcome)?.series ?? { count: 0, sum: 0, last: 0 };
     const [good, { count: server_errors, sum: failedSeconds }] = [seriesOf(responded), seriesOf(failed)];
     const count = good.count + server_errors;
+    const lastError = Math.max(0, ...all.map(({ label, series }) => (label === responded ? 0 : series.last)));
     return {
       ...this.#countByResponder(),
       errors: all.reduce((sum, { series }) => sum + series.count, 0) - count,
       server_errors,
+      last_success_at: good.count === 0 ? null : Math.floor(good.last / 1000),
+      last_error_at: lastError === 0 ? null : Math.floor(lastError / 1000),
       response_millis: count === 0 ? null : ((good.sum + failedSeconds) / count) * 1000,
     };
   }
@@ -244,6 +248,13 @@ export class Metrics {
   /** Counts an event and its duration. */
   countEvent<N extends keyof Events>(name: N, label: Events[N], seconds = 0): void {
     this.#series.counter(`${name} ${label}`).add(seconds);
+  }
+
+  /** Counts a request that was passed on, when its response begins or fails, and notes the time in milliseconds. */
+  countUpstream(outcome: Events['upstream'], seconds: number, now: number): void {
+    const counter = this.#series.counter(`upstream ${outcome}`);
+    counter.add(seconds);
+    counter.noteLast(now);
   }
 
   /** Whether a request to any worker has found a damaged page since the start of the process. */

@@ -3,14 +3,15 @@ import type { WorkerContext } from '../workers/context.ts';
 /** Upper bounds of the buckets of a series, in seconds. */
 export const bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** A histogram: count, total seconds, and the number of durations in each bucket. */
-export type Series = { count: number; sum: number; buckets: number[] };
+/** A histogram: count, total seconds, and the number of durations in each bucket; and when it was last added to, if that is noted. */
+export type Series = { count: number; sum: number; buckets: number[]; last: number };
 
 const rowsMax = 2_000;
 const labelBytesMax = 191;
 /** The label with its length in the first byte, then the values. */
 const valuesAt = labelBytesMax + 1;
-const valuesMax = 2 + bounds.length;
+const lastAt = 2 + bounds.length;
+const valuesMax = lastAt + 1;
 const rowBytes = valuesAt + valuesMax * Float64Array.BYTES_PER_ELEMENT;
 /** The number of rows of a worker, in the space of one row. */
 const workerBytes = rowBytes * (rowsMax + 1);
@@ -28,6 +29,11 @@ export class Counter {
   /** Counts several at once, without their times. */
   addMany(count: number): void {
     this.#values[0] = (this.#values[0] ?? 0) + count;
+  }
+
+  /** In milliseconds since the epoch. */
+  noteLast(time: number): void {
+    this.#values[lastAt] = time;
   }
 
   add(seconds = 0): void {
@@ -75,12 +81,13 @@ export class SeriesTable {
     const total = new Map<string, Series>();
     for (let worker = 0; worker < this.#workers; worker += 1) {
       for (const { label, values } of this.#rowsOf(worker)) {
-        const series = total.get(label) ?? { count: 0, sum: 0, buckets: bounds.map(() => 0) };
+        const series = total.get(label) ?? { count: 0, sum: 0, buckets: bounds.map(() => 0), last: 0 };
         const [count = 0, sum = 0, ...buckets] = values;
         total.set(label, {
           count: series.count + count,
           sum: series.sum + sum,
           buckets: series.buckets.map((one, index) => one + (buckets[index] ?? 0)),
+          last: Math.max(series.last, values[lastAt] ?? 0),
         });
       }
     }

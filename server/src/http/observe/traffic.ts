@@ -56,7 +56,7 @@ export class Traffic {
   }
 
   /** The complete intervals of the last hour, oldest first. */
-  lastHour(): TrafficReport {
+  lastHour(): Pick<TrafficReport, 'interval_seconds' | 'data'> {
     const now = Math.floor(this.#clock() / slotMillis);
     const data: TrafficReport['data'] = [];
     for (let index = now - slotsMax + 1; index < now; index += 1) {

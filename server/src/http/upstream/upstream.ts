@@ -83,7 +83,7 @@ export class Upstream {
       onResponse: (error, status = 0) => {
         this.#last = { isAvailable: error === undefined, at: performance.now() };
         const outcome = status >= 500 ? 'failed_response' : 'response';
-        metrics.countEvent('upstream', error?.code ?? outcome, (performance.now() - start) / 1000);
+        metrics.countUpstream(error?.code ?? outcome, (performance.now() - start) / 1000, Date.now());
       },
       onEnd: (wasKept) => {
         if (wasKept) this.#kept -= 1;
