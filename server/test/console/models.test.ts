@@ -201,6 +201,14 @@ describe('models in the console', () => {
     await page.getByText('Choose two different models.').waitFor();
     await page.getByRole('combobox', { name: 'Model', exact: true }).selectOption('gull-old');
     await untilEqual(async () => (await textOf('Comparison'))[1], ['Messages', '1', '2', '+100%']);
+    // A third of 0.3 is less than 0.1, in the last digit.
+    const cheap = (model: string) => message(conversation, now, priced(model, '0.1', 1));
+    await service.load([cheap('gull-a'), cheap('gull-a'), cheap('gull-a'), cheap('gull-b')]);
+    await page.reload();
+    await page.getByRole('combobox', { name: 'Model', exact: true }).selectOption('gull-a');
+    await page.getByRole('combobox', { name: 'with', exact: true }).selectOption('gull-b');
+    const equal = ['Cost of 1,000 messages', 'US$100.00', 'US$100.00', 'equal'];
+    await untilEqual(async () => (await textOf('Comparison'))[5], equal);
     await table('By model').getByRole('link', { name: 'gull-large' }).click();
     await page.waitForURL(/#\/conversations\?.*model_provider=gull&model=gull-large/);
     assert.deepEqual(pageErrors, []);

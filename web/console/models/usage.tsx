@@ -148,9 +148,12 @@ function Comparison({ rows, period }: { rows: readonly Row[]; period: Period }) 
   );
 }
 
+/** Values that are calculated differ in their last digits. */
+const equalShare = 1e-9;
+
 /** The second value compared with the first. */
 export function differenceText(one: number, other: number): string {
   if (one === 0) return '';
-  if (one === other) return 'equal';
+  if (Math.abs(other - one) < equalShare * one) return 'equal';
   return `${other > one ? '+' : '−'}${percent(Math.abs(other - one), one)}`;
 }

@@ -109,7 +109,7 @@ function search({ search: index, now }: HealthFacts): [State, string] | undefine
   if (typeof index === 'string') return ['ok', 'Search is off'];
   if (index.isBuilding) return ['warn', 'Search index is being built'];
   const seconds = index.oldest === null ? 0 : now - index.oldest;
-  const age = index.changes === 0 ? '' : ` changes, ${duration(seconds)}`;
+  const age = index.changes === 0 ? '' : ` change${index.changes === 1 ? '' : 's'}, ${duration(seconds)}`;
   return [above(seconds, lagWarn, lagFail), `Search ${index.changes}${age} behind`];
 }
 
