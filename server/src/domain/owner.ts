@@ -1,11 +1,7 @@
-/** Something that the system that owns the data has changed. `scope` is its app or dataset, or empty if that is not known. */
-export type ChangedObject = {
-  kind: 'conversation' | 'message' | 'child_chunk';
-  id: string;
-  scope: string;
-  /** Of a message; empty if it is not known. */
-  conversation_id: string;
-};
+import type { Doubt } from './store/doubts.ts';
+
+/** Something that the system that owns the data has changed. Ids of its scope and conversation are empty if they are not known. */
+export type ChangedObject = Omit<Doubt, 'at' | 'kind'> & { kind: Exclude<Doubt['kind'], 'app'> };
 
 /** Another system that owns the data: what it stores is copied here. */
 export interface Owner {

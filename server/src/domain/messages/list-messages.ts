@@ -1,4 +1,6 @@
-import type { PageOrder } from '../../contract/message.ts';
+import type { Static } from 'typebox';
+import { limits } from '../../contract/limits.ts';
+import type { MessageQuery, PageOrder } from '../../contract/message.ts';
 import { canonicalId } from '../../contract/primitives.ts';
 import { chatModes } from '../../contract/rules.ts';
 import type { App } from '../caller.ts';
@@ -7,15 +9,6 @@ import { joinTexts, type LargeList, openText } from '../large-text.ts';
 import type { Messages, OpenPage, PagePosition, PageShape, Store } from '../store/store.ts';
 import { type TextKey, textKey } from '../text-key.ts';
 import type { MessagePage, PageCache, PageTag } from './page-cache.ts';
-
-/** The parameters of a request for a page, with their defaults. */
-export type PageQuery = {
-  conversation_id: string;
-  user: string | undefined;
-  first_id: string | undefined;
-  limit: number;
-  page_order: PageOrder;
-};
 
 /** The tags in `If-None-Match`. */
 export type ClientTags = { tags: readonly string[]; matchesTag: (tag: string) => boolean };
@@ -40,8 +33,8 @@ export type PageRequest = {
 };
 
 /** Ids are canonical, so requests that differ only in the case of UUIDs share a cached page. */
-export function pageRequest(app_id: string, query: PageQuery): PageRequest {
-  const { user, limit, page_order } = query;
+export function pageRequest(app_id: string, query: Static<typeof MessageQuery>, defaultOrder: PageOrder): PageRequest {
+  const { user, limit = limits.pageMessagesDefault, page_order = defaultOrder } = query;
   const conversation_id = canonicalId(query.conversation_id);
   const first_id = query.first_id === undefined ? undefined : canonicalId(query.first_id);
   // The dot distinguishes an invalid id, which becomes '', from no id.

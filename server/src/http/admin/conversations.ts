@@ -10,7 +10,7 @@ import { requireApp } from '../../domain/activity/require-app.ts';
 import { listMessages, pageRequest } from '../../domain/messages/list-messages.ts';
 import { header } from '../openapi/openapi.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';
-import { pageQuery, sendPage } from '../response/message-page.ts';
+import { sendPage } from '../response/message-page.ts';
 import { together } from '../route-types.ts';
 import { adminObject, adminPage, conversationUrl } from './routes.ts';
 
@@ -45,7 +45,7 @@ export const adminConversationRoutes = together(
     run: async ({ params, query, disconnected, store, dependencies: { pages, page_order } }, reply) => {
       const { id } = await requireApp(store, params.app_id);
       const { conversation_id } = params;
-      const requestedPage = pageRequest(id, pageQuery({ ...query, conversation_id }, page_order));
+      const requestedPage = pageRequest(id, { ...query, conversation_id }, page_order);
       const clientTags = parseIfNoneMatch(reply.request.headers['if-none-match']);
       const page = await listMessages(store, pages, requestedPage, clientTags, store.dataVersion(), disconnected);
       const path = [id, 'conversations', requestedPage.position.conversation_id, 'messages']

@@ -3,16 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
 import { parse } from 'fast-querystring';
 import type { Static } from 'typebox';
-import { MessageQuery } from '../../contract/message.ts';
+import { MessageQuery, type PageOrder } from '../../contract/message.ts';
 import type { Caller, CallerOf } from '../../domain/caller.ts';
 import { asError } from '../../domain/errors.ts';
-import {
-  isChatApp,
-  type Page,
-  type PageQuery,
-  type PageRequest,
-  pageRequest,
-} from '../../domain/messages/list-messages.ts';
+import { isChatApp, type Page, type PageRequest, pageRequest } from '../../domain/messages/list-messages.ts';
 import { free } from '../../domain/messages/page-cache.ts';
 import { RecentKeys } from '../../domain/recent-keys.ts';
 import { RecentMap } from '../../domain/recent-map.ts';
@@ -22,7 +16,7 @@ import { type RequestSummary, safeRequestId } from '../observe/observe.ts';
 import { matchesTag, parseIfNoneMatch } from '../request/etag.ts';
 import { validatorCompiler } from '../request/query.ts';
 import { readLargePage } from '../response/large-page.ts';
-import { messagesPath, onDisconnect, pageHeaders, pageLink, pageQuery } from '../response/message-page.ts';
+import { messagesPath, onDisconnect, pageHeaders, pageLink } from '../response/message-page.ts';
 import type { Dependencies, Handler } from '../route-types.ts';
 import type { Connections } from './connections.ts';
 import { readLaneHeaders } from './lane-headers.ts';
@@ -43,7 +37,8 @@ type PlainRequest = {
 };
 
 /** A parsed query string, its page request for the app that sent it last, and the link of the page that was sent last. */
-type ParsedQuery = PageQuery & {
+type ParsedQuery = {
+  parameters: Static<typeof MessageQuery>;
   app_id: string | undefined;
   page: PageRequest | undefined;
   next: string | undefined;
@@ -115,11 +110,11 @@ export class FastLane {
   }
 
   #respond(plain: PlainRequest, caller: Caller | undefined): void {
-    const { pageReads, bearer } = this.#dependencies;
+    const { pageReads, bearer, page_order } = this.#dependencies;
     if (caller?.kind !== 'app' || !isChatApp(caller.app)) return this.#passOn(plain, caller);
     plain.summary.key_id = caller.key_id;
     bearer.countRequest(caller, 'GET', plain.response);
-    const requestedPage = pageOf(plain.query, caller);
+    const requestedPage = pageOf(plain.query, caller, page_order);
     const page = pageReads.current(requestedPage.key, plain.dataVersion);
     if (page === undefined || (page.kind === 'tag' && !matchesTag(plain.ifNoneMatch, page.tag))) {
       void this.#readPage(plain, requestedPage);
@@ -165,7 +160,7 @@ export class FastLane {
       const { authorization, traceparent, 'x-request-id': givenId, 'if-none-match': ifNoneMatch } = headers;
       const digest = bearerDigest(authorization);
       if (digest === undefined) return undefined;
-      const dataVersion = this.#dependencies.pageReads.dataVersion(query.conversation_id);
+      const dataVersion = this.#dependencies.pageReads.dataVersion(query.parameters.conversation_id);
       const id = safeRequestId(givenId);
       const summary = { id, method: 'GET', route: messagesPath, key_id: null, start: performance.now(), traceparent };
       return { request, response, query, digest, ifNoneMatch, dataVersion, summary };
@@ -182,22 +177,16 @@ export class FastLane {
     const text = url.slice(prefix.length);
     const parameters = unusual.test(text) ? undefined : this.#validate(parse(text)).value;
     if (parameters === undefined) return undefined;
-    const query = {
-      ...pageQuery(parameters, this.#dependencies.page_order),
-      app_id: undefined,
-      page: undefined,
-      next: undefined,
-      link: '',
-    };
+    const query = { parameters, app_id: undefined, page: undefined, next: undefined, link: '' };
     if (key !== undefined && this.#urls.add(key)) this.#queries.set(key, query);
     return query;
   }
 }
 
-function pageOf(query: ParsedQuery, { app }: CallerOf<'app'>): PageRequest {
+function pageOf(query: ParsedQuery, { app }: CallerOf<'app'>, order: PageOrder): PageRequest {
   if (query.page === undefined || query.app_id !== app.id) {
     query.app_id = app.id;
-    query.page = pageRequest(app.id, query);
+    query.page = pageRequest(app.id, query.parameters, order);
   }
   return query.page;
 }

@@ -11,7 +11,6 @@ import { notFound } from '../../domain/errors.ts';
 import { listMessages, pageRequest, requireChatApp } from '../../domain/messages/list-messages.ts';
 import { type CursorPage, readAll } from '../../domain/paging.ts';
 import { searchMessages } from '../../domain/search/search-pages.ts';
-import { pageQuery } from '../response/message-page.ts';
 import { defineTool, type ToolCall, tooLargeForTool } from './tool.ts';
 
 const { app_id, id: _, ...conversationFilters } = SummaryQuery.properties;
@@ -103,7 +102,7 @@ const getMessages = defineTool('get_messages', ['app', 'admin'], 'getTranscript'
     const conversation_id = canonicalId(query.conversation_id);
     const ofApp = appOf(call, appId) ?? (await appOfConversation(call, conversation_id));
     if (call.caller.kind === 'admin' && appId !== undefined) await requireApp(store, appId);
-    const request = pageRequest(canonicalId(ofApp), pageQuery(query, page_order));
+    const request = pageRequest(canonicalId(ofApp), query, page_order);
     const page = await listMessages(store, pages, request, undefined, store.dataVersion(), call.disconnected);
     if (page.kind === 'large') throw tooLargeForTool(page);
     if (page.kind === 'tag') throw new Error('a page is read as a whole without tags of a client');

@@ -1,15 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { Static } from 'typebox';
-import { limits } from '../../contract/limits.ts';
-import type { MessageQuery, PageOrder } from '../../contract/message.ts';
-import {
-  type ClientTags,
-  listMessages,
-  type Page,
-  type PageQuery,
-  type PageRequest,
-} from '../../domain/messages/list-messages.ts';
+import { type ClientTags, listMessages, type Page, type PageRequest } from '../../domain/messages/list-messages.ts';
 import type { MessagePage, PageCache, PageTag } from '../../domain/messages/page-cache.ts';
 import type { Store } from '../../domain/store/store.ts';
 import type { TextKey } from '../../domain/text-key.ts';
@@ -44,11 +35,6 @@ export const pageReads = (store: Store, pages: PageCache, errors: ErrorSender): 
 });
 
 export const messagesPath = '/v1/messages';
-
-export function pageQuery(parameters: Static<typeof MessageQuery>, pageOrder: PageOrder): PageQuery {
-  const { conversation_id, user, first_id, limit = limits.pageMessagesDefault, page_order = pageOrder } = parameters;
-  return { conversation_id, user, first_id, limit, page_order };
-}
 
 /** Headers of a message page, or of a 304, as alternating names and values. `link` returns the value of `Link`. */
 export function pageHeaders(page: Page, link: (next: string) => string): string[] {

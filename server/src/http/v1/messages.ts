@@ -3,7 +3,7 @@ import { pageRequest } from '../../domain/messages/list-messages.ts';
 import { header } from '../openapi/openapi.ts';
 import { operation, requireChat } from '../operation.ts';
 import { parseIfNoneMatch } from '../request/etag.ts';
-import { messagesPath, pageQuery, sendPage } from '../response/message-page.ts';
+import { messagesPath, sendPage } from '../response/message-page.ts';
 
 export const messageRoutes = operation('getConversationHistory', ['app'], 'GET', messagesPath, {
   summary: 'List Conversation Messages',
@@ -17,7 +17,7 @@ export const messageRoutes = operation('getConversationHistory', ['app'], 'GET',
   errors: [404],
   onRequest: [requireChat],
   run: async ({ query, caller, disconnected, dependencies: { pageReads, page_order } }, reply) => {
-    const requestedPage = pageRequest(caller.app.id, pageQuery(query, page_order));
+    const requestedPage = pageRequest(caller.app.id, query, page_order);
     const clientTags = parseIfNoneMatch(reply.request.headers['if-none-match']);
     const dataVersion = pageReads.dataVersion(query.conversation_id);
     const page = await pageReads.list(requestedPage, clientTags, dataVersion, disconnected);
