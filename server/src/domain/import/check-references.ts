@@ -54,10 +54,7 @@ export function recheckReferences(record: PreparedRecord, find: FindTarget): voi
 async function findTargets(pending: PendingImport, batch: readonly PreparedRecord[]): Promise<Targets> {
   const idsByKind = new Map<LookupKind, Set<string>>();
   const addId = (kind: LookupKind, id: string | null) => {
-    if (id === null) return;
-    const ids = idsByKind.get(kind);
-    if (ids === undefined) idsByKind.set(kind, new Set([id]));
-    else ids.add(id);
+    if (id !== null) idsByKind.set(kind, (idsByKind.get(kind) ?? new Set()).add(id));
   };
   for (const record of batch) {
     const { parent } = kindRules[record.record];

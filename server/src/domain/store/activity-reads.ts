@@ -65,10 +65,10 @@ export type PeriodSums = {
   top: UserSum[];
 };
 
-/** Conversations and usage of apps, for the console. Ids are canonical; callers check that the app exists. */
 /** What a message has in addition to its fields. */
 export type StoredDetails = Omit<MessageDetails, 'trace_url'> & { trace_id: string | null };
 
+/** Conversations and usage of apps, for the console. Ids are canonical; callers check that the app exists. */
 export interface ActivityReads {
   findConversation(app_id: string, id: string): Promise<ConversationListed | undefined>;
   /**

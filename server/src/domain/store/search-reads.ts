@@ -1,3 +1,4 @@
+import type { KnowledgeHit } from '../../contract/console/search.ts';
 import type { QueryToken } from '../words/tokens.ts';
 import type { KnowledgeScope } from './knowledge-reads.ts';
 import type { ReadBudget } from './read-budget.ts';
@@ -49,16 +50,7 @@ export type IndexPart<Hit> = { hits: Hit[]; isLast: boolean; end: number | undef
 
 export type ChunkKind = 'segment' | 'child_chunk';
 export type ChunkIndexHit = { position: number; dataset_id: string; kind: ChunkKind; id: string };
-export type ChunkHit = HitText & {
-  dataset_id: string;
-  dataset_name: string;
-  document_id: string;
-  document_name: string;
-  segment_id: string;
-  segment_position: number;
-  child_chunk_id: string | null;
-  child_chunk_position: number | null;
-};
+export type ChunkHit = HitText & Omit<KnowledgeHit, 'snippet' | 'ranges'>;
 
 /** The cursor after the changes that were indexed, and how long that took, without the wait for the writes of others. */
 export type AppliedChanges = { cursor: string; millis: number };
