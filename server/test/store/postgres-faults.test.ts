@@ -3,12 +3,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
-import { Readable } from 'node:stream';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { commandLine } from '../../src/domain/import/check-references.ts';
-import { importRecords } from '../../src/domain/import/import-records.ts';
 import {
   call,
   freePort,
@@ -24,7 +21,7 @@ import {
 import { FaultyPostgres, onDatabase } from '../support/faulty-postgres.ts';
 import {
   chunkPath,
-  databaseAt,
+  importInto,
   makeTwoTenants,
   message,
   ndjson,
@@ -89,7 +86,7 @@ async function install(scope: Scope, url: string, settings: Record<string, strin
   const messages = Array.from({ length: initialMessages }, (_, at) =>
     message(quiet, 1_000 + at, { query: `query ${at}` }),
   );
-  const lines = ndjson([
+  const lines = [
     ...records,
     ...chunkIds.map((id, at) => ({
       record: 'child_chunk',
@@ -100,13 +97,9 @@ async function install(scope: Scope, url: string, settings: Record<string, strin
     })),
     { record: 'conversation', id: quiet, app_id: one.ids.app, created_at: 1 },
     ...messages,
-  ]);
+  ];
   const env = { DATABASE_URL: url, LOG_LEVEL: 'info', ...settings };
-  const database = databaseAt(url, env);
-  await database.migrate(1);
-  const store = await database.open();
-  await importRecords(store, commandLine, [{ bytes: Readable.from([Buffer.from(lines)]) }], 1);
-  await store.close();
+  await importInto(url, lines, env);
   const serving = isLong ? await serveWithWorkers(scope, { cwd, env }) : await serveInProcess(scope, url, settings);
   const paths = chunkIds.map((chunk) => chunkPath({ ...one.ids, chunk }));
   const page = messages.toReversed().slice(0, 20);
