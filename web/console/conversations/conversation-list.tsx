@@ -20,13 +20,8 @@ type Props = {
 };
 
 /** The conversations, or those with hits. The open one is among them also if it is not on the pages that were read. */
-export function ConversationList({
-  conversations: { entries, list, summaryOf, fresh },
-  open,
-  filters,
-  isSearch,
-  box,
-}: Props) {
+export function ConversationList({ conversations, open, filters, isSearch, box }: Props) {
+  const { entries, list, summaryOf, fresh } = conversations;
   const isListed = entries.some(({ id }) => id === open?.id);
   // It leaves this place when a page that has it is read.
   const isFirstPage = list.isLoading && entries.length === 0;

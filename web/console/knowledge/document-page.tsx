@@ -61,11 +61,6 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
   const list = useRef<HTMLOListElement>(null);
   useLayoutEffect(() => highlight(list.current, '.as-written', words));
 
-  const changed = shown && (
-    <>
-      changed <Time at={shown.changed_at} none="at an unknown time" />
-    </>
-  );
   const neighbour = (other: DocumentShown['next'] | undefined, rel: 'prev' | 'next', ...words: ComponentChildren[]) =>
     other && (
       <a href={hrefOf('knowledge', dataset, other.id)} rel={rel} title={other.name} class="button quiet">
@@ -82,7 +77,9 @@ export function DocumentPage({ dataset, document: documentId, segment, chunk }: 
           <Dots>
             {counted(shown.segment_count, 'segment')}
             {counted(shown.word_count, 'word')}
-            {changed}
+            <span>
+              changed <Time at={shown.changed_at} none="at an unknown time" />
+            </span>
             <CitedCounts place={[dataset, documentId]} />
             <a class="soft" href={hrefWith(['review'], { state: 'all', document_id: documentId })}>
               reviews

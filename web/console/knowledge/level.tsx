@@ -127,10 +127,8 @@ export function Level({ title, dataset, trail = [], meta, actions, names = [], c
 export function useTrail(dataset: string, document?: string, version = 0) {
   const path = ['admin', 'datasets', dataset];
   const inDataset = useRecord<Dataset>(path);
-  const shown = useRecord<DocumentShown>(
-    document === undefined ? undefined : [...path, 'documents', document],
-    version,
-  );
+  const documentPath = document === undefined ? undefined : [...path, 'documents', document];
+  const shown = useRecord<DocumentShown>(documentPath, version);
   const datasetName = inDataset?.name || `Dataset ${dataset.slice(0, 8)}`;
   const top = { name: 'Knowledge', href: hrefOf('knowledge') };
   if (document === undefined) return { trail: [top], name: datasetName, shown };

@@ -72,15 +72,8 @@ const inOrder = <T extends { position: number }>(rows: readonly T[]): T[] =>
 function Citation({ resource, href: answer }: { resource: RetrieverResource; href: string }) {
   const { dataset_name, document_name, score, content, summary, segment_position, word_count, hit_count } = resource;
   const scoreText = score.toLocaleString(locale, { maximumFractionDigits: 3 });
-  const title = (
-    <>
-      <strong>{document_name}</strong>
-      <br />
-      <span class="soft">
-        {dataset_name} · score {scoreText}
-      </span>
-    </>
-  );
+  const about = <span class="soft">{`${dataset_name} · score ${scoreText}`}</span>;
+  const title = [<strong>{document_name}</strong>, <br />, about];
   const [, ...place] = readRoute(answer);
   const segment = ['knowledge', resource.dataset_id, resource.document_id, resource.segment_id];
   const href = hrefWith(segment, { cited_by: place.join('/') });

@@ -5,7 +5,7 @@ import { brief, capital, money, share } from '../components/format-number.ts';
 import { type Column, DataTable } from '../components/table.tsx';
 import { Section } from '../components/ui.tsx';
 import { type FilterChange, hrefWith } from '../state/route.ts';
-import type { Overview, OverviewApp, OverviewModel, OverviewUser } from '../state/types.ts';
+import type { Overview, OverviewApp, OverviewUser } from '../state/types.ts';
 import { disliked, failed } from './measures.ts';
 import { isOutlier } from './series.ts';
 
@@ -115,15 +115,12 @@ function costColumn(rows: readonly Row[]): Column<Row> {
   };
 }
 
-const isKnown = ({ model }: OverviewModel): boolean => model !== null;
 /** The models that are known. */
-export const rowsOfModels = ({ models }: Overview): Row[] => models.filter(isKnown).map(rowOfModel);
-const rowOfModel = ({ model_provider, model, ...sums }: OverviewModel): Row => ({
-  ...sums,
-  id: `${model_provider} ${model}`,
-  name: model ?? 'not known',
-  filters: { model_provider: model_provider ?? '', model: model ?? '' },
-});
+export const rowsOfModels = ({ models }: Overview): Row[] =>
+  models.flatMap(({ model_provider: provider, model, ...sums }) => {
+    if (model === null) return [];
+    return { ...sums, id: `${provider} ${model}`, name: model, filters: { model_provider: provider ?? '', model } };
+  });
 const rowOfUser = ({ user, price, currency, ...sums }: OverviewUser): Row => ({
   ...sums,
   id: user,

@@ -52,7 +52,6 @@ export type Failure = Failures['data'][number];
 export type KeyErrors = Failures['by_key'][number];
 
 export type OverviewApp = Overview['apps'][number];
-export type OverviewModel = Overview['models'][number];
 export type OverviewUser = Overview['users'][number];
 
 export type AgentThought = Message['agent_thoughts'][number];
