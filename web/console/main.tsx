@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { orElse } from '../shared/or-else.ts';
 import { applyTheme } from '../shared/settings.tsx';
 import { readSetting, storeSetting } from '../shared/stored.ts';
 import './common.ts';
@@ -102,12 +103,7 @@ const place = 'backscroll-signed-in';
 
 function lastSession(): ConsoleSession | null {
   const stored = readSetting(place);
-  if (stored === null) return null;
-  try {
-    return { ...noSession, ...JSON.parse(stored ?? '{}') };
-  } catch {
-    return noSession;
-  }
+  return stored === null ? null : { ...noSession, ...orElse(() => JSON.parse(stored ?? '{}'), {}) };
 }
 
 applyTheme();

@@ -1,8 +1,4 @@
+import { orElse } from './or-else.ts';
+
 /** JSON with line breaks; any other text as it is. */
-export function prettyJson(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
-}
+export const prettyJson = (text: string): string => orElse(() => JSON.stringify(JSON.parse(text), null, 2), text);

@@ -30,16 +30,10 @@ export function useRecord<T>(parts: readonly string[] | undefined, version = 0):
 }
 
 function read(path: string): Promise<void> {
-  let reading = requests.get(path);
-  if (reading === undefined) {
-    reading = request(path)
-      .then(
-        ({ body }) => void cache.set(path, body),
-        // The rest of the page reports the error; a missing name does not matter then.
-        () => undefined,
-      )
-      .finally(() => requests.delete(path));
-    requests.set(path, reading);
-  }
+  const keep = ({ body }: { body: unknown }) => void cache.set(path, body);
+  // The rest of the page reports the error; a missing name does not matter then.
+  const start = () => request(path).then(keep, () => undefined);
+  const reading = requests.get(path) ?? start().finally(() => requests.delete(path));
+  requests.set(path, reading);
   return reading;
 }

@@ -1,3 +1,5 @@
+import { orElse } from '../../shared/or-else.ts';
+
 /** The parts behind `#/` in the address, so that every view can be bookmarked, shared and returned to. */
 export type Route = readonly string[];
 
@@ -12,7 +14,7 @@ export const readRoute = (hash = location.hash): Route =>
     .replace(/^#?\/?/, '')
     .split('/')
     .filter((part) => part !== '')
-    .map(decode);
+    .map((part) => orElse(() => decodeURIComponent(part), part));
 
 export function readFilters(hash = location.hash): Filters {
   const pairs = new URLSearchParams(hash.slice(placeOf(hash).length));
@@ -40,11 +42,3 @@ export const hrefWith = (parts: Route, filters: FilterChange): string => `#${pat
 /** An address with some filters changed and the others as they are. */
 export const withFilters = (hash: string, change: FilterChange): string =>
   hrefWith(readRoute(hash), { ...readFilters(hash), ...change });
-
-function decode(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}

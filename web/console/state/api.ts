@@ -1,3 +1,4 @@
+import { orElse } from '../../shared/or-else.ts';
 import { forgetRows } from './kept-rows.ts';
 
 export { pathOf } from './address.ts';
@@ -87,10 +88,4 @@ export async function send(
   throw new ApiError(response.status, code, message, response.headers.get('x-request-id'));
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+const parse = (text: string): unknown => orElse(() => JSON.parse(text), undefined);

@@ -1,3 +1,4 @@
+import { orElse } from '../../shared/or-else.ts';
 import { readSetting, storeSetting } from '../../shared/stored.ts';
 import type { FilterChange, Filters } from './address.ts';
 
@@ -19,10 +20,6 @@ export function rememberScope(filters: Filters): void {
 /** The scope for a link to a view. */
 export function rememberedScope(view: string): FilterChange {
   if (!viewsWithApp.includes(view)) return {};
-  try {
-    const { app_id, ...period } = JSON.parse(readSetting(place) ?? '{}') as FilterChange;
-    return { app_id, ...(viewsWithPeriod.includes(view) && period) };
-  } catch {
-    return {};
-  }
+  const { app_id, ...period }: FilterChange = orElse(() => JSON.parse(readSetting(place) ?? '{}'), {});
+  return { app_id, ...(viewsWithPeriod.includes(view) && period) };
 }

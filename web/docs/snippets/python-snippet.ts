@@ -1,3 +1,4 @@
+import { orElse } from '../../shared/or-else.ts';
 import type { Operation } from '../document.ts';
 import { type Filled, headersOf, opening, returnsJson, targetOf } from './snippets.ts';
 
@@ -35,14 +36,8 @@ const text = (value: string): string => JSON.stringify(value);
 
 /** JSON becomes a dictionary; lines of records become a string. */
 function bodyOf(body: string): string {
-  try {
-    return `json.dumps(${literal(JSON.parse(body), '    ')})`;
-  } catch {
-    return `"\\n".join([${body
-      .split('\n')
-      .map((line) => `\n        ${text(line)},`)
-      .join('')}\n    ])`;
-  }
+  const lines = body.split('\n').map((line) => `\n        ${text(line)},`);
+  return orElse(() => `json.dumps(${literal(JSON.parse(body), '    ')})`, `"\\n".join([${lines.join('')}\n    ])`);
 }
 
 function literal(value: unknown, indent: string): string {

@@ -1,3 +1,4 @@
+import { orElse } from '../../shared/or-else.ts';
 import type { Operation } from '../document.ts';
 
 /** The values of a request: one text for each parameter, and the body. */
@@ -95,13 +96,7 @@ const sdk: Record<string, Call> = {
   getAvailableModels: (_parameters, { values }) => ['providers', `listModels(${jsText(values.model_type ?? '')})`],
 };
 
-function contentOf(body: string): string {
-  try {
-    return String(JSON.parse(body).content ?? '');
-  } catch {
-    return '';
-  }
-}
+const contentOf = (body: string): string => orElse(() => String(JSON.parse(body).content ?? ''), '');
 
 export function typescriptOf(operation: Operation, filled: Filled, base: string): string {
   const covered = sdk[operation.operationId];
@@ -142,12 +137,7 @@ console.log(await response.${returnsJson(operation) ? 'json' : 'text'}());
 
 /** JSON becomes an object; lines of records become a string. */
 function bodyText(body: string): string {
-  try {
-    return `JSON.stringify(${JSON.stringify(JSON.parse(body), null, 2).replaceAll('\n', '\n  ')})`;
-  } catch {
-    return `[${body
-      .split('\n')
-      .map((line) => `\n    ${jsText(line)}`)
-      .join(',')},\n  ].join('\\n')`;
-  }
+  const lines = body.split('\n').map((line) => `\n    ${jsText(line)},`);
+  const json = () => `JSON.stringify(${JSON.stringify(JSON.parse(body), null, 2).replaceAll('\n', '\n  ')})`;
+  return orElse(json, `[${lines.join('')}\n  ].join('\\n')`);
 }
