@@ -4,7 +4,7 @@ import { highlight } from '../components/marked-text.tsx';
 import { counted, ErrorNote } from '../components/ui.tsx';
 import { type MessageProps, MessageView } from '../messages/message.tsx';
 import { siblingsOf } from '../messages/message-actions.tsx';
-import type { ApiError } from '../state/api.ts';
+import { ApiError } from '../state/api.ts';
 import { isDate, timeText } from '../state/times.ts';
 import { History, isGone } from './transcript-history.ts';
 import { Scroll } from './transcript-scroll.ts';
@@ -72,19 +72,15 @@ export function Transcript({ path, total, message_id, hrefOf, goTo, words, shown
       </div>
       {failure && (
         <div class="trouble">
-          {failure.isOfConversation ? (
-            <p class="note bad" role="alert">
-              This conversation does not exist or was deleted.
-            </p>
-          ) : (
-            <ErrorNote error={failure.error} retry={retry} />
-          )}
+          <ErrorNote error={failure.error} retry={failure.isOfConversation ? undefined : retry} />
         </div>
       )}
       <Foot scroll={scroll} total={total} isStale={isStale} />
     </div>
   );
 }
+
+const gone = new ApiError(404, 'not_found', 'This conversation does not exist or was deleted.', null);
 
 /** What is drawn of a conversation in the element that scrolls it, and why it could not be read. */
 function useScroll(path: readonly string[], total: number | undefined, shown: TranscriptProps['shown']) {
@@ -94,7 +90,7 @@ function useScroll(path: readonly string[], total: number | undefined, shown: Tr
   const [unmount] = useState(() => new AbortController());
   const fail = async (error: ApiError) => {
     const isOfConversation = await isGone(path, error, unmount.signal);
-    if (!unmount.signal.aborted) setFailure({ error, isOfConversation });
+    if (!unmount.signal.aborted) setFailure({ error: isOfConversation ? gone : error, isOfConversation });
   };
   const [scroll] = useState(
     () =>

@@ -20,18 +20,13 @@ export function newestFirst(one: Key, other: Key): number {
 export type Reach = { words: string; list: 'apps' | 'workspaces' | 'datasets'; ids: readonly string[] };
 
 export function reachOf({ kind, app_id, workspace_id, dataset_ids }: Key): Reach {
-  const of = (words: string, list: Reach['list'], ...ids: (string | null)[]): Reach => ({
-    words,
-    list,
-    ids: ids.filter((id) => id !== null),
-  });
-  if (kind === 'admin') return of('everything', 'workspaces');
+  if (kind === 'admin') return { words: 'everything', list: 'workspaces', ids: [] };
   // The kind of the others says that it is an app.
-  if (app_id !== null) return of(kind === 'feed' ? 'app' : '', 'apps', app_id);
-  if (dataset_ids === null) {
-    return of(kind === 'knowledge' ? 'all datasets of' : 'workspace', 'workspaces', workspace_id);
-  }
-  return of(dataset_ids.length === 1 ? 'dataset' : 'datasets', 'datasets', ...dataset_ids);
+  if (app_id !== null) return { words: kind === 'feed' ? 'app' : '', list: 'apps', ids: [app_id] };
+  if (dataset_ids !== null)
+    return { words: `dataset${dataset_ids.length === 1 ? '' : 's'}`, list: 'datasets', ids: dataset_ids };
+  const words = kind === 'knowledge' ? 'all datasets of' : 'workspace';
+  return { words, list: 'workspaces', ids: workspace_id === null ? [] : [workspace_id] };
 }
 
 /** The name of a key, or its kind and the beginning of its id. */
