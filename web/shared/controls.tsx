@@ -105,17 +105,10 @@ export function CopyButton({ text, label = 'Copy', icon }: CopyProps) {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => show(label), 2_000);
   };
-  const isDone = shown !== label;
-  if (icon === undefined)
-    return (
-      <Button class="copy quiet" onClick={copy} aria-live="polite">
-        {shown}
-      </Button>
-    );
+  const picture = icon && [<Icon name={shown === label ? icon : 'check'} />, <span class="hidden-label">{shown}</span>];
   return (
-    <Button class="copy quiet icon-only" title={label} onClick={copy} aria-live="polite">
-      <Icon name={isDone ? 'check' : icon} />
-      <span class="hidden-label">{shown}</span>
+    <Button class={`copy quiet ${icon ? 'icon-only' : ''}`} title={icon && label} onClick={copy} aria-live="polite">
+      {picture ?? shown}
     </Button>
   );
 }

@@ -408,7 +408,7 @@ describe('keys in the console', () => {
     assert.equal(await opener.evaluate((element) => element.matches(':focus')), true);
     await row('an old one').getByRole('button', { name: 'Revoke' }).click();
     await dialog().getByRole('button', { name: 'Cancel' }).click();
-    await page.locator('button:focus', { hasText: 'Actions of an old one' }).waitFor();
+    await page.locator('button:focus[aria-label="Actions of an old one"]').waitFor();
   });
 
   it('renames a key, copies its ID, and rotates it: the old one ends in a day', async () => {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { Button, Icon, type IconName } from '../../shared/controls.tsx';
+import { Button, IconButton, type IconName } from '../../shared/controls.tsx';
 import { ErrorNote } from './ui.tsx';
 
 /** `isLate`: the content is not in the page, and requests nothing, until the menu is open. */
@@ -33,17 +33,14 @@ export function Menu({ class: name, label, icon, isLate = false, children }: Pro
     target instanceof Element && target.closest(`a, button${stays}`) && close();
   return (
     <div class={`menu ${name}`} ref={box}>
-      <Button
+      <IconButton
         ref={opener}
-        class="quiet icon-only"
-        title={label}
+        icon={icon}
+        label={label}
         aria-expanded={isOpen}
         aria-controls={id}
         onClick={() => setOpen(!isOpen)}
-      >
-        <Icon name={icon} />
-        <span class="hidden-label">{label}</span>
-      </Button>
+      />
       {/* biome-ignore lint/a11y: it hears of the clicks on links and buttons in it, also by key */}
       <div id={id} class={isOpen ? 'card menu-content open' : 'card menu-content'} onClick={closeAtAction}>
         {(isOpen || !isLate) && children}
