@@ -2,23 +2,14 @@ import { prettyJson } from '../shared/pretty-json.ts';
 import type { Operation } from './document.ts';
 import { type Filled, headersOf, targetOf } from './snippets/snippets.ts';
 
-/** A response, as it is shown. */
-export type ShownResponse = {
-  status: number;
-  statusText: string;
-  millis: number;
-  headers: [string, string][];
-  text: string;
-  isJson: boolean;
-  /** Only the beginning is shown. */
-  isTruncated: boolean;
-};
+/** A response, as it is shown. If it `isTruncated`, only the beginning is. */
+export type ShownResponse = Awaited<ReturnType<typeof send>>;
 
 const telling = /^(?:x-request-id|etag|link|ratelimit.*|retry-after|location|allow)$/;
 const shownMax = 200_000;
 
 /** Sends a request to the service that this page came from, with the typed key, or without one as the session of the console. */
-export async function send(operation: Operation, filled: Filled, key: string): Promise<ShownResponse> {
+export async function send(operation: Operation, filled: Filled, key: string) {
   const headers = new Headers(headersOf(operation, filled));
   const isSession = key === '' && operation.allowsSession;
   if (isSession) headers.set('Backscroll-Console', '1');
