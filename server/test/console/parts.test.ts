@@ -138,7 +138,7 @@ describe('the console, in any view', () => {
     await help.waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await untilEqual(() => page.evaluate<string>('document.activeElement.textContent'), 'Account');
+    await untilEqual(() => page.evaluate<string>('document.activeElement.ariaLabel'), 'Account');
     assert.deepEqual(pageErrors, []);
   });
 

@@ -29,11 +29,8 @@ const look: Look = {
     const Heading = `h${Math.min(depth + 2, 6) as 3 | 4 | 5 | 6}` as const;
     return <Heading class={`level-${depth}`}>{inner}</Heading>;
   },
-  code: ({ text, lang }) => (
-    <Pre label={lang ? `Code: ${lang}` : 'Code'}>
-      <code>{text}</code>
-    </Pre>
-  ),
+  // A text may have thousands of these and of links: they are elements, not components.
+  code: ({ text, lang }) => Pre({ label: lang ? `Code: ${lang}` : 'Code', children: <code>{text}</code> }),
   markup: (raw, isInline) => (isInline ? raw : <p class="as-written">{raw.trim()}</p>),
   link,
 };
@@ -49,10 +46,6 @@ function link({ type, href, title, raw }: Tokens.Link | Tokens.Image, inner: Com
   const address = safeAddress(href);
   if (address === undefined) return raw;
   const attributes = { href: address, title: title ?? undefined };
-  if (type === 'link') return <OutLink {...attributes}>{inner}</OutLink>;
-  return (
-    <OutLink {...attributes} class="badge">
-      Picture: {inner.length > 0 ? inner : address}
-    </OutLink>
-  );
+  if (type === 'link') return OutLink({ ...attributes, children: inner });
+  return OutLink({ ...attributes, class: 'badge', children: ['Picture: ', inner.length > 0 ? inner : address] });
 }
