@@ -73,7 +73,7 @@ export function makeIsolationFixture() {
   } as const;
   const restricted = makeSecret('knowledge');
   const admin = makeSecret('admin');
-  const readOnlyAdmin = makeSecret('admin');
+  const readOnly = { app: makeSecret('app'), knowledge: makeSecret('knowledge'), admin: makeSecret('admin') };
   const byRole = { viewer: makeSecret('admin'), editor: makeSecret('admin') };
   const messages = {
     one: [message(one.ids.conversation, 1), message(one.ids.conversation, 2), message(one.ids.conversation, 3)],
@@ -110,7 +110,9 @@ export function makeIsolationFixture() {
     ...sibling.records.slice(1).map((line) => ('dataset_id' in line ? { ...line, dataset_id: one.ids.dataset } : line)),
     { ...key, kind: 'knowledge', name: 'restricted', dataset_ids: [one.ids.dataset], secret: restricted },
     { record: 'api_key', kind: 'admin', name: 'admin', secret: admin },
-    { record: 'api_key', kind: 'admin', name: 'reader', secret: readOnlyAdmin, read_only: true },
+    { record: 'api_key', kind: 'admin', name: 'reader', secret: readOnly.admin, read_only: true },
+    { ...key, kind: 'app', app_id: one.ids.app, name: 'reader', secret: readOnly.app, read_only: true },
+    { ...key, kind: 'knowledge', name: 'reader', secret: readOnly.knowledge, read_only: true },
     ...Object.entries(byRole).map(([role, secret]) => ({ record: 'api_key', kind: 'admin', name: role, role, secret })),
     { record: 'person', ...identity, name: 'Ann', role: 'viewer' },
     provider(workspace_id, 'of one'),
@@ -141,7 +143,7 @@ export function makeIsolationFixture() {
     spareConversations,
     restricted,
     admin,
-    readOnlyAdmin,
+    readOnly,
     byRole,
     messages,
     inactiveKeys,
