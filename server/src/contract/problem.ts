@@ -95,53 +95,40 @@ const withArticle = (type: unknown): string =>
  * from. It is well-formed Unicode, so only an escape can produce a lone surrogate or NUL.
  */
 export function findBadValue(value: unknown, json: string): Problem | undefined {
-  return isSuspect(value, 0, json.includes('\\u')) ? findBad(value, []) : undefined;
+  const bad = findBad(value, 0, json.includes('\\u'));
+  if (bad === undefined) return undefined;
+  const path = bad.path.reverse();
+  const name = nameOf(path);
+  return { path, text: `${bad.shown?.(name) ?? name} ${bad.rule}`, logged: `a value ${bad.rule}` };
+}
+
+/** `path`: from the value up. `shown`: what of its name can be shown. */
+type BadValue = { rule: string; shown?: (name: string) => string; path: (string | number)[] };
+
+/** There rarely is a bad value, so this builds no path on its way down. */
+function findBad(value: unknown, depth: number, hasEscapes: boolean): BadValue | undefined {
+  if (typeof value === 'string') return hasEscapes ? badText(value) : undefined;
+  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? undefined : tooLarge();
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth > limits.jsonDepthMax)
+    return { rule: `is nested more than ${limits.jsonDepthMax} deep`, shown: (name) => name.slice(0, 80), path: [] };
+  const isList = Array.isArray(value);
+  for (const name in value) {
+    const inner = (value as Record<string, unknown>)[name];
+    const bad = (hasEscapes && !isList ? badText(name) : undefined) ?? findBad(inner, depth + 1, hasEscapes);
+    if (bad === undefined) continue;
+    bad.path.push(isList ? Number(name) : name);
+    return bad;
+  }
+  return undefined;
 }
 
 /** Doubles cannot distinguish integers of magnitude 2^53 or more from their neighbours. */
-const isTooLarge = (value: number): boolean => !(Math.abs(value) <= Number.MAX_SAFE_INTEGER);
+const tooLarge = (): BadValue => ({ rule: `must be a number within ±${Number.MAX_SAFE_INTEGER}`, path: [] });
 
-/** Whether there is a bad value. There rarely is one, so this check is fast and builds no paths. */
-function isSuspect(value: unknown, depth: number, hasEscapes: boolean): boolean {
-  if (typeof value === 'string') return hasEscapes && isBadText(value);
-  if (typeof value === 'number') return isTooLarge(value);
-  if (typeof value !== 'object' || value === null) return false;
-  if (depth > limits.jsonDepthMax) return true;
-  if (Array.isArray(value)) return value.some((inner) => isSuspect(inner, depth + 1, hasEscapes));
-  for (const name in value) {
-    if (hasEscapes && isBadText(name)) return true;
-    if (isSuspect((value as never)[name], depth + 1, hasEscapes)) return true;
-  }
-  return false;
+function badText(text: string): BadValue | undefined {
+  if (!text.isWellFormed())
+    return { rule: 'must be well-formed Unicode', shown: (name) => name.toWellFormed(), path: [] };
+  if (!text.includes('\0')) return undefined;
+  return { rule: 'must not contain NUL', shown: (name) => name.replaceAll('\0', ''), path: [] };
 }
-
-const isBadText = (text: string): boolean => !text.isWellFormed() || text.includes('\0');
-
-function findBad(value: unknown, path: ValuePath): Problem | undefined {
-  if (typeof value === 'string') return badText(value, path);
-  if (typeof value === 'number') {
-    return isTooLarge(value) ? badValue(path, `must be a number within ±${Number.MAX_SAFE_INTEGER}`) : undefined;
-  }
-  if (typeof value !== 'object' || value === null) return undefined;
-  if (path.length > limits.jsonDepthMax) {
-    return badValue(path, `is nested more than ${limits.jsonDepthMax} deep`, nameOf(path).slice(0, 80));
-  }
-  for (const [name, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
-    const innerPath = [...path, name];
-    const bad = (typeof name === 'string' ? badText(name, innerPath) : undefined) ?? findBad(inner, innerPath);
-    if (bad !== undefined) return bad;
-  }
-  return undefined;
-}
-
-function badText(value: string, path: ValuePath): Problem | undefined {
-  if (!value.isWellFormed()) return badValue(path, 'must be well-formed Unicode', nameOf(path).toWellFormed());
-  if (value.includes('\0')) return badValue(path, 'must not contain NUL', nameOf(path).replaceAll('\0', ''));
-  return undefined;
-}
-
-const badValue = (path: ValuePath, rule: string, name = nameOf(path)): Problem => ({
-  path,
-  text: `${name} ${rule}`,
-  logged: `a value ${rule}`,
-});
