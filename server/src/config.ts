@@ -215,7 +215,6 @@ function readValue(name: string, environment: Readonly<Record<string, string | u
 export const difyOwnsData = ({ upstream_url, dify_database_url }: Config): boolean =>
   upstream_url !== undefined && dify_database_url !== undefined;
 
-/** The settings as `backscroll --help` shows them. */
 export function settingsHelp(): string {
   const rows = Object.entries<Setting<unknown>>(settings);
   const width = Math.max(...rows.map(([key]) => key.length));

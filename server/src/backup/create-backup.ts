@@ -3,10 +3,9 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createZstdCompress } from 'node:zlib';
 import type { DatabaseFacts } from '../domain/store/monitoring.ts';
-import type { Destination } from './destination.ts';
+import { type Destination, writeJson } from './destination.ts';
 import { dataName, findBackups, type Manifest, manifestName, newId, readManifest, timeOfId } from './manifest.ts';
 import { checked } from './read-backup.ts';
-import { writeJson } from './small-objects.ts';
 
 /** How many complete backups stay, or those of how many days. The newest one always stays. */
 export type Keep = { backups: number } | { days: number };

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Tombstone } from '../domain/store/erasure.ts';
 import type { Store } from '../domain/store/store.ts';
-import type { Destination } from './destination.ts';
+import { type Destination, readJson, writeJson } from './destination.ts';
 import { newId, timeOfId } from './manifest.ts';
-import { readJson, writeJson } from './small-objects.ts';
 
 /** Erasures in a store of backups: a restore of an older backup applies them. They have ids and times, no text. */
 

@@ -1,6 +1,5 @@
 import type { DatabaseFacts } from '../domain/store/monitoring.ts';
-import type { Destination } from './destination.ts';
-import { readJson } from './small-objects.ts';
+import { type Destination, readJson } from './destination.ts';
 
 /** What a backup is: written last, so that a backup with a manifest is complete. */
 export type Manifest = DatabaseFacts & {

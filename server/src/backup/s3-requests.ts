@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { asError } from '../domain/errors.ts';
-import { textOf } from './small-objects.ts';
+import { textOf } from './destination.ts';
 
 /** Signed requests to a service that is compatible with S3, sent again as long as that may help. */
 

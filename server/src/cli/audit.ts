@@ -6,8 +6,7 @@ import { readAll } from '../domain/paging.ts';
 import type { AuditEntry, AuditQuery } from '../domain/store/audit.ts';
 import type { Store } from '../domain/store/store.ts';
 import { type Command, epochSeconds, withStore } from './command.ts';
-import { flag, parse, secondsOf, text, Usage } from './options.ts';
-import { print, printRows, printTable, timeOf, visible } from './output.ts';
+import { flag, parse, print, printRows, printTable, secondsOf, text, timeOf, Usage, visible } from './terminal.ts';
 
 const shownIds = 3;
 

@@ -14,8 +14,7 @@ import type { Store } from '../domain/store/store.ts';
 import { type Database, databaseOf } from '../store/open.ts';
 import { regularFile, requireNotDatabase, withPartialFile, writeAtomically } from './atomic-file.ts';
 import { type Command, epochSeconds, noteBackup, requireDatabase, requireEmbedded } from './command.ts';
-import { parse, Usage } from './options.ts';
-import { print, printTable, showLine, timeOf, visible } from './output.ts';
+import { parse, print, printTable, showLine, timeOf, Usage, visible } from './terminal.ts';
 
 const progressMillis = 200;
 
@@ -113,9 +112,7 @@ async function backUp(
   store: Store | undefined,
 ): Promise<{ done: string; at: number; bytes: number; millis: number }> {
   const started = performance.now();
-  const show = process.stderr.isTTY
-    ? (step: string, bytes: number) => showLine(`${step} ${megabytes(bytes)} MB`)
-    : () => undefined;
+  const show = (step: string, bytes: number) => showLine(`${step} ${megabytes(bytes)} MB`);
   if (store !== undefined) await sendErasures(store, destination, Date.now);
   const sizes = database.files.map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0);
   await requireSpace(

@@ -10,8 +10,7 @@ import { parseKinds } from '../domain/records/parse-kinds.ts';
 import { requireSearch, SearchIndexer } from '../domain/search/search-indexer.ts';
 import type { Store } from '../domain/store/store.ts';
 import { type Command, withStore } from './command.ts';
-import { flag, parse, requireOptions, text, Usage } from './options.ts';
-import { print, showLine } from './output.ts';
+import { flag, parse, print, requireOptions, showLine, text, Usage } from './terminal.ts';
 
 export const changesCommand: Command = {
   help: `Usage: backscroll changes [--after CURSOR] [--follow] [--kinds KINDS]
@@ -101,13 +100,13 @@ async function reindex(store: Store): Promise<number> {
   for (;;) {
     const step = await throughOutages(() => indexer.step());
     const progress = step === 'elsewhere' ? 'the running service indexes' : `${indexer.indexed} records`;
-    if (process.stderr.isTTY) showLine(progress);
+    showLine(progress);
     if (step === 'idle') break;
     // The running service has begun first.
     if (step === 'elsewhere') await sleep(pollMillis);
   }
   await throughOutages(() => indexer.end());
-  if (process.stderr.isTTY) showLine('');
+  showLine('');
   return throughOutages(() => store.search.count());
 }
 

@@ -6,8 +6,7 @@ import { createKey } from '../domain/keys/create-key.ts';
 import { conversationIdOf } from '../domain/messages/item-conversations.ts';
 import type { Store } from '../domain/store/store.ts';
 import { addressOf, type Command, epochSeconds, withStore } from './command.ts';
-import { parse, text, Usage } from './options.ts';
-import { print, visible } from './output.ts';
+import { parse, print, text, Usage, visible } from './terminal.ts';
 
 export const initCommand: Command = {
   help: `Usage: backscroll init NAME [--workspace ID]

@@ -13,8 +13,7 @@ import { type Role, roles } from '../contract/people/roles.ts';
 import { canonicalId, keysOf } from '../contract/primitives.ts';
 import { createKey, updateKey } from '../domain/keys/create-key.ts';
 import { type Command, epochSeconds, withStore } from './command.ts';
-import { actionOf, flag, parse, secondsOf, text, texts, Usage } from './options.ts';
-import { print, printRows, timeOf, visible } from './output.ts';
+import { actionOf, flag, parse, print, printRows, secondsOf, text, texts, timeOf, Usage, visible } from './terminal.ts';
 
 const options = { workspace_id: '--workspace', app_id: '--app', dataset_ids: '--dataset' } as const;
 

@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { BadSetting, readConfig, settingsHelp } from '../config.ts';
 import { productVersion } from '../contract/product.ts';
 import type { Command } from './command.ts';
-import { Usage } from './options.ts';
-import { print, visible } from './output.ts';
+import { print, Usage, visible } from './terminal.ts';
 
 /** A command is loaded when it is used: a short command does not load the whole service. */
 const commands: Record<string, () => Promise<Command>> = {

@@ -1,7 +1,6 @@
 import { databaseOf } from '../store/open.ts';
 import { type Command, epochSeconds } from './command.ts';
-import { flag, parse } from './options.ts';
-import { print } from './output.ts';
+import { flag, parse, print } from './terminal.ts';
 
 export const migrateCommand: Command = {
   help: `Usage: backscroll migrate [--status | --citus]

@@ -4,8 +4,7 @@ import { keysOf } from '../contract/primitives.ts';
 import { readAll } from '../domain/paging.ts';
 import { changePerson, listPeople } from '../domain/people/people.ts';
 import { type Command, epochSeconds, withStore } from './command.ts';
-import { actionOf, flag, parse, Usage } from './options.ts';
-import { print, printRows, timeOf, visible } from './output.ts';
+import { actionOf, flag, parse, print, printRows, timeOf, Usage, visible } from './terminal.ts';
 
 /** Each ends the sessions of a person, or what it says. */
 const changes = { end: undefined, block: true, unblock: false } as const;

@@ -5,8 +5,7 @@ import { underLease } from '../domain/lease.ts';
 import type { ErasedCopies, PurgeSelection } from '../domain/store/erasure.ts';
 import { retentionLease } from '../service/retention.ts';
 import { type Command, epochSeconds, withStore } from './command.ts';
-import { flag, parse, text, Usage } from './options.ts';
-import { print, visible } from './output.ts';
+import { flag, parse, print, text, Usage, visible } from './terminal.ts';
 
 export const purgeCommand: Command = {
   help: `Usage: backscroll purge --conversation ID [--yes]

@@ -16,8 +16,7 @@ import { databaseOf } from '../store/open.ts';
 import { regularFile, requireNotDatabase, writeAtomically } from './atomic-file.ts';
 import { type Command, epochSeconds, fileError, noteBackup, withStore } from './command.ts';
 import { difyHelp } from './dify/help.ts';
-import { flag, parse, requireOptions, text, timeOption, Usage } from './options.ts';
-import { print, showLine } from './output.ts';
+import { flag, parse, print, requireOptions, showLine, text, timeOption, Usage } from './terminal.ts';
 
 const readBytes = 524_288;
 const progressMillis = 200;
@@ -143,7 +142,6 @@ async function* readNamed(file: string): AsyncGenerator<Uint8Array> {
 
 const seconds = (millis: number): string => (millis / 1000).toFixed(1);
 
-/** One line on the terminal, rewritten in place: records, rate, time. */
 function showProgress(): { report: ImportProgress; end: () => void } {
   const started = performance.now();
   let phaseStarted = started;

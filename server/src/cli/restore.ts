@@ -15,9 +15,8 @@ import { databaseOf } from '../store/open.ts';
 import { syncFolder, withPartialFile } from './atomic-file.ts';
 import { megabytes, requireSpace } from './backup.ts';
 import { type Command, epochSeconds, fileError, requireDatabase, requireEmbedded, withStore } from './command.ts';
-import { flag, parse, text, timeOption, Usage } from './options.ts';
-import { print, showLine, timeOf, visible } from './output.ts';
 import { countOf, describe } from './purge.ts';
+import { flag, parse, print, showLine, text, timeOf, timeOption, Usage, visible } from './terminal.ts';
 
 export const restoreCommand: Command = {
   help: `Usage: backscroll restore [STORE] [OPTIONS]
@@ -70,15 +69,13 @@ type Options = { old: LaterChanges | undefined; revokesKeys: boolean };
 
 async function restoreTo(file: string, source: Source, config: Config, options: Options): Promise<void> {
   const { destination, id, manifest } = source;
-  const isTerminal = process.stderr.isTTY;
   await mkdir(dirname(file), { recursive: true });
   await requireSpace(file, manifest.database_bytes);
   const erasures = await readErasures(destination, manifest.created_at);
   const newest = (await findManifest(destination, await findBackup(destination, undefined))) ?? manifest;
   const lines = await withPartialFile(file, async (partial) => {
-    const show = (bytes: number) => showLine(`restored ${megabytes(bytes)} MB`);
-    await readBackup(source, partial, isTerminal ? show : () => undefined);
-    if (isTerminal) showLine('');
+    await readBackup(source, partial, (bytes) => showLine(`restored ${megabytes(bytes)} MB`));
+    showLine('');
     const copy = { ...config, database_url: `sqlite:${partial}` };
     await databaseOf(copy).check();
     const later = [{ tombstones: erasures.tombstones, valid_keys: newest.valid_keys }, options.old];

@@ -12,15 +12,12 @@ import { BufferedLog, loggerOf, StandardOutput } from '../service/buffered-log.t
 import { countUsersRegularly, indexRegularly, sequenceRegularly, trimRegularly } from '../service/maintenance.ts';
 import { emptyLogRegularly, retainRegularly } from '../service/retention.ts';
 import { createWorker, type ServiceWorker } from '../service/worker.ts';
-import { tryListening, workerCount } from '../service/worker-count.ts';
-import { WorkerPool } from '../service/worker-pool.ts';
+import { tryListening, WorkerPool, workerCount } from '../service/worker-pool.ts';
 import { createStoreMemory, type Database, databaseOf } from '../store/open.ts';
 import { addressOf, type Command, epochSeconds } from './command.ts';
-import { logText } from './log-text.ts';
-import { flag, parse } from './options.ts';
-import { print } from './output.ts';
 import type { ScheduledBackups } from './scheduled-backups.ts';
 import { loadStarter, pages, type Secrets, welcome } from './starter.ts';
+import { flag, parse, print, visible } from './terminal.ts';
 
 export const serveCommand: Command = {
   help: `Usage: backscroll serve [--starter]
@@ -177,3 +174,30 @@ async function closeWithin(closed: Promise<unknown>, millis: number, giveUp: () 
   await closed;
   clearTimeout(timer);
 }
+
+const levels: Readonly<Record<number, string>> = { 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' };
+
+type Line = { level: number; time: string; msg?: string; err?: { stack?: string } } & Record<string, unknown>;
+
+/** Lines of the log, which are JSON, as lines for a person at a terminal. */
+export const logText = (lines: string): string => lines.replaceAll(/.+\n?/g, (line) => lineText(JSON.parse(line)));
+
+/** `12:11:03 GET /v1/messages 200 0.7 ms 5f1c…`, with the id of the request, or a message with its fields. An error has its stack on the lines below. */
+function lineText({ level, time, msg = '', err, ...fields }: Line): string {
+  // The other workers listen at the same address.
+  if (msg.startsWith('listening at') && 'worker' in fields) return '';
+  const text = msg === 'request' && 'route' in fields ? requestText(fields) : `${visible(msg)}${fieldsText(fields)}`;
+  const stack = err?.stack?.split('\n').map((line) => `\n  ${visible(line)}`) ?? [];
+  return `${new Date(time).toTimeString().slice(0, 8)} ${levels[level] ?? ''}${text}${stack.join('')}\n`;
+}
+
+function requestText({ method, route, status, ms, error, message, aborted, req_id }: Record<string, unknown>): string {
+  const rounded = Number(ms) < 10 ? Number(ms).toFixed(1) : Math.round(Number(ms));
+  const cause = message === undefined ? '' : ` ${error === undefined ? '' : `${error}: `}${message}`;
+  return visible(`${method} ${route} ${status} ${rounded} ms${cause}${aborted ? ' (aborted)' : ''} ${req_id}`);
+}
+
+const fieldsText = (fields: Record<string, unknown>): string =>
+  Object.entries(fields)
+    .map(([name, value]) => ` ${name}=${visible(typeof value === 'string' ? value : JSON.stringify(value))}`)
+    .join('');

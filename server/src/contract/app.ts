@@ -66,14 +66,15 @@ export const parametersOf = (parameters: OpenObject | null): OpenObject => ({ ..
 
 export const AppMeta = named('AppMeta', 'Icons of tools.', { tool_icons: openObject('Always empty.') });
 
+/** In the order of the response. `title` and `description` are those of the app. */
 const siteDefaults = {
+  title: null,
   chat_color_theme: null,
   chat_color_theme_inverted: false,
   icon_type: null,
   icon: null,
   icon_background: null,
-};
-const moreSiteDefaults = {
+  description: null,
   copyright: null,
   privacy_policy: null,
   input_placeholder: null,
@@ -85,10 +86,9 @@ const moreSiteDefaults = {
 };
 
 export const AppSite = input('AppSite', 'Display settings of front ends. The app record can add more.', {
-  title: Type.Unsafe<unknown>({ description: 'Default: the name of the app.' }),
   ...schemasOf(siteDefaults),
+  title: Type.Unsafe<unknown>({ description: 'Default: the name of the app.' }),
   description: Type.Unsafe<unknown>({ description: 'Default: the description of the app.' }),
-  ...schemasOf(moreSiteDefaults),
 });
 
 export type AppDetails = {
@@ -108,10 +108,9 @@ export const infoOf = ({ name, description, mode }: AppDetails): Static<typeof A
 });
 
 export const siteOf = ({ name, description, site }: AppDetails): OpenObject => ({
-  title: name,
   ...siteDefaults,
+  title: name,
   description,
-  ...moreSiteDefaults,
   ...site,
 });
 

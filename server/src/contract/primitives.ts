@@ -60,12 +60,10 @@ export function choice<const V extends readonly string[]>(values: V, description
   return Type.Unsafe<V[number]>(byDefault === undefined ? type : { ...type, default: byDefault });
 }
 
-/** Values that a request may omit. */
 export const optional = {
   text: (description: string, rules: TStringOptions = {}) => Type.Optional(Type.String({ ...rules, description })),
   cursor: (description: string) => optional.text(description, { pattern: cursorPattern.source }),
   integer: (description: string, rules: TNumberOptions) => Type.Optional(Type.Integer({ ...rules, description })),
-  /** Number of rows. */
   limit: (description: string, maximum: number = limits.listRowsMax, byDefault: number = limits.listRowsDefault) =>
     optional.integer(description, { minimum: 1, maximum, default: byDefault }),
   /** A time: any that a number expresses exactly, unless `rules` limit it. */
@@ -108,7 +106,6 @@ export const list = <S extends TSchema>(items: S, description: string) => Type.A
 export const openObject = (description: string) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description });
 
-/** An object with arbitrary properties that are texts. */
 export const texts = (description: string) =>
   Type.Unsafe<Record<string, string>>({
     type: 'object',

@@ -83,7 +83,6 @@ const updatedNow = withDefault(epochSeconds('Time of the last change.'), now);
 const created_by = nullable(text('Id of the creator. Default in responses: the workspace.'));
 const disabled_at = nullable(epochSeconds('When it was disabled.'));
 
-/** The fields that limit what a key has access to. */
 export const keyReach = {
   workspace_id: nullable(id('Workspace; null for kind admin.')),
   app_id: nullable(id(`App; only for kind ${kindsWith('app_id')}.`)),

@@ -3,8 +3,8 @@ import { addChildren, beginWhole } from './children.ts';
 import { readApps, readWorkspaces } from './rows/apps.ts';
 import { readDatasets } from './rows/datasets.ts';
 import { readKeys } from './rows/keys.ts';
-import { nowSeconds, type RunContext } from './run-context.ts';
-import { type Found, isSelected, type RecordInput, type Report } from './source.ts';
+import type { RunContext } from './run-context.ts';
+import { type Found, isSelected, nowSeconds, type RecordInput, type Report } from './source.ts';
 
 /**
  * Imports workspaces, apps, datasets and keys together: a dataset that is closed to the API is never readable in Backscroll, not even

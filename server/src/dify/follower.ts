@@ -1,9 +1,9 @@
 import { importConfiguration } from './configuration.ts';
+import { readIsStandby } from './connection.ts';
 import { Deletions } from './find/deleted.ts';
 import { findMessages, findOthers, readConfigurationFingerprint } from './find/recent.ts';
 import { addSlice } from './gone.ts';
 import { IdSets } from './id-set.ts';
-import { readIsStandby } from './point.ts';
 import { addPending, reconcileAll } from './reconcile.ts';
 import type { RunContext } from './run-context.ts';
 import { isComparable, type SourcePoint } from './source.ts';

@@ -26,9 +26,7 @@ export const keyOf = (input: RecordInput): string => `${input.record} ${idOf(inp
 export const deletedList = (kind: string): string => `deleted ${kind}`;
 
 export async function findStored(
-  store: Store | undefined,
-  state: SourceState,
-  isForced: boolean,
+  { store, state, isForced }: { store: Store | undefined; state: SourceState; isForced: boolean },
   batch: readonly RecordInput[],
 ): Promise<Stored> {
   const records = new Map<string, StoredRecord>();

@@ -4,7 +4,6 @@ import type { IdSets } from './id-set.ts';
 import { readConversations } from './rows/conversations.ts';
 import { readChildChunks, readDocuments, readSegments } from './rows/documents.ts';
 import { readMessages, type SelectedMessages } from './rows/messages.ts';
-import { readAhead } from './rows/read-ahead.ts';
 import { readIds } from './rows/selection.ts';
 import { begin, type RunContext } from './run-context.ts';
 import { existingIds, type Found, noId, queryIds, type RecordInput, type Target, tableOf, targets } from './source.ts';
@@ -197,4 +196,27 @@ async function takeMessages({ source }: RunContext, changed: IdSets): Promise<st
     );
   }
   return changed.takeGroups(laterList, limit, idLength).map((id) => id.slice(idLength));
+}
+
+/** Reads the next batch of the source while the current one is written. At most one more batch is in memory. */
+export async function* readAhead<T>(batches: AsyncGenerator<T>): AsyncGenerator<T> {
+  const readNext = () => {
+    const next = batches.next();
+    // A failure is thrown when the batch is due.
+    next.catch(() => undefined);
+    return next;
+  };
+  let next = readNext();
+  try {
+    for (;;) {
+      const { done, value } = await next;
+      if (done) return;
+      next = readNext();
+      yield value;
+    }
+  } finally {
+    // The source is not in use when this ends, however it ends.
+    await next.catch(() => undefined);
+    await batches.return(undefined);
+  }
 }

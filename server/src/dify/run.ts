@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordKind } from '../contract/record.ts';
 import { underLease } from '../domain/lease.ts';
 import type { Store } from '../domain/store/store.ts';
-import { type Compared, compareAll } from './compare.ts';
+import { type Compared, compareAll, DifferingRecords, settle, type Verified } from './compare.ts';
 import { importConfiguration } from './configuration.ts';
 import { DifyConnection, SourceUnavailable } from './connection.ts';
-import { createContext } from './create-context.ts';
 import { countOrphans, findChanged } from './find/changed.ts';
 import type { Difference } from './find/differing.ts';
 import { findMessages } from './find/recent.ts';
@@ -14,11 +13,17 @@ import { IdSets } from './id-set.ts';
 import { importModels } from './models.ts';
 import { addPending, reconcileAll } from './reconcile.ts';
 import { findOpen } from './rows/messages.ts';
-import type { KindCount, Progress, RunContext } from './run-context.ts';
-import { type DifySource, existingIds, type ImportOptions, type Report, type SourcePoint } from './source.ts';
+import { createContext, type Progress, type RunContext } from './run-context.ts';
+import {
+  type DifySource,
+  existingIds,
+  type ImportOptions,
+  type KindCount,
+  type Report,
+  type SourcePoint,
+} from './source.ts';
 import { readSourceId } from './state.ts';
 import { syncAll, syncDeletions } from './sync.ts';
-import { DifferingRecords, settle, type Verified } from './verify.ts';
 
 export type RunOptions = {
   isDry: boolean;

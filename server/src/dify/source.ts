@@ -15,6 +15,8 @@ export const epoch = (column: string): string => `floor(extract(epoch FROM ${col
 /** A point of the source: every transaction before `xid` has ended. `time` is the source's clock, in seconds. */
 export type SourcePoint = { server: string; xid: string; time: number };
 
+export const nowSeconds = ({ clock }: { clock: () => number }): number => Math.floor(clock() / 1000);
+
 /** With this age of a transaction, ids may have been used again. */
 const xidDistanceMax = 2n ** 31n - 10_000_000n;
 
@@ -79,7 +81,6 @@ export type ImportOptions = {
 export const isOneOf = (id: unknown, ids: readonly string[] | undefined): boolean =>
   ids === undefined || ids.some((one) => one.toLowerCase() === id);
 
-/** Whether a key belongs to what is imported. */
 export const isSelected = (key: Record<string, unknown>, { workspaceIds, appIds }: ImportOptions): boolean =>
   isOneOf(key.workspace_id, workspaceIds) && isOneOf(key.app_id, appIds);
 
@@ -104,6 +105,9 @@ export type PartRow = Row & { message_id: string };
 /** What the readers of rows need: the source, what is imported of it, and where skipped rows are listed. */
 export type Reading = Mapping & { source: DifySource };
 export type Mapping = { options: ImportOptions; report: Report };
+
+/** Records of a kind that were read, and those of them that were written. */
+export type KindCount = { read: number; written: number };
 
 /** The input form of a record, as in contract/record.ts. */
 export type RecordInput = { record: RecordKind } & Record<string, unknown>;

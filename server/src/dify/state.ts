@@ -64,15 +64,11 @@ export class SourceState {
   }
 
   /** The start of the last complete sync, the position in a sync that is not complete, and how far a follower was. */
-  async read(): Promise<{
-    complete: SourcePoint | undefined;
-    position: PassPosition | undefined;
-    followed: FollowPoint | undefined;
-  }> {
+  async read() {
     return {
-      complete: await this.#readValue(`${this.#selection} complete`),
-      position: await this.#readValue(`${this.#selection}${copyEnd}`),
-      followed: await this.#readValue(this.#followName),
+      complete: await this.#readValue<SourcePoint>(`${this.#selection} complete`),
+      position: await this.#readValue<PassPosition>(`${this.#selection}${copyEnd}`),
+      followed: await this.#readValue<FollowPoint>(this.#followName),
     };
   }
 

@@ -1,5 +1,5 @@
+import type { RunContext } from './run-context.ts';
 import { type DifySource, epoch, type Reading, type SourcePoint, type Target, tableOf } from './source.ts';
-import type { SourceState } from './state.ts';
 
 /** Kinds whose ids are compared with those of the source. `feedback` is listed by message. */
 export type ComparedKind = Exclude<Target, 'message'> | 'feedback';
@@ -69,7 +69,7 @@ export async function readTables(source: DifySource, { server }: SourcePoint): P
 export type Treatment = 'delete' | 'keep';
 
 export async function treatmentOf(
-  { source, state, warn }: { source: DifySource; state: SourceState; warn: (text: string) => void },
+  { source, state, warn }: Pick<RunContext, 'source' | 'state' | 'warn'>,
   kind: ComparedKind,
   file: string,
 ): Promise<Treatment | undefined> {
@@ -96,7 +96,7 @@ async function readNewest(source: DifySource): Promise<number> {
 
 /** Its file is known from now on: everything that is missing was applied. */
 export async function endComparison(
-  { source, state }: { source: DifySource; state: SourceState },
+  { source, state }: Pick<RunContext, 'source' | 'state'>,
   kind: ComparedKind,
   file: string,
 ): Promise<void> {

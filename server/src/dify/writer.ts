@@ -21,8 +21,7 @@ import {
   type Stored,
   withoutEqual,
 } from './merge.ts';
-import { type KindCount, nowSeconds } from './run-context.ts';
-import type { RecordInput, Report } from './source.ts';
+import { type KindCount, nowSeconds, type RecordInput, type Report } from './source.ts';
 import type { SourceState } from './state.ts';
 
 const batchRecords = 1_000;
@@ -34,6 +33,9 @@ const erasedCount = 'records erased in Backscroll, and not imported again';
 const unlistedKinds: readonly RecordKind[] = ['workspace', 'message', 'model_provider'];
 
 export type WriterOptions = {
+  store: Store | undefined;
+  state: SourceState;
+  report: Report;
   /** What was changed in Backscroll is not kept. */
   isForced: boolean;
   isDry: boolean;
@@ -47,9 +49,6 @@ export type WriterOptions = {
  * Without a store, or if `isDry`, nothing is written.
  */
 export class Writer {
-  readonly #store: Store | undefined;
-  readonly #state: SourceState;
-  readonly #report: Report;
   readonly #options: WriterOptions;
   /** Ids that a dry run would have written. */
   readonly #planned: IdSets | undefined;
@@ -57,10 +56,7 @@ export class Writer {
   #batch: RecordInput[] = [];
   #units = 0;
 
-  constructor(store: Store | undefined, state: SourceState, report: Report, options: WriterOptions) {
-    this.#store = store;
-    this.#state = state;
-    this.#report = report;
+  constructor(options: WriterOptions) {
     this.#options = options;
     this.#planned = options.isDry ? new IdSets() : undefined;
   }
@@ -89,8 +85,10 @@ export class Writer {
     this.#batch = [];
     this.#units = 0;
     if (batch.length === 0) return;
-    const tombstones = new Tombstones((await this.#store?.erasure.findTombstones(conversationsOf(batch))) ?? []);
-    const stored = await findStored(this.#store, this.#state, this.#options.isForced, batch);
+    const tombstones = new Tombstones(
+      (await this.#options.store?.erasure.findTombstones(conversationsOf(batch))) ?? [],
+    );
+    const stored = await findStored(this.#options, batch);
     const { changed, unchanged } = this.#findChanged(batch, stored, tombstones);
     const valid = await this.#withParents(changed, tombstones);
     for (const { input } of valid) this.#count(input.record).written += 1;
@@ -129,7 +127,7 @@ export class Writer {
       try {
         const storedRecord = stored.records.get(keyOf(given));
         if (storedRecord === undefined) {
-          if (tombstones.has(given)) this.#report.count(erasedCount);
+          if (tombstones.has(given)) this.#options.report.count(erasedCount);
           else candidates.push(prepare(given, now, isValid(given)));
           continue;
         }
@@ -152,13 +150,14 @@ export class Writer {
     const existing = new Set<string>();
     for (const [kind, group] of Map.groupBy(parents, ({ kind }) => kind)) {
       const ids = [...new Set(group.map(({ id }) => id))];
-      const targets = await this.#store?.lookup(kind, ids);
+      const targets = await this.#options.store?.lookup(kind, ids);
       for (const id of ids) if (targets?.has(id) || this.#planned?.has(kind, id)) existing.add(`${kind} ${id}`);
     }
     return candidates.filter(({ input, prepared }) => {
       const parent = parentOf(prepared);
       if (parent !== undefined && !existing.has(`${parent.kind} ${parent.id}`)) {
-        if (prepared.record === 'message' && tombstones.hasConversation(parent.id)) this.#report.count(erasedCount);
+        if (prepared.record === 'message' && tombstones.hasConversation(parent.id))
+          this.#options.report.count(erasedCount);
         else this.#skip(input, `its ${parent.kind} was not imported`);
         return false;
       }
@@ -171,10 +170,10 @@ export class Writer {
   async #list(candidates: readonly Candidate[], unchanged: readonly RecordInput[], { records }: Stored): Promise<void> {
     const inputs = candidates.map(({ input }) => input);
     for (const [kind, ids] of idsByKind([...inputs, ...unchanged]))
-      if (!unlistedKinds.includes(kind)) await this.#state.addIds(kind, ids);
+      if (!unlistedKinds.includes(kind)) await this.#options.state.addIds(kind, ids);
     // What was deleted in Backscroll before is not listed: it does not come back.
     const deleted = inputs.filter((input) => input.deleted === true && records.get(keyOf(input))?.deleted !== true);
-    for (const [kind, ids] of idsByKind(deleted)) await this.#state.addIds(deletedList(kind), ids);
+    for (const [kind, ids] of idsByKind(deleted)) await this.#options.state.addIds(deletedList(kind), ids);
   }
 
   /** Records that are not deleted any more are unlisted after they are written: a run that is killed before writes them again. */
@@ -185,12 +184,12 @@ export class Writer {
       const isStored = written.has(key) || stored.records.get(key)?.deleted === false;
       return stored.goneIds.has(idOf(given)) && given.deleted === false && isStored;
     });
-    for (const [kind, ids] of idsByKind(present)) await this.#state.removeIds(deletedList(kind), ids);
+    for (const [kind, ids] of idsByKind(present)) await this.#options.state.removeIds(deletedList(kind), ids);
   }
 
   /** A record that does not fit is left out and listed, and the others are imported again. Returns those that are stored. */
   async #import(candidates: readonly Candidate[]): Promise<readonly Candidate[]> {
-    const store = this.#store;
+    const { store } = this.#options;
     if (store === undefined) return [];
     let left = candidates;
     while (left.length > 0) {
@@ -213,7 +212,7 @@ export class Writer {
   }
 
   #skip(input: RecordInput, problem: string): void {
-    this.#report.skip({ kind: input.record, id: idOf(input), reason: problem });
+    this.#options.report.skip({ kind: input.record, id: idOf(input), reason: problem });
   }
 }
 

@@ -8,7 +8,7 @@ import { slotCounts } from './base/large-responses.ts';
 import type { PostgresPool } from './postgres/pool/pool.ts';
 import { type Migration, type SchemaStatus, statusAt } from './schema/schema.ts';
 import { sqlStore } from './sql-store.ts';
-import { backupSqlite, checkSqlite, readLaterChanges } from './sqlite/backup.ts';
+import { runBackupTask } from './sqlite/backup.ts';
 import { protectFiles } from './sqlite/connection.ts';
 import { SqliteEngine } from './sqlite/engine.ts';
 import { migrateSqlite, sqliteSchemaStatus } from './sqlite/migrate.ts';
@@ -104,9 +104,9 @@ function sqliteAt({ database_url, changes }: DatabaseOptions): Database {
       return withPath(() => migrateSqlite(path, now));
     },
     requireSchema: (version) => void statusAt(version, 'sqlite'),
-    backup: (target) => backupSqlite(path, target),
-    check: () => checkSqlite(path),
-    readLaterChanges: () => readLaterChanges(path),
+    backup: (target) => runBackupTask({ path, target }, `the database ${path} could not be copied`),
+    check: () => runBackupTask({ path }, 'the restored database is damaged'),
+    readLaterChanges: () => runBackupTask({ path, reads: 'erasures' }, `the database ${path} cannot be read`),
     protect: () => protectFiles(files),
     startWriter: () => new Writer(path, changes),
     open: ({ thread, keyChanges, largeResponses: counts, writer } = onlyThread()) =>

@@ -7,9 +7,11 @@ import * as audit from './accounting/audit.ts';
 import { monitoring } from './accounting/monitoring.ts';
 import type { Engine, Reader, Scan } from './base/engine.ts';
 import { type SlotMemory, Slots } from './base/large-responses.ts';
+import type { Statement } from './base/statement.ts';
 import { SqlChangeReads } from './changes/reads.ts';
 import { activityReads } from './console/activity-reads.ts';
 import { adminReads, parseKey } from './console/admin-reads.ts';
+import { type KeyRow, selectKeys } from './console/admin-statements.ts';
 import { reviewStore } from './console/review-reads.ts';
 import { findSession } from './console/sessions.ts';
 import { userReads } from './console/user-reads.ts';
@@ -18,18 +20,19 @@ import { doubts } from './import/doubts.ts';
 import { importSources } from './import/import-sources.ts';
 import { SeenIds } from './import/seen-ids.ts';
 import { Spool } from './import/spool.ts';
-import { itemReads } from './items/reads.ts';
-import { KeyCache } from './keys/key-cache.ts';
+import { itemReads } from './items/statements.ts';
+import { keyCache } from './keys/key-cache.ts';
 import { chunkOf, findChunkPath } from './knowledge/path.ts';
 import { SqlKnowledgeReads } from './knowledge/reads.ts';
 import { appStore } from './messages/app-store.ts';
 import { searchStore } from './search/search-reads.ts';
-import * as sql from './statements.ts';
 import { exportsOf } from './tables/export.ts';
 import { lookupStatement } from './tables/statements.ts';
 
 /** They change what keys allow, and wait as long as they have to: the operator has no other way to stop a key. */
 const keyCommands = new Set<CommandName>(['createKey', 'revokeKey', 'rotateKey', 'updateKey']);
+
+type KeyCache = ReturnType<typeof keyCache>;
 
 /** For scans without a client. */
 const unaborted = new AbortController().signal;
@@ -37,7 +40,7 @@ const unaborted = new AbortController().signal;
 /** The store for both engines. An engine runs the statements. */
 export function sqlStore(engine: Engine, keyChanges: Int32Array<SharedArrayBuffer>, slotMemory: SlotMemory): Store {
   const { read, dataVersion, findPage, ping } = engine;
-  const keys = new KeyCache(keyChanges);
+  const keys = keyCache(keyChanges);
   const slots = new Slots(limits.largePagesMax, engine.openPagesMax, slotMemory);
   const subjects = subjectsOf(engine, slots);
   return {
@@ -56,7 +59,7 @@ export function sqlStore(engine: Engine, keyChanges: Int32Array<SharedArrayBuffe
     findChildChunk: async (location) => chunkOf(await read(...findChunkPath(location))),
     openImport: async () => openImport(engine, keys),
     lookup: async (kind, ids) => new Map((await findTargets(engine, kind, ids)).map((target) => [target.id, target])),
-    isEmpty: async () => (await read(sql.findAnyRecord)).length === 0,
+    isEmpty: async () => (await read('SELECT 1 FROM workspaces UNION ALL SELECT 1 FROM api_keys LIMIT 1')).length === 0,
     ping,
     close: async () => {
       await subjects.erasure.end();
@@ -100,12 +103,26 @@ function subjectsOf(engine: Engine, slots: Slots) {
   };
 }
 
+/**
+ * Finds only valid keys. If expired and revoked keys were read and then rejected, they would take longer than unknown keys,
+ * and a client could measure the difference. Parameters: digest, now.
+ */
+const findKey: Statement<
+  Omit<StoredKey, 'app' | 'dataset_ids' | 'read_only'> &
+    Pick<KeyRow, 'app_id' | 'dataset_ids' | 'read_only'> & { mode: string | null }
+> = `
+  SELECT k.id, k.kind, k.workspace_id, k.app_id, k.dataset_ids, k.expires_at, k.read_only, k.role, a.mode
+  FROM api_keys k LEFT JOIN apps a ON a.id = k.app_id
+  WHERE k.digest = ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`;
+const findEndedKey = 'SELECT 1 FROM api_keys WHERE digest = ? AND (revoked_at IS NOT NULL OR expires_at <= ?)';
+const listKeys: Statement<KeyRow> = `${selectKeys} ORDER BY created_at, id`;
+
 function keyReads(
   { read }: Engine,
   keys: KeyCache,
 ): Pick<Store, 'findKey' | 'isKeyEnded' | 'findSession' | 'listKeys'> {
   const queryKey = async (digest: string, now: number): Promise<StoredKey | undefined> => {
-    const [row] = await read(sql.findKey, digest, now);
+    const [row] = await read(findKey, digest, now);
     if (row === undefined) return undefined;
     const { app_id, mode, ...key } = parseKey(row);
     if (app_id === null) return { ...key, app: null };
@@ -114,7 +131,7 @@ function keyReads(
   };
   return {
     findKey: (digest, now, dataVersion) => keys.find(digest, dataVersion, () => queryKey(digest, now)),
-    isKeyEnded: async (digest, now) => (await read(sql.findEndedKey, digest, now)).length > 0,
+    isKeyEnded: async (digest, now) => (await read(findEndedKey, digest, now)).length > 0,
     findSession: async (digest, now) => {
       const [row] = await read(findSession, now, digest, now);
       if (row === undefined) return undefined;
@@ -122,7 +139,7 @@ function keyReads(
       const end = Math.min(expires_at, key_expires_at ?? expires_at);
       return { ...session, expires_at: end, read_only: read_only === 1 } as StoredSession;
     },
-    listKeys: async () => (await read(sql.listKeys)).map(parseKey),
+    listKeys: async () => (await read(listKeys)).map(parseKey),
   };
 }
 

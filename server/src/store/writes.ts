@@ -30,7 +30,6 @@ import { takeIndexLease } from './search/statements.ts';
 
 export type WriteOf<N extends WriteName> = (input: WriteInput<N>, context: WriteContext) => Write<WriteResult<N>>;
 
-/** The writes, each for both engines. */
 export const writes: { readonly [N in WriteName]: WriteOf<N> } = {
   updateChildChunk,
   createChildChunk,

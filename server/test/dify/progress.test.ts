@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { ProgressDisplay } from '../../src/cli/dify/progress.ts';
+import { ProgressDisplay } from '../../src/cli/dify/display.ts';
 import { followEvents } from '../../src/service/follow-events.ts';
 
 const start = Date.UTC(2026, 10, 17);

@@ -1,17 +1,27 @@
 import { type Config, difyOwnsData } from '../../config.ts';
 import { isUuid } from '../../contract/primitives.ts';
+import type { Verified } from '../../dify/compare.ts';
 import type { Difference } from '../../dify/find/differing.ts';
 import { importFromDify, type RunEvents, type RunResult } from '../../dify/run.ts';
 import type { ImportOptions } from '../../dify/source.ts';
-import type { Verified } from '../../dify/verify.ts';
 import type { Store } from '../../domain/store/store.ts';
 import { databaseOf } from '../../store/open.ts';
 import { withStore } from '../command.ts';
-import { flag, parse, text, texts, timeOption, Usage } from '../options.ts';
-import { print, printTable, showLine, timeOf, visible } from '../output.ts';
+import {
+  flag,
+  parse,
+  print,
+  printTable,
+  showLine,
+  text,
+  texts,
+  timeOf,
+  timeOption,
+  Usage,
+  visible,
+} from '../terminal.ts';
+import { ProgressDisplay, SkipReport, withTime } from './display.ts';
 import { followSeconds } from './help.ts';
-import { ProgressDisplay, withTime } from './progress.ts';
-import { SkipReport } from './skips.ts';
 
 /** Of conversations that differ, the first are printed. */
 const differencesMax = 10;
@@ -66,7 +76,7 @@ export async function importDify(argv: string[], config: Config): Promise<number
     if (!stop.signal.aborted) throw error;
     print('stopped; the next run continues');
   } finally {
-    if (process.stderr.isTTY) showLine('');
+    showLine('');
     skips.close();
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.removeListener(name, abort);
   }
@@ -134,7 +144,7 @@ function eventsOf(isDry: boolean): RunEvents {
   const display = new ProgressDisplay();
   let differences = 0;
   const printProblem = (text: string) => {
-    display.clear();
+    showLine('');
     process.stderr.write(`${withTime(visible(text))}\n`);
   };
   return {
@@ -152,11 +162,11 @@ function eventsOf(isDry: boolean): RunEvents {
     difference: ({ kind, id, source, target }) => {
       differences += 1;
       if (differences > differencesMax) return;
-      display.clear();
+      showLine('');
       print(`${kind} ${id} differs: in Dify ${countsOf(source)}; in Backscroll ${countsOf(target)}`);
     },
     complete: (messages) => {
-      display.clear();
+      showLine('');
       print(withTime(`complete: read ${messages.toLocaleString('en')} messages, and follows what changes`));
     },
     lag: (lag, written) => display.showLag(lag, written),
@@ -178,7 +188,7 @@ function printResult(
   skips: SkipReport,
   isDry: boolean,
 ): boolean {
-  if (process.stderr.isTTY) showLine('');
+  showLine('');
   if (verified !== undefined) return printVerified(verified, skips);
   const rows = [...counts].map(([kind, { read, written }]) => [kind, `${read}`, `${written}`]);
   if (rows.length > 0) printTable([['kind', 'read', isDry ? 'to write' : 'written'], ...rows]);

@@ -3,7 +3,7 @@ import type { Problem } from '../../contract/problem.ts';
 import type { RecordKind } from '../../contract/record.ts';
 import { BadRecord } from '../../domain/errors.ts';
 import { prepareRecord } from '../../domain/records/prepare-record.ts';
-import type { Mapping, MessageRow, RecordInput, Report, Skip } from '../source.ts';
+import type { Mapping, MessageRow, RecordInput, Report } from '../source.ts';
 import { isObject, type OpenObject, parseJson } from './json.ts';
 import { removeSignatures } from './links.ts';
 
@@ -39,10 +39,8 @@ export class RecordMapper {
   }
 
   skip(part: string | undefined, reason: string, detail?: string): undefined {
-    const skip: Skip = { kind: this.#kind, id: this.#id, reason };
-    if (part !== undefined) skip.part = part;
-    if (detail !== undefined) skip.detail = detail;
-    this.#report.skip(skip);
+    const optional = { ...(part !== undefined && { part }), ...(detail !== undefined && { detail }) };
+    this.#report.skip({ kind: this.#kind, id: this.#id, reason, ...optional });
   }
 
   /** The parts of a list of the record, which remember where they come from. Those that cannot be imported are undefined. */

@@ -2,11 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../contract/limits.ts';
 import type { ChangedObject, Owner } from '../../domain/owner.ts';
 import type { Store } from '../../domain/store/store.ts';
-import { DifyConnection } from '../connection.ts';
-import { createContext } from '../create-context.ts';
-import { readIsStandby } from '../point.ts';
+import { DifyConnection, readIsStandby } from '../connection.ts';
 import { noChildren, reconcile } from '../reconcile.ts';
-import type { RunContext } from '../run-context.ts';
+import { createContext, type RunContext } from '../run-context.ts';
 import { allRows, queryIds, silentReport } from '../source.ts';
 import { completeName, readSourceId } from '../state.ts';
 

@@ -12,11 +12,9 @@ import {
   type Report,
 } from '../source.ts';
 import { mapCitations } from './citations.ts';
-import { readFiles } from './files.ts';
-import { readForms } from './forms.ts';
 import { type MessageKey, orderMessages } from './message-order.ts';
+import { readFiles, readForms, readThoughts } from './parts.ts';
 import { columns, conditionOf, Parameters, readIds, readParts, selectedFrom } from './selection.ts';
-import { readThoughts } from './thoughts.ts';
 
 /**
  * Ids of messages that are not final: `unfinished` have no record yet; `open` have one, because their answer may never be written, or

@@ -135,12 +135,8 @@ function selectEntries<R extends object>(selected: string, conditions: readonly 
   return [`SELECT ${selected} FROM audit_entries ${where} ORDER BY id DESC LIMIT ${limit}`, ...values];
 }
 
-/** Deletes the oldest entries before an id. Parameters: id, count. */
-export const trimEntries = `
-  DELETE FROM audit_entries WHERE id IN (SELECT id FROM audit_entries WHERE id < ? ORDER BY id LIMIT ?)`;
-
-export const trimAudit = ({ before }: { before: string }): Write<number> =>
-  execute(trimEntries, before, limits.auditBatchMax);
+const trim = 'DELETE FROM audit_entries WHERE id IN (SELECT id FROM audit_entries WHERE id < ? ORDER BY id LIMIT ?)';
+export const trimAudit = ({ before }: { before: string }): Write<number> => execute(trim, before, limits.auditBatchMax);
 
 /** Counts the records that an import writes, by kind, and collects the ids of the first ones. */
 export class AuditTally {

@@ -14,6 +14,7 @@ export const sumTypes = {
 } as const;
 export type UsageSums = Record<keyof typeof sumTypes, number>;
 export const sumColumns = keysOf(sumTypes);
+const usageColumns = sumColumns.filter((name) => name !== 'messages');
 
 export type ConversationSums = Omit<UsageSum, 'tokens' | 'liked'> & { conversation_id: string };
 
@@ -40,11 +41,7 @@ export class UsageTally {
   add(conversation: { id: string; app_id: string }, created_at: number, usage: Usage, times: 1 | -1): void {
     const sum = this.#sumOf(conversation, created_at, usage);
     sum.messages += times;
-    sum.tokens += times * usage.tokens;
-    sum.price_nanos += times * usage.price_nanos;
-    sum.liked += times * usage.liked;
-    sum.disliked += times * usage.disliked;
-    sum.failed += times * usage.failed;
+    for (const name of usageColumns) sum[name] += times * usage[name];
   }
 
   /** Consecutive messages mostly belong to one conversation, hour and model, so the last sum is tried first. */
@@ -89,10 +86,6 @@ const addDays = addInto('conversation_days', dayTypes, keyColumns, sumColumns);
 export function* addUsage(days: readonly UsageOfDay[]): Write<void> {
   yield* writeRows(
     addDays,
-    days.map((row) => [
-      ...keyColumns.map((column) => row[column]),
-      row.app_id,
-      ...sumColumns.map((column) => row[column]),
-    ]),
+    days.map((row) => keysOf(dayTypes).map((column) => row[column])),
   );
 }

@@ -67,15 +67,13 @@ const writeTotals = upsertInto('user_totals', totalsColumns, ['user_key', 'app_i
 function totalsValues(user_key: string, totals: UserTotals, app_ids: readonly string[]): Scalar[] {
   const { app_id, user, conversations, messages, disliked, failed, prices, first_at, last_at } = totals;
   const { price_nanos = 0, currency = '' } = priceOf(prices) ?? {};
+  // An integer that a cursor can have.
+  const price = Math.round(Math.min(Math.max(price_nanos, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER));
   return [
     ...[user_key, app_id, user, JSON.stringify(app_ids), app_ids.length, conversations, messages, disliked, failed],
-    ...[JSON.stringify(prices), sortedPrice(price_nanos), currency, first_at, last_at],
+    ...[JSON.stringify(prices), price, currency, first_at, last_at],
   ];
 }
-
-/** An integer that a cursor can have. */
-const sortedPrice = (nanos: number): number =>
-  Math.round(Math.min(Math.max(nanos, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER));
 
 /** Counts one batch of the changed conversations after this id. Returns the last one; undefined if there are no more. */
 export function* countUsers(after: string, { dialect }: WriteContext): Write<string | undefined> {
@@ -109,12 +107,10 @@ export function* uncountUsers(erased: readonly { counted: string | null }[], dia
 }
 
 /** Null without a user. */
-function countedOf(
-  { app_id, user, created_at: first_at, updated_at: last_at }: Uncounted,
-  sums: readonly ConversationSums[],
-): CountedConversation | null {
+const countedOf = (row: Uncounted, sums: readonly ConversationSums[]): CountedConversation | null => {
+  const { app_id, user, created_at: first_at, updated_at: last_at } = row;
   return user === null ? null : { user, app_id, ...countsOf(sums), first_at, last_at };
-}
+};
 
 function* applyChanges(changes: readonly CountChange[], dialect: Dialect): Write<void> {
   if (changes.length === 0) return;

@@ -109,7 +109,6 @@ export async function readCopies(engine: Engine): Promise<CopiesState | undefine
   return { waiting_since, cleaned_at: removed === undefined ? null : Number(removed) };
 }
 
-/** Where copies are of what was just erased. */
 export async function whereCopiesAre(engine: Engine, isClean: boolean): Promise<ErasedCopies[]> {
   const [replicator] = await engine.read(findReplicator);
   return [...(isClean ? [] : (['files'] as const)), ...(replicator === undefined ? [] : (['replica'] as const))];

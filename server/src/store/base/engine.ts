@@ -19,7 +19,6 @@ export type SpoolHandle = { kinds: ReadonlySet<RecordKind> } & (
   | { fd: number; bytes: number }
 );
 
-/** Changes of the values of a source of imports, or of its listed ids of one kind. */
 export type ImportSourceChange = { source: string } & (
   | { values: Readonly<Record<string, string | null>> }
   | { kind: string; added: readonly string[] }
@@ -80,6 +79,8 @@ export type WriteOptions = {
   waitForever?: boolean;
   progress?: (applied: number) => void;
 };
+
+export const ping = 'SELECT COUNT(*) AS n FROM schema_migrations';
 
 /** The approximate size of a row or record in characters or bytes: batches are bounded by it. */
 export function unitsOf(row: object): number {

@@ -55,7 +55,6 @@ export function messageValues(written: WrittenMessage, doc: string | Uint8Array)
   return [conversation_id, created_at, sequence, id, doc, ...valuesAfterText(written)];
 }
 
-/** Null if there are none. */
 export const itemsText = (items: readonly object[]): string | null =>
   items.length === 0 ? null : JSON.stringify(items);
 

@@ -27,7 +27,6 @@ export type Sized<R extends object = Row> = R & { bytes: number };
 
 export const isLarge = ({ bytes }: { bytes: number }): boolean => bytes > limits.joinedDocBytesMax;
 
-/** The first of these columns that is not null. */
 export const firstOf = (...columns: string[]): TextSource => ({
   text: `COALESCE(${columns.join(', ')})`,
   bytes: `COALESCE(${columns.map((column) => `octet_length(${column})`).join(', ')})`,

@@ -18,19 +18,12 @@ export type PendingEntry = { entry: OutboxEntry; at: number };
 
 export const changedChunk = (dataset_id: string, id: string): OutboxEntry => ['child_chunk', dataset_id, null, [id]];
 export const changedConversation = (app_id: string, id: string): OutboxEntry => ['conversation', '', app_id, [id]];
-export const changedMessage = (conversation_id: string, id: string): OutboxEntry => [
-  'message',
-  conversation_id,
-  null,
-  [id],
-];
+const inConversation =
+  (kind: 'message' | 'review') =>
+  (conversation_id: string, id: string): OutboxEntry => [kind, conversation_id, null, [id]];
+export const changedMessage = inConversation('message');
 /** It has the id of its message. */
-export const changedReview = (conversation_id: string, id: string): OutboxEntry => [
-  'review',
-  conversation_id,
-  null,
-  [id],
-];
+export const changedReview = inConversation('review');
 /**
  * An erasure has an entry of its own, which is always gone: the conversation may have been created again when a reader comes
  * back, who would keep its erased messages. Its scope has the app: it may have been created again in another one.

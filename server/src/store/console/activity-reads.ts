@@ -4,7 +4,7 @@ import { derivedName } from '../../domain/records/conversation-name.ts';
 import type { ActivityReads, StoredDetails } from '../../domain/store/activity-reads.ts';
 import type { ReadEngine, Scan } from '../base/engine.ts';
 import type { Statement } from '../base/statement.ts';
-import { readSums } from './period-sums.ts';
+import { readSums } from './overview.ts';
 import { readSummaries } from './summaries.ts';
 
 type ListedConversationRow = Omit<ConversationListed, 'name'> & { name: string | null };

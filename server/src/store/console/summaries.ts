@@ -37,8 +37,6 @@ export const positions = (conditions: readonly Condition[], range: ListRange): B
   return listPage(list, split(conditions).values, range);
 };
 
-export const appIds: Statement<{ id: string }> = 'SELECT id FROM apps';
-
 export const selected = (selection: Selection): Condition[] => [
   ...ofConversation('c.', selection),
   ...inPeriod('c.updated_at', selection),
@@ -104,7 +102,7 @@ async function findOfUser(
   { after, count }: ListRange,
 ): Promise<readonly string[]> {
   const found: Position[] = [];
-  for (const { id: app_id } of await engine.read(appIds)) {
+  for (const { id: app_id } of await engine.read<{ id: string }>('SELECT id FROM apps')) {
     const conditions = selected({ ...selection, app_id });
     found.push(...(await engine.read(...positions(conditions, { after, count: count + 1 }))));
   }

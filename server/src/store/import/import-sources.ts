@@ -4,12 +4,13 @@ import type { Dialect, Engine, ImportSourceChange, Row, Value, WriteContext, Wri
 import * as leases from '../base/leases.ts';
 import { sizedColumns } from '../base/sized.ts';
 import { type Bound, begin, execute, type Statement, type Write } from '../base/statement.ts';
+import { countMessagesOf } from '../erasure/statements.ts';
 import { stepOf } from '../tables/export.ts';
-import { type RowKind, tables } from '../tables/tables.ts';
+import { tables } from '../tables/tables.ts';
 
 const idColumnOf = (kind: RecordKind): string => {
-  if (kind === 'model_provider') return 'provider';
-  return ('idColumn' in tables[kind as RowKind] && tables[kind as RowKind].idColumn) || 'id';
+  const table = tables[kind];
+  return kind === 'model_provider' ? 'provider' : ('idColumn' in table && table.idColumn) || 'id';
 };
 
 export function importSources(engine: Engine): ImportSources {
@@ -50,11 +51,8 @@ export function importSources(engine: Engine): ImportSources {
       const statement = `SELECT ${sizedColumns(step, 'all')} FROM ${step.table} WHERE ${condition}`;
       const isProvider = kind === 'model_provider';
       const values = isProvider ? ids.map((id) => id.slice(id.indexOf('/') + 1)) : ids;
-      const rows = await readList(
-        statement,
-        values,
-        ...(conversation_ids ? [engine.dialect.list(conversation_ids)] : []),
-      );
+      const first = conversation_ids === undefined ? [] : [engine.dialect.list(conversation_ids)];
+      const rows = await readList(statement, values, ...first);
       const records = rows.map((row): StoredRecord => JSON.parse(step.line(row)));
       return new Map(
         records.map((record) => [isProvider ? `${record.workspace_id}/${record.provider}` : record.id, record]),
@@ -68,16 +66,11 @@ export function importSources(engine: Engine): ImportSources {
       return new Set([...newest].filter(([, { author }]) => author !== null).map(([id]) => id));
     },
     countMessages: async (conversation_ids) => {
-      const inConversations = isIn('conversation_id');
-      const counted = await readList<{ id: string; messages: number }>(
-        `SELECT conversation_id AS id, CAST(SUM(messages) AS BIGINT) AS messages FROM conversation_days
-         WHERE ${inConversations} GROUP BY conversation_id`,
-        conversation_ids,
-      );
-      const counts = new Map(counted.map(({ id, messages }) => [id, Number(messages)]));
+      const counted = await readList(countMessagesOf(engine.dialect), conversation_ids);
+      const counts = new Map(counted.map(({ conversation_id, messages }) => [conversation_id, Number(messages)]));
       const rows = await readList<{ id: string; newest: number | null }>(
         `SELECT conversation_id AS id, CASE WHEN first_message_at IS NOT NULL THEN last_message_at END AS newest
-         FROM conversations WHERE ${inConversations}`,
+         FROM conversations WHERE ${isIn('conversation_id')}`,
         conversation_ids,
       );
       return new Map(rows.map(({ id, newest }) => [id, { messages: counts.get(id) ?? 0, newest }]));

@@ -1,7 +1,14 @@
 import type { StoredTurn } from '../../domain/records/turns.ts';
-import type { ItemConversation, ItemOrder, ItemScope, TurnPosition, TurnStart } from '../../domain/store/items.ts';
-import type { Dialect } from '../base/engine.ts';
-import { firstOf, type Reading, type Sized, sizedColumns } from '../base/sized.ts';
+import type {
+  ItemConversation,
+  ItemOrder,
+  ItemReads,
+  ItemScope,
+  TurnPosition,
+  TurnStart,
+} from '../../domain/store/items.ts';
+import type { Dialect, ReadEngine } from '../base/engine.ts';
+import { firstOf, isLarge, type Reading, type Sized, sizedColumns } from '../base/sized.ts';
 import { type Bound, insertInto, type Statement, upsertInto } from '../base/statement.ts';
 
 const inScope = ({ user }: ItemScope): string =>
@@ -81,3 +88,15 @@ export const findAppend: Statement<StoredAppend> =
   'SELECT digest, at, items FROM item_appends WHERE conversation_id = ? AND name = ? AND at >= ?';
 /** Parameters: conversation_id, the name that stays, the earliest time. */
 export const trimAppends = 'DELETE FROM item_appends WHERE conversation_id = ? AND name <> ? AND at < ?';
+
+export const itemReads = ({ read, dialect }: ReadEngine): ItemReads => ({
+  findConversation: async (scope, texts) => (await read(...findConversation(scope, texts ?? 'small')))[0],
+  listTurns: (conversation_id, order, start, count) => read(...listTurns(conversation_id, order, start, count)),
+  findTurn: async (conversation_id, id) => {
+    const [turn] = await read(findSmallTurn, conversation_id, id);
+    return turn && { bytes: turn.bytes, turn: isLarge(turn) ? undefined : turn };
+  },
+  readTurns: (conversation_id, ids) => read(readTurns(dialect), conversation_id, dialect.list(ids)),
+  findAlias: async (conversation_id, alias) =>
+    (await read(findAlias, conversation_id, `"id":${JSON.stringify(alias)}`)).map(({ id }) => id),
+});

@@ -15,39 +15,31 @@ type CachedKey = { lookup: KeyLookup; dataVersion: number | undefined; changes: 
  * entry is valid while the data version is the one from before the query; without data versions, for a few seconds, and
  * until a thread of this process changes keys.
  */
-export class KeyCache {
-  readonly #entries = new RecentMap<CachedKey>(cachedKeysMin);
-  /** Counts the changes by all threads of this process. */
-  readonly #changes: Int32Array<SharedArrayBuffer>;
-
-  constructor(changes: Int32Array<SharedArrayBuffer>) {
-    this.#changes = changes;
-  }
-
-  /** Requests that arrive during a query share its result. */
-  find(digest: string, dataVersion: number | undefined, query: () => Promise<StoredKey | undefined>): KeyLookup {
-    const key = textKey(digest);
-    const cached = this.#entries.get(key);
-    const changes = Atomics.load(this.#changes, 0);
-    if (cached?.changes === changes && isValid(cached, dataVersion)) return cached.lookup;
-    const until = performance.now() + millisMax;
-    const pending = query();
-    const entry: CachedKey = { lookup: pending, dataVersion, changes, until };
-    this.#entries.set(key, entry);
-    pending.then(
-      (storedKey) => {
-        entry.lookup = storedKey;
-      },
-      // Failures are not cached.
-      () => this.#entries.delete(key),
-    );
-    return pending;
-  }
-
-  /** Call it after this instance has changed keys. Results of queries that are still running are not valid either. */
-  invalidate(): void {
-    Atomics.add(this.#changes, 0, 1);
-  }
+export function keyCache(keyChanges: Int32Array<SharedArrayBuffer>) {
+  const entries = new RecentMap<CachedKey>(cachedKeysMin);
+  return {
+    /** Requests that arrive during a query share its result. */
+    find: (digest: string, dataVersion: number | undefined, query: () => Promise<StoredKey | undefined>): KeyLookup => {
+      const key = textKey(digest);
+      const cached = entries.get(key);
+      const changes = Atomics.load(keyChanges, 0);
+      if (cached?.changes === changes && isValid(cached, dataVersion)) return cached.lookup;
+      const until = performance.now() + millisMax;
+      const pending = query();
+      const entry: CachedKey = { lookup: pending, dataVersion, changes, until };
+      entries.set(key, entry);
+      pending.then(
+        (storedKey) => {
+          entry.lookup = storedKey;
+        },
+        // Failures are not cached.
+        () => entries.delete(key),
+      );
+      return pending;
+    },
+    /** Call it after this instance has changed keys. Results of queries that are still running are not valid either. */
+    invalidate: () => void Atomics.add(keyChanges, 0, 1),
+  };
 }
 
 function isValid(entry: CachedKey, dataVersion: number | undefined): boolean {

@@ -1,9 +1,17 @@
 import { tmpdir } from 'node:os';
 import { limits } from '../../contract/limits.ts';
 import { clientDisconnected } from '../../domain/errors.ts';
-import type { Engine, Reader, Snapshot, WriteInput, WriteName, WriteOptions, WriteResult } from '../base/engine.ts';
+import {
+  type Engine,
+  ping,
+  type Reader,
+  type Snapshot,
+  type WriteInput,
+  type WriteName,
+  type WriteOptions,
+  type WriteResult,
+} from '../base/engine.ts';
 import { isAppend } from '../import/apply-records.ts';
-import * as sql from '../statements.ts';
 import { type WriteOf, writes } from '../writes.ts';
 import type { Layout } from './layouts.ts';
 import { isLockTimeout, notAvailable } from './pool/errors.ts';
@@ -33,7 +41,7 @@ export function postgresEngine(pool: PostgresPool, layout: Layout): Engine {
     // If there are enough connections, one is reserved for the indexer, and one for other requests, such as health checks.
     openPagesMax: Math.max(1, Math.min(limits.largePagesMax, pool.connections - 2)),
     connections: () => pool.usage(),
-    ping: async () => void (await read(sql.ping)),
+    ping: async () => void (await read(ping)),
     write: writer(pool, layout),
     spoolFolder: tmpdir(),
     close: () => pool.close(),

@@ -1,5 +1,4 @@
 import { limits } from '../../contract/limits.ts';
-import type { ReviewState } from '../../contract/reviews/review.ts';
 import { splitAuthor } from '../../domain/author.ts';
 import { badRecord, type Prepared } from '../../domain/records/prepared-record.ts';
 import type { ReviewChange, ReviewOutcome, StoredReview } from '../../domain/store/reviews.ts';
@@ -14,19 +13,11 @@ import { columnsOf } from '../tables/tables.ts';
 /** The columns of the table `r`. Those of a message have the same names, so each begins with `r_`. */
 export const reviewColumns = columnsOf('review').map(({ name }) => `r.${name} AS r_${name}`);
 
-export type ReviewColumns = {
-  r_app_id: string;
-  r_conversation_id: string;
-  r_message_id: string;
-  r_state: ReviewState;
-  r_labels: string;
-  r_assignee: string | null;
-  r_updated_at: number;
-  r_key_id: string | null;
-  r_person_id: string | null;
-  r_version: string;
-  r_details: string | null;
+type StoredColumns = Omit<StoredReview, 'labels' | 'note' | 'expected_answer' | 'history'> & {
+  labels: string;
+  details: string | null;
 };
+export type ReviewColumns = { [Name in keyof StoredColumns as `r_${Name}`]: StoredColumns[Name] };
 
 export const findReview: Statement<ReviewColumns> = `
   SELECT ${reviewColumns.join(', ')} FROM reviews r WHERE r.conversation_id = ? AND r.message_id = ?`;

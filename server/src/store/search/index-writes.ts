@@ -58,24 +58,22 @@ export function* applyToIndex(
     count += part.length;
   }
   const citations = new CitationTally();
-  yield* putMessages(messages, citations, dialect, index);
+  const parts = { citations, dialect, index };
+  yield* putMessages(messages, parts);
   // Messages are indexed by now, however long it took.
   const isLate = () => performance.now() > end + millis;
-  const cursor = yield* putOthers(changes.slice(0, count), from, isLate, citations, dialect, index);
+  const cursor = yield* putOthers(changes.slice(0, count), from, isLate, parts);
   yield* citations.writeAll();
   yield* execute(sql.moveCursor, cursor);
   return { cursor, millis: performance.now() - start };
 }
 
+/** What one transaction of the indexer writes to. */
+type Parts = { citations: CitationTally; dialect: Dialect; index: IndexTables };
+
 /** Chunks, and the messages of changed conversations. Returns the cursor behind the changes that are done. */
-function* putOthers(
-  changes: readonly IndexChange[],
-  from: string,
-  isLate: () => boolean,
-  citations: CitationTally,
-  dialect: Dialect,
-  index: IndexTables,
-): Write<string> {
+function* putOthers(changes: readonly IndexChange[], from: string, isLate: () => boolean, parts: Parts): Write<string> {
+  const { dialect, index } = parts;
   const ids = changes.flatMap((change) => (change.kind === 'conversation' ? change.id : []));
   const rows = ids.length === 0 ? [] : yield* query(findOutdatedConversations(dialect), dialect.list(ids));
   const outdated = new Set(rows.map(({ conversation_id }) => conversation_id));
@@ -99,7 +97,7 @@ function* putOthers(
     if (change.kind === 'conversation' && outdated.has(change.id)) {
       if (cursor !== from && isLate()) return cursor;
       // Its messages are many: the rest follows with the next transaction.
-      if (!(yield* updateConversation(change.id, citations, dialect, index))) return cursor;
+      if (!(yield* updateConversation(change.id, parts))) return cursor;
     }
     cursor = change.cursor;
   }
@@ -117,12 +115,8 @@ function newChunkPositions({ search }: Dialect): () => Write<number> {
 }
 
 /** Whether it is done. */
-function* updateConversation(
-  id: string,
-  citations: CitationTally,
-  dialect: Dialect,
-  index: IndexTables,
-): Write<boolean> {
+function* updateConversation(id: string, parts: Parts): Write<boolean> {
+  const { dialect, index } = parts;
   const conversation = yield* first(findConversation, id);
   if (conversation === undefined || conversation.deleted === 1) {
     if (index.removeTokens === undefined) yield* eraseEntries([id], dialect);
@@ -134,7 +128,7 @@ function* updateConversation(
     conversation.deleted === 1
       ? yield* query(sql.findIndexed(dialect.search), id, max)
       : yield* query(findOutdated, id, conversation.user, max);
-  yield* putMessages(yield* index.find(outdated), citations, dialect, index);
+  yield* putMessages(yield* index.find(outdated), parts);
   return outdated.length < max;
 }
 
@@ -152,12 +146,7 @@ export function* eraseEntries(
   yield* citations.writePart();
 }
 
-function* putMessages(
-  messages: readonly FoundMessage[],
-  citations: CitationTally,
-  dialect: Dialect,
-  index: IndexTables,
-): Write<void> {
+function* putMessages(messages: readonly FoundMessage[], { citations, dialect, index }: Parts): Write<void> {
   if (messages.length === 0) return;
   for (const { created_at, cited } of messages) if (created_at !== null) citations.add({ created_at, cited }, -1);
   yield* index.remove(messages);

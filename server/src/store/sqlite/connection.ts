@@ -46,10 +46,8 @@ export class Connection {
   readonly #path: string;
   readonly #file: number;
   readonly #statements = new Map<string, StatementSync>();
-  /** Statements of `run`. */
-  readonly #changing = new Map<string, StatementSync>();
-  /** Statements of `first`. */
-  readonly #ordered = new Map<string, StatementSync>();
+  readonly #ofRun = new Map<string, StatementSync>();
+  readonly #ofFirst = new Map<string, StatementSync>();
 
   /** Whether writes add outbox entries for the change feed. */
   readonly writesOutbox: boolean;
@@ -85,7 +83,6 @@ export class Connection {
     return Object.values(this.db.prepare(`PRAGMA ${text}`).get() ?? {})[0];
   }
 
-  /** Returns the statement from a map. A new one is prepared and configured first. */
   #prepare(
     sql: string,
     statements = this.#statements,
@@ -109,13 +106,13 @@ export class Connection {
 
   /** The values of the first row, in the order of the columns: cheaper than an object. */
   first<R extends unknown[]>(sql: Statement<R>, ...values: Value[]): R | undefined {
-    const statement = this.#prepare(sql, this.#ordered, returnArrays);
+    const statement = this.#prepare(sql, this.#ofFirst, returnArrays);
     return statement.get(...inputs(values)) as unknown as R | undefined;
   }
 
   /** The number of rows changed. */
   run(sql: string, ...values: readonly Value[]): number {
-    return Number(this.#prepare(sql, this.#changing, readBigInts).run(...inputs(values)).changes);
+    return Number(this.#prepare(sql, this.#ofRun, readBigInts).run(...inputs(values)).changes);
   }
 
   /** All reads inside `read` see the same snapshot. */
@@ -139,9 +136,7 @@ export class Connection {
   }
 
   close(): void {
-    this.#statements.clear();
-    this.#changing.clear();
-    this.#ordered.clear();
+    for (const statements of [this.#statements, this.#ofRun, this.#ofFirst]) statements.clear();
     this.db.close();
   }
 }

@@ -2,10 +2,17 @@ import { dirname } from 'node:path';
 import { limits } from '../../contract/limits.ts';
 import { nextTurn } from '../../domain/large-text.ts';
 import type { FoundPage, OpenPage } from '../../domain/store/store.ts';
-import { type Engine, type ExportedRows, type ExportStep, type Reader, type Row, unitsOf } from '../base/engine.ts';
+import {
+  type Engine,
+  type ExportedRows,
+  type ExportStep,
+  ping,
+  type Reader,
+  type Row,
+  unitsOf,
+} from '../base/engine.ts';
 import { selectByKey } from '../base/sized.ts';
 import type { Statement, Value } from '../base/statement.ts';
-import * as sql from '../statements.ts';
 import { resultByRead } from '../writes.ts';
 import { BackgroundReader } from './background.ts';
 import { Connection, openReader, orUnavailable, readerBusyMillis } from './connection.ts';
@@ -20,26 +27,14 @@ const readTickMillis = 5;
 /** Size of the texts that an export reads in one tick of the event loop. */
 const batchBytes = 65_536;
 
-/** Reads rows for one tick of the event loop. Returns whether all have been read. */
-function readSome<R>(rows: Iterator<R>, found: R[]): boolean {
-  const end = performance.now() + readTickMillis;
-  do {
+/** Reads rows until there are enough. Returns whether all have been read. */
+function readUntil<R>(rows: Iterator<R>, found: R[], isEnough: (row: R) => boolean): boolean {
+  for (;;) {
     const { done, value } = rows.next();
     if (done) return true;
     found.push(value);
-  } while (performance.now() < end);
-  return false;
-}
-
-/** Reads rows of about `batchBytes`. Returns whether all have been read. */
-function readBatch(rows: Iterator<Row>, found: Row[]): boolean {
-  for (let bytes = 0; bytes < batchBytes; ) {
-    const { done, value } = rows.next();
-    if (done) return true;
-    found.push(value);
-    bytes += unitsOf(value);
+    if (isEnough(value)) return false;
   }
-  return false;
 }
 
 /** The embedded engine: this thread reads, the writer thread writes. */
@@ -69,12 +64,6 @@ export class SqliteEngine implements Engine {
     this.#reader = openReader(path);
     this.#writesOutbox = changes;
     if (writer !== undefined) this.#writes = new WriterQueue(writer);
-  }
-
-  /** The first write starts a writer thread: a command that only reads needs none. */
-  #writesToOwnWriter(): WriterQueue {
-    this.#ownWriter = new Writer(this.#path, this.#writesOutbox);
-    return new WriterQueue(this.#ownWriter);
   }
 
   readonly read: Reader = async (statement, ...values) => orUnavailable(() => this.#reader.all(statement, ...values));
@@ -129,8 +118,11 @@ export class SqliteEngine implements Engine {
       const read: Reader = async <R extends object>(statement: Statement<R>, ...values: Value[]) => {
         const rows = orUnavailable(() => db.iterate(statement, ...values));
         const found: R[] = [];
-        do await nextTurn();
-        while (!orUnavailable(() => readSome(rows, found)));
+        for (let isRead = false; !isRead; ) {
+          await nextTurn();
+          const end = performance.now() + readTickMillis;
+          isRead = orUnavailable(() => readUntil(rows, found, () => performance.now() >= end));
+        }
         return found;
       };
       let isOpen = true;
@@ -143,11 +135,12 @@ export class SqliteEngine implements Engine {
 
   readonly ping: Engine['ping'] = async () => {
     this.#reader.requireFile();
-    await this.read(sql.ping);
+    await this.read(ping);
   };
 
   readonly write: Engine['write'] = async (name, input, options) => {
-    this.#writes ??= this.#writesToOwnWriter();
+    // The first write starts a writer thread: a command that only reads needs none.
+    this.#writes ??= new WriterQueue((this.#ownWriter = new Writer(this.#path, this.#writesOutbox)));
     const result = this.#writes.isBlocked ? await resultByRead[name]?.(input, this.read) : undefined;
     if (result !== undefined) return result;
     return this.#writes.run(name, input, options);
@@ -162,7 +155,8 @@ export class SqliteEngine implements Engine {
         const found = orUnavailable(() => db.iterate(selectByKey(step, 'all')));
         for (let isRead = false; !isRead; ) {
           const rows: Row[] = [];
-          isRead = orUnavailable(() => readBatch(found, rows));
+          let bytes = 0;
+          isRead = orUnavailable(() => readUntil(found, rows, (row) => (bytes += unitsOf(row)) >= batchBytes));
           if (rows.length > 0) yield { step, rows };
           if (!isRead) await nextTurn();
         }

@@ -46,7 +46,8 @@ function open(): Connection {
 let db = open();
 /** The error code of the last writes, if the connection must recover before the next ones. */
 let lastFailure: number | undefined;
-const parent = parentPort ?? fail('the writer is a worker thread');
+if (parentPort === null) throw new Error('the writer is a worker thread');
+const parent = parentPort;
 const links = new Set<WriterLink>();
 
 parent.on('message', (message: WriterLink | 'close') => {
@@ -195,8 +196,4 @@ function failureOf(error: unknown): ErrorMessage {
   if (code === undefined || !transientSqliteCodes.includes(code)) return toErrorMessage(error);
   lastFailure = code;
   return toErrorMessage(unavailable(`${path}: ${explainDiskError(error)}`));
-}
-
-function fail(message: string): never {
-  throw new Error(message);
 }

@@ -26,7 +26,6 @@ export interface WriterLinks {
   subscribe(use: (link: WriterLink) => void): () => void;
 }
 
-/** Messages between a thread and the writer thread. */
 export type QueuedWrite = { [N in WriteName]: { name: N; input: WriteInput<N> } }[WriteName];
 export type WriteOutcome = { result: unknown } | { failure: ErrorMessage };
 export type WriterMessage = { outcomes: WriteOutcome[] } | { busy: true } | { applied: number } | { withdrawn: true };

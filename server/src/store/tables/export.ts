@@ -124,7 +124,6 @@ async function* conversationsOf(read: Reader, selection: Selection): AsyncGenera
   }
 }
 
-/** Of the selected messages. */
 function reviewsOf(read: Reader, conversation_id: string, selection: Selection): AsyncGenerator<Row[], void> {
   const { texts, values } = split(inPeriod('m.created_at', selection));
   const ofMessage = `SELECT 1 FROM messages m WHERE m.conversation_id = reviews.conversation_id AND m.id = reviews.message_id`;

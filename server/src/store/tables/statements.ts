@@ -13,8 +13,6 @@ import {
 } from '../base/statement.ts';
 import { type Column, columnsOf, type RowKind, tables } from './tables.ts';
 
-/** The SQL that writes records, besides the upserts. */
-
 export const writeProvider = `
   INSERT INTO model_providers (workspace_id, provider, position, doc) VALUES (?, ?, ?, ?)
   ON CONFLICT (workspace_id, provider) DO UPDATE SET doc = excluded.doc`;

@@ -1,7 +1,62 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { limits } from '../../contract/limits.ts';
 import type { Lag } from '../../dify/follower.ts';
 import type { Progress } from '../../dify/run-context.ts';
-import { print, showLine, timeOf } from '../output.ts';
+import type { Report, Skip } from '../../dify/source.ts';
+import { fileError } from '../command.ts';
+import { print, showLine, timeOf, visible } from '../terminal.ts';
+import { skippedFile } from './help.ts';
+
+/** Counts what was skipped, and lists it in a file. A dry run has no file. */
+export class SkipReport implements Report {
+  readonly #isStrict: boolean;
+  readonly #isDry: boolean;
+  readonly #counts = new Map<string, number>();
+  readonly #reasons = new Map<string, number>();
+  #file: number | undefined;
+  total = 0;
+
+  constructor(isStrict: boolean, isDry: boolean) {
+    this.#isStrict = isStrict;
+    this.#isDry = isDry;
+  }
+
+  skip(skip: Skip): void {
+    const { kind, id, part, reason, detail } = skip;
+    if (this.#isStrict) {
+      const what = part === undefined ? `${kind} ${id}` : `${kind} ${id}: ${part}`;
+      throw new Error(`${what}: ${reason}${detail === undefined ? '' : ` (${detail})`}`);
+    }
+    this.total += 1;
+    const key = `${kind}${part === undefined ? '' : `: ${part.replace(/\[\d+\]/g, '')}`}: ${reason}`;
+    this.#reasons.set(key, (this.#reasons.get(key) ?? 0) + 1);
+    if (!this.#isDry) this.#write(JSON.stringify(skip));
+  }
+
+  count(what: string, n = 1): void {
+    this.#counts.set(what, (this.#counts.get(what) ?? 0) + n);
+  }
+
+  print(): void {
+    for (const [what, n] of this.#counts) print(`${n} ${what}`);
+    if (this.total === 0) return;
+    print(`${this.total} skipped${this.#isDry ? '' : `, listed in ${skippedFile}`}:`);
+    for (const [reason, n] of this.#reasons) print(`  ${n}  ${visible(reason)}`);
+  }
+
+  #write(line: string): void {
+    try {
+      this.#file ??= openSync(skippedFile, 'w', 0o600);
+      writeSync(this.#file, `${line}\n`);
+    } catch (error) {
+      throw fileError(skippedFile, error);
+    }
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+  }
+}
 
 const barWidth = 24;
 
@@ -30,11 +85,6 @@ export class ProgressDisplay {
     this.#hasLag = true;
     if (this.#isTerminal) showLine(text);
     else this.#printLine(text, Date.now());
-  }
-
-  /** Before other lines. */
-  clear(): void {
-    if (this.#isTerminal) showLine('');
   }
 
   #printLine(text: string, now: number): void {

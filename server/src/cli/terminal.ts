@@ -73,3 +73,33 @@ export function timeOption(option: string, text: string): number {
     `${option} ${text}: must be a date such as 2026-01-31, a time such as 2026-01-31T12:00:00Z, or seconds`,
   );
 }
+
+export const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+/** One line on the terminal, rewritten in place. Nothing is shown elsewhere. */
+export const showLine = (text: string): void => void (process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`));
+
+/** Untrusted text, with control characters escaped so that a terminal does not interpret them. */
+export const visible = (text: string): string =>
+  text.replaceAll(/[\x00-\x1f\x7f-\x9f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+export const timeOf = (seconds: number | null): string =>
+  seconds === null ? '-' : new Date(seconds * 1000).toISOString().replace('.000', '');
+
+export function printRows<R>(
+  rows: readonly R[],
+  isJson: boolean,
+  header: string[],
+  cellsOf: (row: R) => string[],
+): void {
+  if (isJson) for (const row of rows) print(JSON.stringify(row));
+  else printTable([header, ...rows.map(cellsOf)]);
+}
+
+export function printTable(rows: string[][]): void {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  for (const row of rows) {
+    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0));
+    print(cells.join('  ').trimEnd());
+  }
+}
