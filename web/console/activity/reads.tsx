@@ -37,12 +37,10 @@ export const RecentReads = ({ title, query }: RecentProps) =>
 
 function Reads({ query }: { query: Record<string, string | number> }) {
   const list = useList<Read>(pathOf(['admin', 'reads'], query));
-  return (
-    <>
-      <DataTable label="Reads" columns={columns} rows={list.rows} />
-      <ListEnd list={list} icon="activity" nothing="Nothing was read." />
-    </>
-  );
+  return [
+    <DataTable label="Reads" columns={columns} rows={list.rows} />,
+    <ListEnd list={list} icon="activity" nothing="Nothing was read." />,
+  ];
 }
 
 const columns: Column<Read>[] = [

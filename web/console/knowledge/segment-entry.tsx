@@ -56,10 +56,8 @@ export function SegmentEntry({ place, row, isTarget, chunk, saved }: Props) {
 /** The chunks of a page of segments were too many for one response. */
 function PagedChunks({ path, entry }: { path: string; entry: (chunk: ChildChunk) => ComponentChildren }) {
   const list = useList<ChildChunk>(path);
-  return (
-    <>
-      <ol class="plain stack">{list.rows.map(entry)}</ol>
-      <ListEnd list={list} nothing="This segment has no child chunks." />
-    </>
-  );
+  return [
+    <ol class="plain stack">{list.rows.map(entry)}</ol>,
+    <ListEnd list={list} nothing="This segment has no child chunks." />,
+  ];
 }

@@ -29,13 +29,11 @@ export function LoadedMessages({ messages, hrefOfMessage }: Props) {
       </a>
     </li>
   );
-  return (
-    <>
-      <Numbers messages={messages} />
-      <FirstRows title="Comments" rows={comments.map(commentRow)} />
-      <FirstRows title="Citations" rows={citedIn(messages).map(documentRow)} />
-    </>
-  );
+  return [
+    <Numbers messages={messages} />,
+    <FirstRows title="Comments" rows={comments.map(commentRow)} />,
+    <FirstRows title="Citations" rows={citedIn(messages).map(documentRow)} />,
+  ];
 }
 
 const documentRow = ({ dataset_id, document_id, document_name, answers, disliked }: Cited) => (

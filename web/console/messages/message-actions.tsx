@@ -38,12 +38,7 @@ const code = (text: string) => <Pre label="Message as JSON">{text}</Pre>;
 
 function Json({ id, value }: { id: string; value: object }) {
   const text = JSON.stringify(value, null, 2);
-  return (
-    <>
-      <CopyButton text={text} label="Copy JSON" />
-      <Truncated id={id} text={text} draw={code} />
-    </>
-  );
+  return [<CopyButton text={text} label="Copy JSON" />, <Truncated id={id} text={text} draw={code} />];
 }
 
 /** The messages with the same parent: alternative questions, or answers that were made again. */
