@@ -84,7 +84,7 @@ onEveryEngine('lists of the console API', (engine) => {
   const ann = { issuer: 'https://id.example', subject: 'ann' };
   const noPerson = { person_id: null, person_name: null };
   const revisions = Array.from({ length: 12 }, (_, at) => ({
-    ...{ revision: at + 1, content: `text ${at}`, replaced_at: 100 + at },
+    ...{ revision: at + 1, content: `text ${at}`, replaced_at: 100 + at, review_message_id: null },
     ...[
       { key_id: editorKey.id, key_name: editorKey.name, ...noPerson },
       { key_id: null, key_name: null, person_id: personId(ann), person_name: 'Ann' },

@@ -19,6 +19,7 @@ import { describeRefusals } from '../support/scenarios.ts';
 
 type Revision = {
   person_id: string | null;
+  review_message_id: string | null;
   record: string;
   child_chunk_id: string;
   revision: number;
@@ -715,12 +716,16 @@ onEveryEngine('child chunks', (engine) => {
       const child_chunk_id = tenant.ids.chunk;
       const ownKeyId = tenant.keyIds.knowledge;
       assert.deepEqual(
-        revisions.map(({ replaced_at: _, person_id: __, ...rest }) => rest),
+        revisions.map(({ replaced_at: _, person_id, review_message_id, ...rest }) => [
+          rest,
+          person_id,
+          review_message_id,
+        ]),
         [
           { record: 'child_chunk_revision', child_chunk_id, revision: 1, content: 'chunk text', key_id: ownKeyId },
           { record: 'child_chunk_revision', child_chunk_id, revision: 2, content: 'one', key_id: second.id },
           { record: 'child_chunk_revision', child_chunk_id, revision: 3, content: 'two', key_id: ownKeyId },
-        ],
+        ].map((revision) => [revision, null, null]),
       );
     });
 

@@ -236,6 +236,7 @@ const topLevel: Record<string, Shape> = {
     replaced_at: integer,
     key_id: { type: 'string', nullable: true },
     person_id: { type: 'string', nullable: true },
+    review_message_id: orNull(uuid),
   },
   model_provider: {
     workspace_id: string,
