@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { isMainThread } from 'node:worker_threads';
-import { distribution, migrations, toDialect } from '../../server/src/store/schema/schema.ts';
+import { distribution } from '../../server/src/store/base/distribution.ts';
+import { migrations, toDialect } from '../../server/src/store/schema/schema.ts';
 import type { Settings } from '../../server/test/support/cli-helpers.ts';
 
 /**

@@ -105,6 +105,7 @@ const moduleTests: Record<string, string> = {
   'http/shared-state.test.ts': 'threads that race for shared memory',
   'http/slow-readers.test.ts': 'readers that are slow for minutes',
   'mcp/isolation.test.ts': 'every tool has a row, with the kinds of key that its definition names',
+  'plans/shard-marks.ts': 'which tables are distributed, and by which column',
   'postgres/hosts.test.ts': 'errors of nodes and servers that no server here returns',
   'postgres/import-plans.test.ts': 'plans of the statements of an import, on a table without statistics',
   'properties/search-words.test.ts': 'property test of words and their order',

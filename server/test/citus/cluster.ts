@@ -99,8 +99,23 @@ export async function createDatabase(name: string): Promise<void> {
   );
 }
 
+const objectInUse = '55006';
+
+/** A service that is still running may be between the two phases of a commit. */
 export async function dropDatabase(name: string): Promise<void> {
-  await onEveryNode('postgres', (client) => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+  await onEveryNode('postgres', async (client, node) => {
+    const drop = () => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    await drop().catch(async (error) => {
+      if (error.code !== objectInUse) throw error;
+      await onNode(urlOf(name, node), rollBackPrepared);
+      await drop();
+    });
+  });
+}
+
+async function rollBackPrepared(client: pg.Client): Promise<void> {
+  const { rows } = await client.query('SELECT gid FROM pg_prepared_xacts WHERE database = current_database()');
+  for (const { gid } of rows) await client.query(`ROLLBACK PREPARED '${gid}'`);
 }
 
 /** Selects the sessions that wait for a lock, on any node. */

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
 import { killMigrations } from '../../../experiments/upgrade.ts';
-import { distribution } from '../../src/store/schema/schema.ts';
+import { distribution } from '../../src/store/base/distribution.ts';
 import { command, newFolder, oneLine, run } from '../support/cli-helpers.ts';
 import { chunkPath, databaseAt, makeTwoTenants, message, newDatabaseUrl, startService } from '../support/harness.ts';
 import { until } from '../support/until.ts';

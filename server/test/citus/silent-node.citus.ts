@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { dirname } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import {
   chunkPath,
@@ -68,6 +69,8 @@ describe('while a worker hangs', () => {
     ({ ids, keys }: Tenant) =>
       service.as(keys.writer).append(...Array.from({ length: count }, (_, at) => message(ids.conversation, at)));
   const edit = ({ ids, keys }: Tenant) => service.as(keys.knowledge).patch(chunkPath(ids), { content: randomUUID() });
+  const create = ({ ids, keys }: Tenant) =>
+    service.as(keys.knowledge).post(dirname(chunkPath(ids)), { content: randomUUID() });
   const ofConversation = ({ ids }: Tenant) => ids.conversation;
   const ofDataset = ({ ids }: Tenant) => ids.dataset;
 
@@ -86,10 +89,10 @@ describe('while a worker hangs', () => {
     assert.ok(slowest < 1.8 * timeoutMillis, `${slowest} ms`);
   });
 
-  const operations = { page, rename, edit, 'append 1 message': append(1), 'append 20 messages': append(20) };
+  const operations = { page, rename, edit, create, 'append 1 message': append(1), 'append 20 messages': append(20) };
   for (const [name, request] of Object.entries(operations))
     it(`200 on the other nodes, and 503 at once: ${name}`, async () => {
-      const shardOf = request === edit ? ofDataset : ofConversation;
+      const shardOf = request === edit || request === create ? ofDataset : ofConversation;
       const start = performance.now();
       // One after another: if each of the affected ones waited, they would take a minute.
       for (const tenant of tenants) {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { startProxy } from '../store/recording-proxy.ts';
+import { type Notice, startProxy } from '../store/recording-proxy.ts';
 import { newDatabaseUrl, type Service, startService } from '../support/harness.ts';
 
 /**
@@ -12,9 +12,13 @@ type Request = () => Promise<{ status: number }>;
 /** Enough for every prepared statement to get the plan that it keeps. */
 const warmUp = 8;
 
+/** These tables are on one node, whichever it is. */
+const onOneNode = /public\.(?:search_citations|key_requests)_\d/;
+
 export type Trace = {
-  /** Statements that were sent to nodes. */
+  /** Statements that were sent to nodes, without those on tables that are on one node. */
   commands: string[];
+  oneNodeCount: number;
   nodes: Set<string | undefined>;
   /** Statements with a plan of their own, and those of them on the fast path. */
   planCount: number;
@@ -24,6 +28,8 @@ export type Trace = {
 
 export type TracedService = {
   service: Service;
+  /** Of all requests: statements of the service, each with the nodes that its server has asked. */
+  statements(): { text: string; values: (string | null)[]; nodes: Set<string> }[];
   /** Statements of one more request, when the statements are prepared. */
   trace(request: Request): Promise<Trace>;
   /** Forgets what was reported so far. */
@@ -31,15 +37,26 @@ export type TracedService = {
   close(): Promise<void>;
 };
 
-/** A service on its own database with one connection. */
+/** A service on its own database with one connection, and few statements in the background. */
 export async function startTracedService(): Promise<TracedService> {
   const { url, remove } = await newDatabaseUrl('postgres');
   const options = encodeURIComponent('-c citus.log_remote_commands=on -c client_min_messages=debug4');
-  const { notices, close, ...proxy } = await startProxy(url);
-  const service = await startService('postgres', { DATABASE_POOL: '1' }, `${proxy.url}?options=${options}`);
+  const { notices, close, traffic, ...proxy } = await startProxy(url);
+  const service = await startService(
+    'postgres',
+    { DATABASE_POOL: '1', AUDIT_READS: 'off' },
+    `${proxy.url}?options=${options}`,
+  );
   const count = (pattern: RegExp) => notices.filter((notice) => pattern.test(notice.message)).length;
   return {
     service,
+    statements: () => {
+      const byStatement = Map.groupBy(notices, ({ statement }) => statement);
+      return traffic.statements.map((statement) => ({
+        ...statement,
+        nodes: new Set((byStatement.get(statement) ?? []).flatMap((notice) => nodeOf(notice) ?? [])),
+      }));
+    },
     trace: async (request) => {
       for (let times = 0; times < warmUp; times += 1) {
         const { status } = await request();
@@ -47,10 +64,12 @@ export async function startTracedService(): Promise<TracedService> {
       }
       notices.length = 0;
       await request();
-      const remoteNotices = notices.filter((notice) => notice.message.startsWith('issuing '));
+      const issued = notices.filter((notice) => notice.message.startsWith('issuing '));
+      const remoteNotices = issued.filter((notice) => !onOneNode.test(notice.message));
       return {
         commands: remoteNotices.map((notice) => notice.message.replace('issuing ', '')),
-        nodes: new Set(remoteNotices.map((notice) => /on server \S*?@(\S+)/.exec(notice.detail ?? '')?.[1])),
+        oneNodeCount: issued.length - remoteNotices.length,
+        nodes: new Set(remoteNotices.map(nodeOf)),
         planCount: count(/^Creating router plan/),
         fastCount: count(/fast-path router query/),
         subplanCount: count(/subplan/i),
@@ -66,6 +85,8 @@ export async function startTracedService(): Promise<TracedService> {
     },
   };
 }
+
+const nodeOf = ({ detail = '' }: Notice): string | undefined => /on server \S*?@(\S+)/.exec(detail)?.[1];
 
 /** Tables in the order in which they are used. */
 export const tables = ({ commands }: Trace): string[] =>

@@ -14,6 +14,7 @@ import { until } from '../support/until.ts';
 import { filledTables } from './filled-tables.ts';
 import { erasedUser, imports, lists, moreRecords, reads } from './requests.ts';
 import { recordStatements } from './sent-statements.ts';
+import { shardMark, wrongMark } from './shard-marks.ts';
 
 /**
  * The plans of all statements that the recorded examples and the requests beside them send. Those of SQLite, which plans without
@@ -149,7 +150,16 @@ onEveryEngine('plans of all statements', (engine) => {
       const missing = reviewed.filter((plan) => !plans.includes(plan));
       assert.ok(missing.length < reviewed.length / 20, `plans of no statement:\n${missing.join('\n')}`);
     });
-  } else
+  } else {
+    it('mark the parameter with the distribution value, if they have one', () => {
+      const texts = planned(statements).map(({ text }) => text);
+      const wrong = texts.flatMap((text) => wrongMark(text)?.concat(': ', text) ?? []);
+      assert.deepEqual(wrong, []);
+      const marked = texts.filter((text) => text.includes(shardMark));
+      assert.ok(marked.length > 120, `${marked.length}`);
+      for (const text of marked) assert.ok(wrongMark(text.replaceAll(shardMark, '')), text);
+    });
+
     it('read few rows of large tables, with the values that were sent', async (t) => {
       const client = new pg.Client(url);
       await client.connect();
@@ -168,4 +178,5 @@ onEveryEngine('plans of all statements', (engine) => {
       }
       assert.deepEqual(many, []);
     });
+  }
 });

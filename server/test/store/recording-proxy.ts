@@ -5,8 +5,8 @@ import net, { type AddressInfo } from 'node:net';
 export type Traffic = { statements: SentStatement[]; roundTrips: number };
 export type SentStatement = { name: string; text: string; values: (string | null)[] };
 
-/** What the server tells its client besides results. */
-export type Notice = { message: string; detail: string | undefined };
+/** What the server tells its client besides results, and the last statement before it. */
+export type Notice = { message: string; detail: string | undefined; statement: SentStatement | undefined };
 
 export type RecordingProxy = {
   url: string;
@@ -37,7 +37,7 @@ export async function startProxy(url: string, lostCancels = 0): Promise<Recordin
   const server = net.createServer((client) => {
     const database = net.connect(Number(port || 5432), hostname);
     const parse = newParser(traffic, startups);
-    const readNotices = newNoticeParser(notices);
+    const readNotices = newNoticeParser(notices, traffic);
     let hasResponse = true;
     let lose: (() => Promise<unknown>) | undefined;
     client.on('data', (bytes: Buffer) => {
@@ -113,7 +113,7 @@ function newMessageReader(hasType: () => boolean, onMessage: (type: string, body
   };
 }
 
-function newNoticeParser(notices: Notice[]): (bytes: Buffer) => void {
+function newNoticeParser(notices: Notice[], { statements }: Traffic): (bytes: Buffer) => void {
   return newMessageReader(
     () => true,
     (type, body) => {
@@ -125,7 +125,7 @@ function newNoticeParser(notices: Notice[]): (bytes: Buffer) => void {
           .find((part) => part.startsWith(code));
         return found?.slice(1);
       };
-      notices.push({ message: field('M') ?? '', detail: field('D') });
+      notices.push({ message: field('M') ?? '', detail: field('D'), statement: statements.at(-1) });
     },
   );
 }

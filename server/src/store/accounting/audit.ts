@@ -41,7 +41,7 @@ export function entryValues(entry: AuditEntry, scope = entry.id, document_id: st
   return [id, scope, at, key_id, action, record, count, ids, document_id, tool, app_id, messages, changes];
 }
 
-export const findEntry = 'SELECT 1 FROM audit_entries WHERE id = ? AND scope = ?';
+export const findEntry = 'SELECT 1 FROM audit_entries WHERE id = ? AND scope = ?/*@*/';
 
 /** The entry about a change of one record. Messages and reviews are named by their conversation and message. */
 export const entryOf = (
@@ -91,7 +91,7 @@ function indexedConditions(query: AuditQuery): Condition[] {
     ...given('id < ?', to === undefined ? undefined : firstEntryId(to * 1000)),
     ...given('key_id = ?', key_id),
     ...given("action <> 'import' AND action = ?", action === 'import' ? undefined : action),
-    ...given('scope = ? AND document_id IS NOT NULL', dataset_id),
+    ...given('scope = ?/*@*/ AND document_id IS NOT NULL', dataset_id),
     ...given('document_id = ?', document_id),
   ];
 }

@@ -14,7 +14,7 @@ const insertReads = insertInto('audit_reads', columns, 'ON CONFLICT (id) DO NOTH
 const findUsers = (
   isIn: WriteContext['dialect']['isIn'],
 ): Statement<{ id: string; app_id: string; user: string | null }> => `
-  SELECT conversation_id AS id, app_id, "user" FROM conversations WHERE ${isIn('conversation_id')}`;
+  SELECT conversation_id AS id, app_id, "user" FROM conversations WHERE ${isIn('conversation_id')}/*@*/`;
 
 /** In one order, so that two instances never deadlock. */
 export function* noteReads(reads: WriteInput<'noteReads'>, { dialect }: WriteContext): Write<undefined> {
@@ -50,8 +50,9 @@ export function* blankReads(selection: WriteInput<'blankReads'>): Write<undefine
   yield* execute(`UPDATE audit_reads SET words = NULL WHERE lower(words) LIKE lower(?) ESCAPE '!'`, pattern);
 }
 
-export const readConditions = (selection: Selection, author: string | undefined): Condition[] => [
+export const readConditions = ({ conversation_id, ...selection }: Selection, author?: string): Condition[] => [
   ...ofConversation('r.', selection),
+  ...given('r.conversation_id = ?', conversation_id),
   ...given('r.key_id = ?', author),
 ];
 

@@ -1,6 +1,7 @@
 import { keysOf } from '../../contract/primitives.ts';
 import { dayOf, hourOf, type Usage } from '../../domain/records/usage.ts';
 import type { UsageSum } from '../../domain/store/activity-reads.ts';
+import type { Dialect } from '../base/engine.ts';
 import { addInto, type Statement, type Write, writeRows } from '../base/statement.ts';
 
 /** The columns that are sums, with their types on PostgreSQL. */
@@ -18,12 +19,12 @@ const usageColumns = sumColumns.filter((name) => name !== 'messages');
 
 export type ConversationSums = Omit<UsageSum, 'tokens' | 'liked'> & { conversation_id: string };
 
-/** Sums of each conversation and currency. `isListed` compares the conversation's id with the parameter. */
-export const conversationSums = (isListed: string): Statement<ConversationSums> => `
+/** Sums of each conversation and currency. Parameters: conversation ids. */
+export const conversationSums = ({ isIn }: Dialect): Statement<ConversationSums> => `
   SELECT d.conversation_id, d.currency, CAST(SUM(d.messages) AS BIGINT) AS messages,
     CAST(SUM(d.disliked) AS BIGINT) AS disliked, CAST(SUM(d.failed) AS BIGINT) AS failed,
     SUM(d.price_nanos) AS price_nanos
-  FROM conversation_days d WHERE ${isListed} GROUP BY d.conversation_id, d.currency`;
+  FROM conversation_days d WHERE ${isIn('d.conversation_id')}/*@*/ GROUP BY d.conversation_id, d.currency`;
 
 /** The usage of a conversation's messages in one hour of a day, or a change of it. */
 export type UsageOfDay = UsageSums & Key & { app_id: string };

@@ -47,7 +47,7 @@ export const findUncounted: Statement<Uncounted> = `
 
 /** Changes nothing if another process has counted it. Parameters: version, counted, conversation_id, counted_version. */
 const markCounted = `
-  UPDATE conversations SET counted_version = ?, counted = ? WHERE conversation_id = ? AND counted_version = ?`;
+  UPDATE conversations SET counted_version = ?, counted = ? WHERE conversation_id = ?/*@*/ AND counted_version = ?`;
 
 /** One transaction changes totals at a time. Taken after the locks of conversations. */
 const lockTotals = lockOf('user totals');
@@ -82,10 +82,7 @@ export function* countUsers(after: string, { dialect }: WriteContext): Write<str
   if (uncounted.length === 0) return undefined;
   const ids = dialect.list(uncounted.map(({ conversation_id }) => conversation_id));
   // Read after the versions: what is added in between is counted with the next version.
-  const sums = Map.groupBy(
-    yield* query(conversationSums(dialect.isIn('d.conversation_id')), ids),
-    ({ conversation_id }) => conversation_id,
-  );
+  const sums = Map.groupBy(yield* query(conversationSums(dialect), ids), ({ conversation_id }) => conversation_id);
   const changes: CountChange[] = [];
   for (const row of uncounted) {
     const { conversation_id, version, counted_version, counted } = row;

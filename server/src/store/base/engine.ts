@@ -137,7 +137,7 @@ export type Dialect = {
   list(values: readonly (string | number)[]): Value;
   /**
    * A condition: the two columns are one of the pairs in the parameters that `pairs` returns. It finds rows by an index of both
-   * columns. An engine may also find other combinations of these values.
+   * columns. An engine may also find other combinations of these values. The last parameter has the values of `first`.
    */
   isPair(first: string, second: string): string;
   pairs(pairs: readonly (readonly [string, string])[]): Value[];

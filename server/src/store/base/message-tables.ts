@@ -120,7 +120,7 @@ export const openConversation: Statement<OpenedConversation> = `
     openOrder.push(name);
     return `CAST(? AS ${addedTypes[name]})`;
   })}
-  WHERE conversation_id = ?
+  WHERE conversation_id = ?/*@*/
   RETURNING conversation_id, app_id, next_sequence - CAST(? AS BIGINT) AS first_sequence, first_message_at`;
 
 export function openValues(id: string, added: NewMessages, count: number, version: string): Value[] {

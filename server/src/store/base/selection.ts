@@ -23,7 +23,7 @@ export const isUser = (column: string, user: string): Condition => [
 /** Which conversations; `table` is their table, with its dot. */
 export function ofConversation(table: string, { app_id, user, conversation_id }: Selection): Condition[] {
   return [
-    ...given(`${table}conversation_id = ?`, conversation_id),
+    ...given(`${table}conversation_id = ?/*@*/`, conversation_id),
     ...given(`${table}app_id = ?`, app_id),
     ...(user === undefined ? [] : [isUser(`${table}"user"`, user)]),
   ];

@@ -1,4 +1,5 @@
 import type { ChangeKind } from '../../contract/change.ts';
+import { markOf } from './distribution.ts';
 
 export type Row = Record<string, unknown>;
 export type Scalar = string | number | null | Uint8Array;
@@ -6,7 +7,10 @@ export type Value = Scalar | readonly Scalar[];
 
 declare const rowType: unique symbol;
 
-/** SQL with `?` for its parameters, and the type of its rows. */
+/**
+ * SQL with `?` for its parameters, and the type of its rows. A statement for some shards of distributed tables says so: one of the
+ * parameters with its distribution values is followed by `shardMark`.
+ */
 export type Statement<R extends object = Row> = string & { readonly [rowType]?: R };
 
 /** A statement with its parameters. */
@@ -141,11 +145,11 @@ export type Columns = Readonly<Record<string, SqlType>>;
 /** Inserts rows with these columns, in this order. */
 export function insertInto(table: string, columns: Columns, onConflict = ''): RowStatements {
   const names = Object.keys(columns);
-  const lists = Object.values(columns).map((type, at) => `$${at + 1}::${type}[]`);
+  const lists = names.map((name, at) => `$${at + 1}::${columns[name]}[]${markOf(table, name)}`);
   const into = `INSERT INTO ${table} (${names.join(', ')})`;
   return {
     table,
-    one: `${into} VALUES (${names.map(() => '?').join(', ')}) ${onConflict}`,
+    one: `${into} VALUES (${names.map((name) => `?${markOf(table, name)}`).join(', ')}) ${onConflict}`,
     many: `${into} SELECT * FROM unnest(${lists.join(', ')}) ${onConflict}`,
   };
 }

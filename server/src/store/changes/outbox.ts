@@ -65,7 +65,7 @@ function shardOf(entries: readonly OutboxEntry[]): string | undefined {
 const isOnEveryNode = (kind: ChangeKind): boolean =>
   kind === 'workspace' || kind === 'app' || kind === 'dataset' || kind === 'model_provider';
 
-export const insertOutbox = 'INSERT INTO change_outbox (id, scope, at, entries) VALUES (?, ?, ?, ?)';
+export const insertOutbox = 'INSERT INTO change_outbox (id, scope, at, entries) VALUES (?, ?/*@*/, ?, ?)';
 
 export class OutboxTally {
   readonly #entries = new Map<string, OutboxEntry>();

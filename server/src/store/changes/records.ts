@@ -1,5 +1,6 @@
 import { type ChangeKind, changeKinds } from '../../contract/change.ts';
 import type { ChangePosition, FoundChange } from '../../domain/store/change-reads.ts';
+import { markOf } from '../base/distribution.ts';
 import type { Dialect, ExportStep, ReadEngine } from '../base/engine.ts';
 import { isLarge, type Reading, sizedColumns } from '../base/sized.ts';
 import type { Row, Statement, Value } from '../base/statement.ts';
@@ -57,7 +58,7 @@ function recordsStatement(source: Source, texts: Reading, { isIn, isPair }: Dial
   return `
     SELECT ${identity(source)}, ${gone === undefined ? '0' : `CASE WHEN ${gone} THEN 1 ELSE 0 END`} AS is_gone,
       ${sizedColumns(step, texts)}
-    FROM ${step.table} WHERE ${scope === undefined ? isIn(id) : isPair(scope, id)}`;
+    FROM ${step.table} WHERE ${scope === undefined ? isIn(id) : isPair(scope, id)}${markOf(step.table, scope ?? id)}`;
 }
 
 /** `key_0` and so on are the parts of the record's key. */
@@ -90,10 +91,10 @@ type ParentRow = { id: string; app_id?: string; user?: string | null; deleted?: 
 
 /** Parameters: a list of ids. */
 const findConversations = ({ isIn }: Dialect): Statement<ParentRow> => `
-  SELECT conversation_id AS id, app_id, "user", deleted FROM conversations WHERE ${isIn('conversation_id')}`;
+  SELECT conversation_id AS id, app_id, "user", deleted FROM conversations WHERE ${isIn('conversation_id')}/*@*/`;
 /** Parameters: pairs of a dataset id and an id. */
 const findSegments = ({ isPair }: Dialect): Statement<ParentRow> => `
-  SELECT id, document_id FROM segments WHERE ${isPair('dataset_id', 'id')}`;
+  SELECT id, document_id FROM segments WHERE ${isPair('dataset_id', 'id')}/*@*/`;
 
 type Records = ReadonlyMap<string, RecordRow>;
 type Parents = ReadonlyMap<string, ParentRow>;

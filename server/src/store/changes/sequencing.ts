@@ -110,7 +110,7 @@ export function* sequenceChanges(_: undefined, { dialect }: WriteContext): Write
     entries.map((entry) => entryFields.map((field) => entry[field])),
   );
   if (entries.length > 0) yield* execute(moveHead, position + entries.length);
-  const deleteOutbox = `DELETE FROM change_outbox WHERE ${dialect.isPair('scope', 'id')}`;
+  const deleteOutbox = `DELETE FROM change_outbox WHERE ${dialect.isPair('scope', 'id')}/*@*/`;
   yield* execute(deleteOutbox, ...dialect.pairs(expanded.map(({ scope, id }) => [scope, id])));
   return expanded.length < rows.length || rows.length === limits.changesBatchMax;
 }
@@ -129,7 +129,7 @@ function* withCreatedAgain(
   if (again.size === 0) return records;
   const ordered = [...erasures, ...[...again.values()].map((erasure) => ({ ...erasure, scope: '' }))];
   const findMessages: Statement<{ conversation_id: string; id: string }> =
-    `SELECT conversation_id, id FROM messages WHERE ${isIn('conversation_id')}`;
+    `SELECT conversation_id, id FROM messages WHERE ${isIn('conversation_id')}/*@*/`;
   for (const { conversation_id: scope, id } of yield* query(findMessages, list([...again.keys()]))) {
     ordered.push({ kind: 'message', scope, id, at: again.get(scope)?.at ?? 0, owner: null });
   }
@@ -168,7 +168,7 @@ export type FindOwners = Statement<Owner>;
 
 /** Parameters: a list of ids. */
 export const ownerStatements = ({ isIn }: Dialect): Record<'conversations' | 'apps' | 'datasets', FindOwners> => ({
-  conversations: `SELECT conversation_id AS id, app_id AS owner FROM conversations WHERE ${isIn('conversation_id')}`,
+  conversations: `SELECT conversation_id AS id, app_id AS owner FROM conversations WHERE ${isIn('conversation_id')}/*@*/`,
   apps: `SELECT id, workspace_id AS owner FROM apps WHERE ${isIn('id')}`,
   datasets: `SELECT id, workspace_id AS owner FROM datasets WHERE ${isIn('id')}`,
 });

@@ -13,18 +13,18 @@ type ListedConversationRow = Omit<ConversationListed, 'name'> & { name: string |
 export const findListedConversation: Statement<ListedConversationRow> = `
   SELECT c.conversation_id AS id, c."user", COALESCE(c.name, c.derived_name) AS name, c.created_at, c.updated_at,
     c.last_message_at, COALESCE((
-      SELECT CAST(SUM(d.messages) AS BIGINT) FROM conversation_days d WHERE d.conversation_id = ?
+      SELECT CAST(SUM(d.messages) AS BIGINT) FROM conversation_days d WHERE d.conversation_id = ?/*@*/
     ), 0) AS message_count
-  FROM conversations c WHERE c.app_id = ? AND c.deleted = 0 AND c.conversation_id = ?`;
+  FROM conversations c WHERE c.app_id = ? AND c.deleted = 0 AND c.conversation_id = ?/*@*/`;
 
 /** Position of a message in the order of its conversation. Parameters: conversation_id, app_id, message id. */
 export const findPosition: Statement<{ created_at: number; sequence: number }> = `
   SELECT m.created_at, m.sequence FROM conversations c JOIN messages m ON m.conversation_id = c.conversation_id
-  WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 AND m.id = ?`;
+  WHERE c.conversation_id = ?/*@*/ AND c.app_id = ? AND c.deleted = 0 AND m.id = ?`;
 
 /** Reads as many entries of the table's key as it passes over. Parameters: conversation_id, created_at, sequence, number. */
 export const findNewer: Statement<{ id: string }> = `
-  SELECT m.id FROM messages m WHERE m.conversation_id = ? AND (m.created_at, m.sequence) > (?, ?)
+  SELECT m.id FROM messages m WHERE m.conversation_id = ?/*@*/ AND (m.created_at, m.sequence) > (?, ?)
   ORDER BY m.created_at, m.sequence LIMIT 1 OFFSET ?`;
 
 /** Oldest message first. `isListed` compares the message's id with the last parameter. The others: conversation_id, app_id. */
@@ -32,7 +32,7 @@ export const details = (isListed: string): Statement<StoredDetails> => `
   SELECT m.id AS message_id, substr(m.feedback_content, 1, ${limits.feedbackUnitsMax}) AS feedback_content,
     m.model_provider, m.model, m.trace_id
   FROM conversations c JOIN messages m ON m.conversation_id = c.conversation_id
-  WHERE c.conversation_id = ? AND c.app_id = ? AND c.deleted = 0 AND ${isListed}
+  WHERE c.conversation_id = ?/*@*/ AND c.app_id = ? AND c.deleted = 0 AND ${isListed}
   ORDER BY m.created_at, m.sequence`;
 
 export function activityReads(engine: ReadEngine, scan: Scan): ActivityReads {

@@ -91,7 +91,7 @@ const viewName = `substr(name, ${viewPrefix.length + 1})`;
 const segments = {
   columns: [
     `s.id, s.position, s.word_count, (
-    SELECT COUNT(*) FROM child_chunks c WHERE c.dataset_id = ? AND c.segment_id = s.id AND c.deleted = 0
+    SELECT COUNT(*) FROM child_chunks c WHERE c.dataset_id = ?/*@*/ AND c.segment_id = s.id AND c.deleted = 0
   ) AS child_chunk_count`,
   ],
   texts: { content: 's.content' },
@@ -122,8 +122,8 @@ const edited = (which: string): string =>
 /** The counts of documents, and what their `changed_at` is computed from. Parameters: the dataset three times, the ids. */
 export const documentTotals = ({ isIn, jsonField }: Dialect): Statement<DocumentTotals> => `
   SELECT id, segment_count, word_count, created_at, ${jsonField('details', 'updated_at')} AS updated_at,
-    ${edited('e.scope = ? AND e.document_id = documents.id')}
-  FROM documents WHERE dataset_id = ? AND ${isIn('id')}`;
+    ${edited('e.scope = ?/*@*/ AND e.document_id = documents.id')}
+  FROM documents WHERE dataset_id = ?/*@*/ AND ${isIn('id')}`;
 
 /**
  * The counts of datasets, and the times of their newest documents and edits. The condition on the entries is repeated so that a
@@ -132,8 +132,8 @@ export const documentTotals = ({ isIn, jsonField }: Dialect): Statement<Document
 export const datasetTotals = ({ isIn }: Dialect): Statement<DatasetTotals> => `
   SELECT dataset_id AS id, COUNT(*) AS document_count, CAST(SUM(word_count) AS BIGINT) AS word_count,
     CAST(SUM(segment_count) AS BIGINT) AS segment_count, MAX(created_at) AS added_at,
-    ${edited(`e.scope = documents.dataset_id AND ${isIn('e.scope')} AND e.document_id IS NOT NULL`)}
-  FROM documents WHERE ${isIn('dataset_id')} GROUP BY dataset_id`;
+    ${edited(`e.scope = documents.dataset_id AND ${isIn('e.scope')}/*@*/ AND e.document_id IS NOT NULL`)}
+  FROM documents WHERE ${isIn('dataset_id')}/*@*/ GROUP BY dataset_id`;
 
 /** Small tables, which are on every node of a distributed database, are sorted when read. The others have an index. */
 export const lists = {
@@ -149,20 +149,20 @@ export const lists = {
     where: ['workspace_id = ?'],
     by: ['position'],
   },
-  documents: { ...documents, where: ['dataset_id = ?'], by: [sorted('name'), 'id'] },
-  segments: { ...segments, where: ['s.dataset_id = ?', 's.document_id = ?'], by: ['s.position', 's.id'] },
+  documents: { ...documents, where: ['dataset_id = ?/*@*/'], by: [sorted('name'), 'id'] },
+  segments: { ...segments, where: ['s.dataset_id = ?/*@*/', 's.document_id = ?'], by: ['s.position', 's.id'] },
   childChunks: {
     columns: ['id, segment_id, position, word_count, created_at, updated_at'],
     texts: { content: 'content', type: 'type' },
     from: 'child_chunks',
-    where: ['dataset_id = ?', 'segment_id = ?', 'deleted = 0'],
+    where: ['dataset_id = ?/*@*/', 'segment_id = ?', 'deleted = 0'],
     by: ['position', 'id'],
   },
   revisions: {
     columns: ['r.revision, r.replaced_at, r.key_id, r.person_id, r.review_message_id'],
     texts: { content: 'r.content', key_name: 'k.name', person_name: 'p.name' },
     from: 'child_chunk_revisions r LEFT JOIN api_keys k ON k.id = r.key_id LEFT JOIN persons p ON p.id = r.person_id',
-    where: ['r.dataset_id = ?', 'r.child_chunk_id = ?'],
+    where: ['r.dataset_id = ?/*@*/', 'r.child_chunk_id = ?'],
     by: ['r.revision'],
     descending: true,
   },
@@ -180,6 +180,6 @@ export type PersonRow = Omit<PersonListed, 'blocked'> & { blocked: number };
 export const findPerson: Statement<PersonRow> = `${select(people)} WHERE p.id = ?`;
 export const findKey: Statement<KeyRow> = `${selectKeys} WHERE id = ?`;
 export const findDataset = (dialect: Dialect): Statement<DatasetRow> => `${select(datasets(dialect))} WHERE d.id = ?`;
-export const findDocument: Statement<DocumentRow> = `${select(documents)} WHERE dataset_id = ? AND id = ?`;
+export const findDocument: Statement<DocumentRow> = `${select(documents)} WHERE dataset_id = ?/*@*/ AND id = ?`;
 /** Parameters: the dataset twice, the document, the segment. */
-export const findSegment: Statement<SegmentListed> = `${select(segments)} WHERE s.dataset_id = ? AND s.document_id = ? AND s.id = ?`;
+export const findSegment: Statement<SegmentListed> = `${select(segments)} WHERE s.dataset_id = ?/*@*/ AND s.document_id = ? AND s.id = ?`;

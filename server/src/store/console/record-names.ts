@@ -1,5 +1,6 @@
 import type { RecordKind } from '../../contract/record.ts';
 import type { RecordName } from '../../domain/store/audit.ts';
+import { markOf } from '../base/distribution.ts';
 import type { ReadEngine } from '../base/engine.ts';
 import { sorted } from '../base/selection.ts';
 
@@ -75,7 +76,7 @@ export async function findNames(
 async function readNames(engine: ReadEngine, kind: OwnKind, ids: readonly string[]): Promise<Map<string, RecordName>> {
   const [select, column] = statements[kind];
   const { isIn, list } = engine.dialect;
-  const rows = await engine.read<NameRow>(`${select} ${isIn(column)}`, list(ids));
+  const rows = await engine.read<NameRow>(`${select} ${isIn(column)}${markOf('conversations', column)}`, list(ids));
   return new Map(
     rows.map(({ id, name, segment, chunk, path1, path2, path3, path4 }) => {
       const place = (thing: string, position?: number) => (position === undefined ? '' : `, ${thing} ${position}`);

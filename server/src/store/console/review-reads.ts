@@ -151,8 +151,8 @@ const earlierMax = 10;
 
 /** The newest messages before one, without large ones. Parameters: conversation_id, conversation_id, id, count. */
 const findEarlier: Statement<{ doc: string | null }> = `
-  SELECT ${smallText('doc')} AS doc FROM messages WHERE conversation_id = ? AND (created_at, sequence) <
-    (SELECT created_at, sequence FROM messages WHERE conversation_id = ? AND id = ?)
+  SELECT ${smallText('doc')} AS doc FROM messages WHERE conversation_id = ?/*@*/ AND (created_at, sequence) <
+    (SELECT created_at, sequence FROM messages WHERE conversation_id = ?/*@*/ AND id = ?)
   ORDER BY created_at DESC, sequence DESC LIMIT ?`;
 
 /** Lists are read by `lists`, copies from a snapshot of the engine. */

@@ -54,7 +54,7 @@ export function texts(dialect: Dialect): Statement<ConversationTexts> {
   return `
     SELECT c.conversation_id AS id, ${textAt('c.first_message_at', 'ASC', beginningOf('query'), dialect)} AS first_text,
       ${textAt('c.last_message_at', 'DESC', newest, dialect)} AS last_text
-    FROM conversations c WHERE ${dialect.isIn('c.conversation_id')}`;
+    FROM conversations c WHERE ${dialect.isIn('c.conversation_id')}/*@*/`;
 }
 
 /**
@@ -63,7 +63,7 @@ export function texts(dialect: Dialect): Statement<ConversationTexts> {
  */
 const textAt = (second: string, order: 'ASC' | 'DESC', text: string, { isIn }: Dialect): string => `(
   SELECT ${smallText({ text, bytes: 'octet_length(m.doc)' })} FROM messages m
-  WHERE m.conversation_id = c.conversation_id AND m.created_at = ${second} AND ${isIn('m.conversation_id')}
+  WHERE m.conversation_id = c.conversation_id AND m.created_at = ${second} AND ${isIn('m.conversation_id')}/*@*/
   ORDER BY m.sequence ${order} LIMIT 1)`;
 
 type Selected = Pick<ConversationSummary, 'id' | 'app_id' | 'app_name' | 'user' | 'created_at' | 'updated_at'> & {
@@ -89,7 +89,7 @@ export async function readSummaries(
 }
 
 function isListed({ dialect }: ReadEngine, ids: readonly string[] | undefined): Condition[] {
-  return ids === undefined ? [] : [[dialect.isIn('c.conversation_id'), dialect.list(ids)]];
+  return ids === undefined ? [] : [[`${dialect.isIn('c.conversation_id')}/*@*/`, dialect.list(ids)]];
 }
 
 /**
@@ -121,10 +121,10 @@ async function readPage(
   const conversations = summaries(conditions);
   const { rows, has_more } = await readList<Selected>(engine, conversations, split(conditions).values, range);
   if (rows.length === 0) return { rows: [], has_more };
-  const { isIn, list } = engine.dialect;
+  const { list } = engine.dialect;
   const ids = list(rows.map(({ id }) => id));
   const sums = Map.groupBy(
-    await engine.read(conversationSums(isIn('d.conversation_id')), ids),
+    await engine.read(conversationSums(engine.dialect), ids),
     ({ conversation_id }) => conversation_id,
   );
   const textsById = new Map((await engine.read(texts(engine.dialect), ids, ids, ids)).map((row) => [row.id, row]));

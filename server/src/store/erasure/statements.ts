@@ -8,7 +8,7 @@ import { lastActivity } from '../tables/conversation-columns.ts';
 
 /** A condition in the form that an index supports, and its parameters. */
 function conditionOf(selection: ErasureSelection): [condition: string, ...values: Value[]] {
-  if ('conversation_id' in selection) return ['conversation_id = ?', selection.conversation_id];
+  if ('conversation_id' in selection) return ['conversation_id = ?/*@*/', selection.conversation_id];
   const { app_id } = selection;
   if ('inactive_before' in selection) {
     return [`app_id = ? AND ${lastActivity} < ? AND hold = 0`, app_id, selection.inactive_before];
@@ -42,7 +42,7 @@ export function findConversations(selection: ErasureSelection): Bound<{ conversa
 /** Parameters: a list of ids. */
 export const countMessagesOf = ({ isIn }: Dialect): Statement<{ conversation_id: string; messages: number }> => `
   SELECT conversation_id, CAST(SUM(messages) AS BIGINT) AS messages FROM conversation_days
-  WHERE ${isIn('conversation_id')} GROUP BY conversation_id`;
+  WHERE ${isIn('conversation_id')}/*@*/ GROUP BY conversation_id`;
 
 /** The condition is compared again with the rows as they are when they are locked. Other parameters: a list of ids. */
 export function deleteConversations(
@@ -52,16 +52,16 @@ export function deleteConversations(
 ): Bound<{ conversation_id: string; app_id: string; counted: string | null }> {
   const [condition, ...values] = conditionOf(selection);
   const text = `
-    DELETE FROM conversations WHERE ${isIn('conversation_id')} AND ${condition} RETURNING conversation_id, app_id, counted`;
+    DELETE FROM conversations WHERE ${isIn('conversation_id')}/*@*/ AND ${condition} RETURNING conversation_id, app_id, counted`;
   return [text, ids, ...values];
 }
 
 /** Also locks the conversation. */
-export const touchConversation = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND app_id = ?';
-export const deleteMessage = 'DELETE FROM messages WHERE conversation_id = ? AND id = ?';
+export const touchConversation = 'UPDATE conversations SET version = ? WHERE conversation_id = ?/*@*/ AND app_id = ?';
+export const deleteMessage = 'DELETE FROM messages WHERE conversation_id = ?/*@*/ AND id = ?';
 /** Of requests that wrote a message: nothing that depends on its text stays. Parameters: conversation_id, id in hex. */
-export const clearDigests = `UPDATE item_appends SET digest = '' WHERE conversation_id = ? AND replace(items, ?, '') <> items`;
-export const deleteEmptyDays = 'DELETE FROM conversation_days WHERE conversation_id = ? AND messages = 0';
+export const clearDigests = `UPDATE item_appends SET digest = '' WHERE conversation_id = ?/*@*/ AND replace(items, ?, '') <> items`;
+export const deleteEmptyDays = 'DELETE FROM conversation_days WHERE conversation_id = ?/*@*/ AND messages = 0';
 
 export const writeTombstones = insertInto(
   'tombstones',
@@ -80,14 +80,14 @@ export const findUnsent: Statement<Tombstone> =
 
 /** Parameters: a list of conversation ids. */
 export const findTombstones = ({ isIn }: Dialect): Statement<Tombstone> =>
-  `SELECT conversation_id, message_id, at FROM tombstones WHERE ${isIn('conversation_id')}`;
+  `SELECT conversation_id, message_id, at FROM tombstones WHERE ${isIn('conversation_id')}/*@*/`;
 
 /** Taken by every erasure, and by imports that must not bring back what was erased: then none of them misses a tombstone. */
 export const lockErasures = lockOf('erasure');
 
 /** Parameters: id, scope. */
 export const findErasedCounts: Statement<{ conversations: number; messages: number }> =
-  'SELECT count AS conversations, messages FROM audit_entries WHERE id = ? AND scope = ?';
+  'SELECT count AS conversations, messages FROM audit_entries WHERE id = ? AND scope = ?/*@*/';
 
 export const listApps = (app_id?: string): Bound<Omit<AppRetention, 'oldest_activity'>> =>
   app_id === undefined ? [`${selectApps} ORDER BY id`] : [`${selectApps} WHERE id = ?`, app_id];

@@ -33,7 +33,7 @@ export function* eraseConversations(
   const erased = yield* query(...sql.deleteConversations(selection, dialect.list(found.ids), dialect));
   const ids = erased.map(({ conversation_id }) => conversation_id);
   const list = dialect.list(ids);
-  const inList = dialect.isIn('conversation_id');
+  const inList = `${dialect.isIn('conversation_id')}/*@*/`;
   if (index.removeTokens !== undefined) yield* index.removeTokens(ids);
   for (const table of ['conversation_days', 'item_appends'])
     yield* execute(`DELETE FROM ${table} WHERE ${inList}`, list);

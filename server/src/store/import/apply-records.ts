@@ -84,7 +84,7 @@ function* addUndeleted(
   const lockConversations: Statement<{ conversation_id: string; deleted: number }> = lockRows(
     columns,
     'conversations',
-    isIn('conversation_id'),
+    `${isIn('conversation_id')}/*@*/`,
   );
   for (const part of lists) {
     for (const { conversation_id, deleted } of yield* query(lockConversations, list(part))) {
@@ -138,7 +138,7 @@ export function* rejectErased(records: readonly SpooledRecord[], dialect: Dialec
   const messages = candidates.filter((record) => record.record === 'message');
   const keys = pairs(messages.map(({ conversation_id, id }) => [conversation_id, id]));
   const findMessages: Statement<{ conversation_id: string; id: string }> = `
-    SELECT conversation_id, id FROM messages WHERE ${isPair('conversation_id', 'id')}`;
+    SELECT conversation_id, id FROM messages WHERE ${isPair('conversation_id', 'id')}/*@*/`;
   for (const { conversation_id, id } of messages.length === 0 ? [] : yield* query(findMessages, ...keys))
     stored.add(`${conversation_id}/${id}`);
   for (const record of candidates) if (!stored.has(identityOf(record))) throw badRecord(record, 'was erased');

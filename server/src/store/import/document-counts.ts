@@ -81,13 +81,13 @@ type Position = { dataset_id: string; id: string; position: number };
 
 /** Parameters: dataset ids, ids. */
 export const findPositions = ({ isIn }: Dialect): Statement<Position> =>
-  `SELECT dataset_id, id, position FROM documents WHERE ${isIn('dataset_id')} AND ${isIn('id')}`;
+  `SELECT dataset_id, id, position FROM documents WHERE ${isIn('dataset_id')}/*@*/ AND ${isIn('id')}`;
 /** Parameters: dataset ids. */
 export const findHighestPositions = ({ isIn }: Dialect): Statement<Omit<Position, 'id'>> =>
-  `SELECT dataset_id, MAX(position) AS position FROM documents WHERE ${isIn('dataset_id')} GROUP BY dataset_id`;
+  `SELECT dataset_id, MAX(position) AS position FROM documents WHERE ${isIn('dataset_id')}/*@*/ GROUP BY dataset_id`;
 /** Parameters: dataset ids, ids. */
 export const findSegmentWords = ({ isIn }: Dialect): Statement<{ id: string; word_count: number }> =>
-  `SELECT id, word_count FROM segments WHERE ${isIn('dataset_id')} AND ${isIn('id')}`;
+  `SELECT id, word_count FROM segments WHERE ${isIn('dataset_id')}/*@*/ AND ${isIn('id')}`;
 
 /**
  * Adds to the counts of documents, all of which exist. `many` is an upsert, since a distributed engine rejects an UPDATE that
@@ -97,10 +97,10 @@ export const addCounts: RowStatements = {
   table: 'documents',
   one: `
     UPDATE documents SET segment_count = segment_count + ?, word_count = word_count + ?
-    WHERE dataset_id = ? AND id = ?`,
+    WHERE dataset_id = ?/*@*/ AND id = ?`,
   many: `
     INSERT INTO documents (segment_count, word_count, dataset_id, id, name)
-    SELECT *, '' FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[])
+    SELECT *, '' FROM unnest($1::bigint[], $2::bigint[], $3::text[]/*@*/, $4::text[])
     ON CONFLICT (dataset_id, id) DO UPDATE SET segment_count = documents.segment_count + excluded.segment_count,
       word_count = documents.word_count + excluded.word_count`,
 };

@@ -36,5 +36,5 @@ const columns = { scope: 'text', kind: 'text', id: 'text', conversation_id: 'tex
 const insertDoubts = upsertInto('doubts', columns, ['scope', 'kind', 'id']);
 const deleteDoubt = 'DELETE FROM doubts WHERE scope = ? AND kind = ? AND id = ? AND at = ?';
 const findOther: Statement<{ id: string }> = 'SELECT id FROM doubts WHERE conversation_id = ? LIMIT 1';
-const setVersion = 'UPDATE conversations SET version = ? WHERE conversation_id = ?';
-const unmark = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND version LIKE ?';
+const setVersion = 'UPDATE conversations SET version = ? WHERE conversation_id = ?/*@*/';
+const unmark = 'UPDATE conversations SET version = ? WHERE conversation_id = ?/*@*/ AND version LIKE ?';

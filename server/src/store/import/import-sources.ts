@@ -1,5 +1,6 @@
 import type { RecordKind } from '../../contract/record.ts';
 import type { ImportSources, StoredRecord } from '../../domain/store/import-sources.ts';
+import { markOf } from '../base/distribution.ts';
 import type { Dialect, Engine, ImportSourceChange, Row, Value, WriteContext, WriteInput } from '../base/engine.ts';
 import * as leases from '../base/leases.ts';
 import { sizedColumns } from '../base/sized.ts';
@@ -46,8 +47,9 @@ export function importSources(engine: Engine): ImportSources {
     findIds,
     findRecords: async (kind, ids, conversation_ids) => {
       const step = stepOf(kind);
-      const inConversations = conversation_ids === undefined ? [] : [isIn('conversation_id')];
-      const condition = [...inConversations, isIn(idColumnOf(kind))].join(' AND ');
+      const inConversations = conversation_ids === undefined ? [] : [`${isIn('conversation_id')}/*@*/`];
+      const column = idColumnOf(kind);
+      const condition = [...inConversations, isIn(column) + markOf(step.table, column)].join(' AND ');
       const statement = `SELECT ${sizedColumns(step, 'all')} FROM ${step.table} WHERE ${condition}`;
       const isProvider = kind === 'model_provider';
       const values = isProvider ? ids.map((id) => id.slice(id.indexOf('/') + 1)) : ids;
@@ -70,7 +72,7 @@ export function importSources(engine: Engine): ImportSources {
       const counts = new Map(counted.map(({ conversation_id, messages }) => [conversation_id, Number(messages)]));
       const rows = await readList<{ id: string; newest: number | null }>(
         `SELECT conversation_id AS id, CASE WHEN first_message_at IS NOT NULL THEN last_message_at END AS newest
-         FROM conversations WHERE ${isIn('conversation_id')}`,
+         FROM conversations WHERE ${isIn('conversation_id')}/*@*/`,
         conversation_ids,
       );
       return new Map(rows.map(({ id, newest }) => [id, { messages: counts.get(id) ?? 0, newest }]));
@@ -79,7 +81,7 @@ export function importSources(engine: Engine): ImportSources {
       const counts = new Map(dataset_ids.map((id) => [id, { documents: 0, segments: 0, child_chunks: 0 }]));
       for (const table of ['documents', 'segments', 'child_chunks'] as const) {
         const statement: Statement<{ id: string; n: number }> = `
-          SELECT dataset_id AS id, COUNT(*) AS n FROM ${table} WHERE ${isIn('dataset_id')} GROUP BY dataset_id`;
+          SELECT dataset_id AS id, COUNT(*) AS n FROM ${table} WHERE ${isIn('dataset_id')}/*@*/ GROUP BY dataset_id`;
         for (const { id, n } of await readList(statement, dataset_ids)) {
           const count = counts.get(id);
           if (count !== undefined) count[table] = Number(n);

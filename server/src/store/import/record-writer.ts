@@ -167,7 +167,7 @@ export class RecordWriter {
     const lockTexts: Statement<{ id: string; content: string }> = lockRows(
       'id, content',
       'child_chunks',
-      `dataset_id = ? AND ${isIn('id')}`,
+      `dataset_id = ?/*@*/ AND ${isIn('id')}`,
     );
     for (const [dataset_id, chunks] of Map.groupBy(records, (chunk) => chunk.dataset_id)) {
       const stored = yield* query(lockTexts, dataset_id, list(chunks.map(({ id }) => id).sort()));

@@ -12,7 +12,7 @@ import { firstOf, isLarge, type Reading, type Sized, sizedColumns } from '../bas
 import { type Bound, insertInto, type Statement, upsertInto } from '../base/statement.ts';
 
 const inScope = ({ user }: ItemScope): string =>
-  `conversation_id = ? AND app_id = ? AND deleted = 0 ${user === undefined ? '' : 'AND "user" = ?'}`;
+  `conversation_id = ?/*@*/ AND app_id = ? AND deleted = 0 ${user === undefined ? '' : 'AND "user" = ?'}`;
 const valuesOf = ({ conversation_id, app_id, user }: ItemScope): string[] => [
   conversation_id,
   app_id,
@@ -36,7 +36,7 @@ export const touchConversation = (scope: ItemScope, version: string): Bound => [
   ...valuesOf(scope),
 ];
 
-export const setInputs = 'UPDATE conversations SET inputs = ? WHERE conversation_id = ?';
+export const setInputs = 'UPDATE conversations SET inputs = ? WHERE conversation_id = ?/*@*/';
 
 type ListedTurn = TurnPosition & { bytes: number };
 
@@ -52,7 +52,7 @@ export function listTurns(
   const after = start === undefined ? '' : `AND (created_at, sequence) ${comparison} (?, ?)`;
   const text = `
     SELECT id, created_at, sequence, octet_length(doc) + COALESCE(octet_length(items), 0) AS bytes FROM messages
-    WHERE conversation_id = ? ${after} ORDER BY created_at${direction}, sequence${direction} LIMIT ?`;
+    WHERE conversation_id = ?/*@*/ ${after} ORDER BY created_at${direction}, sequence${direction} LIMIT ?`;
   return [text, id, ...(start === undefined ? [] : [start.created_at, start.sequence]), count];
 }
 
@@ -60,19 +60,19 @@ const turn = { columns: ['id', 'created_at', 'sequence'], texts: { doc: 'doc', i
 
 /** The texts are null if they are large. */
 export const findSmallTurn: Statement<Sized<StoredTurn & TurnPosition>> = `
-  SELECT ${sizedColumns(turn, 'small')} FROM messages WHERE conversation_id = ? AND id = ?`;
+  SELECT ${sizedColumns(turn, 'small')} FROM messages WHERE conversation_id = ?/*@*/ AND id = ?`;
 
 export const readTurns = ({ isIn }: Dialect): Statement<StoredTurn & TurnPosition> =>
-  `SELECT ${sizedColumns(turn, 'all')} FROM messages WHERE conversation_id = ? AND ${isIn('id')}`;
+  `SELECT ${sizedColumns(turn, 'all')} FROM messages WHERE conversation_id = ?/*@*/ AND ${isIn('id')}`;
 
 /** Few messages can have it: texts with the same characters have other quotes. Parameters: conversation_id, the field in JSON. */
 export const findAlias: Statement<{ id: string }> = `
-  SELECT id FROM messages WHERE conversation_id = ? AND replace(items, ?, '') <> items
+  SELECT id FROM messages WHERE conversation_id = ?/*@*/ AND replace(items, ?, '') <> items
   ORDER BY created_at DESC, sequence DESC LIMIT 100`;
 
 /** What a message has besides the fields of its record. */
 export type WholeTurn = StoredTurn & { model_provider: string | null; model: string | null; trace_id: string | null };
-const wholeTurn = `id, created_at, doc, items, model_provider, model, trace_id FROM messages WHERE conversation_id = ?`;
+const wholeTurn = `id, created_at, doc, items, model_provider, model, trace_id FROM messages WHERE conversation_id = ?/*@*/`;
 
 export const findNewest: Statement<WholeTurn> = `SELECT ${wholeTurn} ORDER BY created_at DESC, sequence DESC LIMIT 1`;
 export const findTurn: Statement<WholeTurn> = `SELECT ${wholeTurn} AND id = ?`;
@@ -85,9 +85,9 @@ export const claimAppend = insertInto('item_appends', appendColumns, 'ON CONFLIC
 export const writeAppend = upsertInto('item_appends', appendColumns, ['conversation_id', 'name']);
 /** Parameters: conversation_id, name, the earliest time. */
 export const findAppend: Statement<StoredAppend> =
-  'SELECT digest, at, items FROM item_appends WHERE conversation_id = ? AND name = ? AND at >= ?';
+  'SELECT digest, at, items FROM item_appends WHERE conversation_id = ?/*@*/ AND name = ? AND at >= ?';
 /** Parameters: conversation_id, the name that stays, the earliest time. */
-export const trimAppends = 'DELETE FROM item_appends WHERE conversation_id = ? AND name <> ? AND at < ?';
+export const trimAppends = 'DELETE FROM item_appends WHERE conversation_id = ?/*@*/ AND name <> ? AND at < ?';
 
 export const itemReads = ({ read, dialect }: ReadEngine): ItemReads => ({
   findConversation: async (scope, texts) => (await read(...findConversation(scope, texts ?? 'small')))[0],

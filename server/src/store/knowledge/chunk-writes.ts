@@ -23,32 +23,32 @@ import { chunkOf, findChunkPath } from './path.ts';
 /** Parameters: content, word_count, updated_at, new version, dataset_id, id, stored version. */
 export const replaceChunk = `
   UPDATE child_chunks SET content = ?, word_count = ?, type = 'customized', updated_at = ?, version = ?
-  WHERE dataset_id = ? AND id = ? AND version = ?`;
+  WHERE dataset_id = ?/*@*/ AND id = ? AND version = ?`;
 
-const lockChunk = 'UPDATE child_chunks SET version = version WHERE dataset_id = ? AND id = ?';
+const lockChunk = 'UPDATE child_chunks SET version = version WHERE dataset_id = ?/*@*/ AND id = ?';
 
 export const findLastRevision: Statement<{ revision: number | null }> = `
-  SELECT MAX(revision) AS revision FROM child_chunk_revisions WHERE dataset_id = ? AND child_chunk_id = ?`;
+  SELECT MAX(revision) AS revision FROM child_chunk_revisions WHERE dataset_id = ?/*@*/ AND child_chunk_id = ?`;
 
 const insertRevision = `
   INSERT INTO child_chunk_revisions
     (dataset_id, child_chunk_id, revision, content, replaced_at, key_id, person_id, review_message_id)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+  VALUES (?/*@*/, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Chunks that are added concurrently get different positions. */
-const lockSegment = 'UPDATE segments SET status = status WHERE dataset_id = ? AND id = ? AND document_id = ?';
+const lockSegment = 'UPDATE segments SET status = status WHERE dataset_id = ?/*@*/ AND id = ? AND document_id = ?';
 
 export const findLastChunk: Statement<{ position: number | null }> = `
-  SELECT MAX(position) AS position FROM child_chunks WHERE dataset_id = ? AND segment_id = ? AND deleted = 0`;
+  SELECT MAX(position) AS position FROM child_chunks WHERE dataset_id = ?/*@*/ AND segment_id = ? AND deleted = 0`;
 
 const addChunk = `
   INSERT INTO child_chunks
     (dataset_id, id, segment_id, content, position, word_count, type, created_at, updated_at, version)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  VALUES (?/*@*/, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Parameters: new version, dataset_id, id, stored version. */
 const deleteChunk = `
-  UPDATE child_chunks SET deleted = 1, version = ? WHERE dataset_id = ? AND id = ? AND version = ? AND deleted = 0`;
+  UPDATE child_chunks SET deleted = 1, version = ? WHERE dataset_id = ?/*@*/ AND id = ? AND version = ? AND deleted = 0`;
 
 export function* updateChildChunk(edit: ChildChunkEdit): Write<ChildChunkOutcome> {
   const { dataset_id, child_chunk_id, content, now, version } = edit;

@@ -16,17 +16,17 @@ export function pathStatement(path: Path): PathSql {
   let from = 'datasets d';
   if (document_id !== undefined) {
     columns.push('o.id AS found_document');
-    from += ' LEFT JOIN documents o ON o.dataset_id = ? AND o.id = ?';
+    from += ' LEFT JOIN documents o ON o.dataset_id = ?/*@*/ AND o.id = ?';
     fromValues.push(dataset_id, document_id);
   }
   if (segment_id !== undefined) {
     columns.push('s.id AS found_segment');
-    from += ' LEFT JOIN segments s ON s.dataset_id = ? AND s.id = ? AND s.document_id = ?';
+    from += ' LEFT JOIN segments s ON s.dataset_id = ?/*@*/ AND s.id = ? AND s.document_id = ?';
     fromValues.push(dataset_id, segment_id, document_id ?? '');
   }
   if (child_chunk_id !== undefined) {
     columns.push('c.id AS found_chunk');
-    from += ' LEFT JOIN child_chunks c ON c.dataset_id = ? AND c.id = ? AND c.segment_id = ? AND c.deleted = 0';
+    from += ' LEFT JOIN child_chunks c ON c.dataset_id = ?/*@*/ AND c.id = ? AND c.segment_id = ? AND c.deleted = 0';
     fromValues.push(dataset_id, child_chunk_id, segment_id ?? '');
   }
   const isInWorkspace = workspace_id !== undefined;

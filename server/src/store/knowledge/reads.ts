@@ -22,6 +22,8 @@ import * as sql from './statements.ts';
 /** Child chunks of one segment that are read at once, if they are many. */
 const scanChunks = 100;
 
+const ofDataset = (id: string): Condition => ['dataset_id = ?/*@*/', id];
+
 /** Reads for the lists of knowledge bases, on either engine, from current data or from a snapshot: the scans for filters never. */
 export class SqlKnowledgeReads implements KnowledgeReads {
   readonly #read: Reader;
@@ -47,7 +49,7 @@ export class SqlKnowledgeReads implements KnowledgeReads {
   };
 
   readonly listDocuments: KnowledgeReads['listDocuments'] = (location, query) => {
-    const inDataset = [...given('dataset_id = ?', location.dataset_id), ...given('display_status = ?', query.status)];
+    const inDataset = [ofDataset(location.dataset_id), ...given('display_status = ?', query.status)];
     return this.#listIn(sql.listed.documents, location, inDataset, keywordFilter('name', query), query, documentOf);
   };
 
@@ -71,15 +73,14 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     filter: readonly Condition[],
   ): Promise<SegmentRows | MissingPart> {
     const { dataset_id, document_id = '' } = location;
-    const inDocument = [...given('dataset_id = ?', dataset_id), ...given('document_id = ?', document_id), ...scope];
+    const inDocument = [ofDataset(dataset_id), ...given('document_id = ?', document_id), ...scope];
     const page = await this.#listIn(sql.listed.segments, location, inDocument, filter, query, segmentOf);
     return 'missing' in page ? page : { ...page, doc_form: page.first.found_doc_form ?? null };
   }
 
   readonly listChildChunks: KnowledgeReads['listChildChunks'] = (location, query) => {
     const { dataset_id, segment_id = '' } = location;
-    const ofSegment = [...given('dataset_id = ?', dataset_id), ...given('segment_id = ?', segment_id)];
-    const inSegment: Condition[] = [...ofSegment, ['deleted = 0']];
+    const inSegment: Condition[] = [ofDataset(dataset_id), ...given('segment_id = ?', segment_id), ['deleted = 0']];
     const filter = keywordFilter('content', query);
     return this.#listIn(sql.listed.childChunks, location, inSegment, filter, query, chunkOf);
   };
@@ -145,7 +146,7 @@ export class SqlKnowledgeReads implements KnowledgeReads {
     const totals = new Map<string, DatasetTotals>();
     if (dataset_ids.length === 0) return totals;
     const { isIn, list } = this.#dialect;
-    for (const row of await this.#read(sql.totalsStatement(isIn('dataset_id')), list(dataset_ids))) {
+    for (const row of await this.#read(sql.totalsStatement(`${isIn('dataset_id')}/*@*/`), list(dataset_ids))) {
       const { dataset_id, display_status, documents, words } = row;
       const sum = totals.get(dataset_id) ?? { documents: 0, available: 0, words: 0 };
       const available = display_status === 'available' ? documents : 0;

@@ -104,7 +104,7 @@ export function pageStatement<R extends ListedRow>(
   const { table, order } = list;
   const { texts, values } = split(filter);
   const where = texts.join(' AND ');
-  const inDataset = location === undefined ? '' : 'x.dataset_id = ? AND ';
+  const inDataset = location === undefined ? '' : 'x.dataset_id = ?/*@*/ AND ';
   const path = location === undefined ? undefined : pathStatement(location);
   const docForm =
     location?.document_id === undefined ? [] : [`${jsonField('o.details', 'doc_form')} AS found_doc_form`];
@@ -129,7 +129,7 @@ export function pageStatement<R extends ListedRow>(
 
 /** A whole row. Parameters: its dataset, if it has one, and its id. */
 export const rowStatement = <R extends ListedRow>(list: Listed<R>): Statement<R> =>
-  `SELECT ${wholeColumns(list, 'x')} FROM ${list.table} x WHERE ${list.table === 'datasets' ? '' : 'x.dataset_id = ? AND '}x.id = ?`;
+  `SELECT ${wholeColumns(list, 'x')} FROM ${list.table} x WHERE ${list.table === 'datasets' ? '' : 'x.dataset_id = ?/*@*/ AND '}x.id = ?`;
 
 export const findDataset: Statement<DatasetColumns & PathRow> =
   `SELECT ${wholeColumns(listed.datasets, 'x')} FROM datasets x WHERE x.id = ? AND x.workspace_id = ?`;
@@ -149,7 +149,7 @@ export const pageChunksMax = 1_000;
 /** A larger text of a child chunk is read only after the size of its page was checked. */
 export const smallChunkBytesMax = Math.floor(limits.pageBytesMax / pageChunksMax);
 
-const ofSegments = (isIn: string) => `c.dataset_id = ? AND ${isIn} AND c.deleted = 0`;
+const ofSegments = (isIn: string) => `c.dataset_id = ?/*@*/ AND ${isIn} AND c.deleted = 0`;
 
 /** The size of the child chunks of several segments. Parameters: dataset_id, segment ids, count. */
 export const chunksSize = (isIn: string): Statement<{ bytes: number }> => `
@@ -164,7 +164,7 @@ export const chunksStatement = (isIn: string): Statement<Sized<ChildChunk>> => `
 /** Child chunks of one segment, after a position. Parameters: dataset_id, segment_id, position, id, count. */
 export const chunksAfter: Statement<Sized<ChildChunk> & { after: number }> = `
   SELECT c.position AS after, ${sizedColumns(columnsOf(listed.childChunks, 'c'), 'small')} FROM child_chunks c
-  WHERE c.dataset_id = ? AND c.segment_id = ? AND c.deleted = 0 AND (c.position, c.id) > (?, ?)
+  WHERE c.dataset_id = ?/*@*/ AND c.segment_id = ? AND c.deleted = 0 AND (c.position, c.id) > (?, ?)
   ORDER BY c.position, c.id LIMIT ?`;
 
 /**

@@ -59,7 +59,7 @@ export function conversations({ after, order, limit, ...scope }: ConversationQue
   ];
 }
 
-export const findConversationRow: Statement<ConversationRow> = `SELECT ${sizedColumns(columns, 'all')} FROM conversations c WHERE c.conversation_id = ?`;
+export const findConversationRow: Statement<ConversationRow> = `SELECT ${sizedColumns(columns, 'all')} FROM conversations c WHERE c.conversation_id = ?/*@*/`;
 
 function startAfter(
   after: ConversationQuery['after'],
@@ -78,7 +78,7 @@ export function findValue(
   conversation_id: string,
 ): Bound<{ value: number }> {
   const [condition, ...values] = inScope('l', scope);
-  const text = `SELECT l.${columnOf(order)} AS value FROM conversations l WHERE l.conversation_id = ? AND ${condition}`;
+  const text = `SELECT l.${columnOf(order)} AS value FROM conversations l WHERE l.conversation_id = ?/*@*/ AND ${condition}`;
   return [text, conversation_id, ...values];
 }
 
@@ -97,7 +97,7 @@ export function changeConversation(change: ConversationChange, version: string):
     'deleted' in change ? ['deleted = 1', []] : [renamed, [change.name, ...Array<number>(renameTimes).fill(now)]];
   const text = `
     UPDATE conversations SET version = ?, ${sets}
-    WHERE conversation_id = ? AND app_id = ? AND deleted = 0 ${user === undefined ? '' : 'AND "user" = ?'}
+    WHERE conversation_id = ?/*@*/ AND app_id = ? AND deleted = 0 ${user === undefined ? '' : 'AND "user" = ?'}
     RETURNING ${returned}`;
   return [text, version, ...values, conversation_id, app_id, ...(user === undefined ? [] : [user])];
 }
@@ -112,16 +112,16 @@ export const findMessageById: Statement<{ conversation_id: string }> = `
   WHERE c.conversation_id = m.conversation_id AND m.id = ? AND c.app_id = ? AND c.deleted = 0 AND (c."user" IS NULL OR c."user" = ?) LIMIT 2`;
 
 export const findDoc: Statement<ModelFields & { doc: string }> =
-  'SELECT doc, model_provider, model FROM messages WHERE conversation_id = ? AND id = ?';
+  'SELECT doc, model_provider, model FROM messages WHERE conversation_id = ?/*@*/ AND id = ?';
 
 /** Also locks the conversation. */
-export const touchConversation = 'UPDATE conversations SET version = ? WHERE conversation_id = ? AND deleted = 0';
+export const touchConversation = 'UPDATE conversations SET version = ? WHERE conversation_id = ?/*@*/ AND deleted = 0';
 
 /** Parameters: doc, feedback_content, rated_at, feedback_at, review_state without a review, app_id, conversation_id, id. */
 export const rateMessage = `
   UPDATE messages SET doc = ?, feedback_content = ?, rated_at = ?, feedback_at = ?,
     review_state = ${stateOrGiven('?')}, listed_app_id = ?
-  WHERE conversation_id = ? AND id = ?`;
+  WHERE conversation_id = ?/*@*/ AND id = ?`;
 
 const feedback = sizedColumns.bind(undefined, {
   columns: ['m.conversation_id, m.id AS message_id, m.feedback_at AS at'],
@@ -136,7 +136,7 @@ export const listFeedback: Statement<Sized<FeedbackEntry>> = `
   ORDER BY m.feedback_at DESC, m.id DESC, m.conversation_id DESC LIMIT ? OFFSET ?`;
 
 export const findFeedback: Statement<FeedbackEntry> = `
-  SELECT ${feedback('all')} FROM ${messageWithConversation} AND m.conversation_id = ? AND m.id = ?`;
+  SELECT ${feedback('all')} FROM ${messageWithConversation} AND m.conversation_id = ?/*@*/ AND m.id = ?`;
 
 const entry = sizedColumns.bind(undefined, { columns: ['position'], texts: { entry: 'entry' } });
 const modelEntries = 'model_entries WHERE workspace_id = ? AND model_type = ?';

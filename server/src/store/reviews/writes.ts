@@ -20,7 +20,7 @@ type StoredColumns = Omit<StoredReview, 'labels' | 'note' | 'expected_answer' | 
 export type ReviewColumns = { [Name in keyof StoredColumns as `r_${Name}`]: StoredColumns[Name] };
 
 export const findReview: Statement<ReviewColumns> = `
-  SELECT ${reviewColumns.join(', ')} FROM reviews r WHERE r.conversation_id = ? AND r.message_id = ?`;
+  SELECT ${reviewColumns.join(', ')} FROM reviews r WHERE r.conversation_id = ?/*@*/ AND r.message_id = ?`;
 
 export function reviewOf(row: ReviewColumns): StoredReview {
   const { note = null, expected_answer = null, history = [] } = JSON.parse(row.r_details ?? '{}');
@@ -42,15 +42,15 @@ export function reviewOf(row: ReviewColumns): StoredReview {
 }
 
 const findConversation =
-  'SELECT conversation_id FROM conversations WHERE conversation_id = ? AND app_id = ? AND deleted = 0';
+  'SELECT conversation_id FROM conversations WHERE conversation_id = ?/*@*/ AND app_id = ? AND deleted = 0';
 
 const lockMessage = ({ lockRows }: Dialect): Statement<{ id: string }> =>
-  lockRows('id', 'messages', 'conversation_id = ? AND id = ?', 'review_state');
+  lockRows('id', 'messages', 'conversation_id = ?/*@*/ AND id = ?', 'review_state');
 
 /** Parameters: state, app_id, conversation_id, id. */
-const setState = 'UPDATE messages SET review_state = ?, listed_app_id = ? WHERE conversation_id = ? AND id = ?';
+const setState = 'UPDATE messages SET review_state = ?, listed_app_id = ? WHERE conversation_id = ?/*@*/ AND id = ?';
 
-const deleteReview = 'DELETE FROM reviews WHERE conversation_id = ? AND message_id = ?';
+const deleteReview = 'DELETE FROM reviews WHERE conversation_id = ?/*@*/ AND message_id = ?';
 
 const writeReview = upsertOf('review');
 

@@ -12,7 +12,7 @@ import * as sql from './statements.ts';
 const groupMax = { chunks: 100, units: 50_000 };
 
 const findConversation: Statement<{ user: string | null; deleted: number }> =
-  'SELECT "user", deleted FROM conversations WHERE conversation_id = ?';
+  'SELECT "user", deleted FROM conversations WHERE conversation_id = ?/*@*/';
 /**
  * Those of these conversations with entries that are not as the conversation is now: it is gone or deleted, or has another
  * user. Parameters: conversation ids.
@@ -20,12 +20,12 @@ const findConversation: Statement<{ user: string | null; deleted: number }> =
 const findOutdatedConversations = ({ isIn }: Dialect): Statement<{ conversation_id: string }> => `
   SELECT DISTINCT s.conversation_id FROM search_messages s
   LEFT JOIN conversations c ON c.conversation_id = s.conversation_id
-  WHERE ${isIn('s.conversation_id')}
+  WHERE ${isIn('s.conversation_id')}/*@*/
     AND (c.conversation_id IS NULL OR c.deleted = 1 OR s."user" IS DISTINCT FROM c."user")`;
 /** With another user than the conversation. Parameters: conversation_id, user, count. */
 const findOutdated: Statement<MessageKey> = `
   SELECT conversation_id, id FROM search_messages
-  WHERE conversation_id = ? AND "user" IS DISTINCT FROM CAST(? AS TEXT) LIMIT ?`;
+  WHERE conversation_id = ?/*@*/ AND "user" IS DISTINCT FROM CAST(? AS TEXT) LIMIT ?`;
 
 export function* resetIndex({ rules }: WriteInput<'resetIndex'>, { dialect, index }: WriteContext): Write<undefined> {
   yield* begin();
@@ -140,7 +140,7 @@ export function* eraseEntries(
 ): Write<void> {
   const [ofMessage, ...ids] = message_id === undefined ? [''] : ['AND id = ?', message_id];
   const statement: Statement<CitedMessage> = `
-    DELETE FROM search_messages WHERE ${isIn('conversation_id')} ${ofMessage} RETURNING created_at, cited`;
+    DELETE FROM search_messages WHERE ${isIn('conversation_id')}/*@*/ ${ofMessage} RETURNING created_at, cited`;
   const citations = new CitationTally();
   for (const erased of yield* query(statement, list(conversation_ids), ...ids)) citations.add(erased, -1);
   yield* citations.writePart();

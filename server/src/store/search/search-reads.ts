@@ -141,7 +141,7 @@ export class SqlSearchReads implements SearchReads {
       SELECT m.conversation_id, m.id, m.created_at, c.app_id, c."user", c.first_message_at AS first,
         c.last_message_at AS last, substr(m.feedback_content, 1, ${limits.listedTextCharsMax}) AS feedback_content, ${sql.textColumns(sql.searched)}
       FROM messages m CROSS JOIN conversations c
-      WHERE ${isPair('m.conversation_id', 'm.id')} AND c.conversation_id = m.conversation_id AND c.deleted = 0`;
+      WHERE ${isPair('m.conversation_id', 'm.id')}/*@*/ AND c.conversation_id = m.conversation_id AND c.deleted = 0`;
     const keys = hits.map(({ conversation_id, id }) => [conversation_id, id] as const);
     const rows = new Map(
       (await this.#read(statement, ...pairs(keys))).map((row) => [`${row.conversation_id} ${row.id}`, row]),

@@ -16,15 +16,15 @@ export const searched = {
   bytes: 'octet_length(m.doc) + COALESCE(octet_length(m.items), 0)',
 };
 export const findText: Statement<{ text: string }> = `
-  SELECT ${searched.text} AS text FROM messages m WHERE m.conversation_id = ? AND m.id = ?`;
+  SELECT ${searched.text} AS text FROM messages m WHERE m.conversation_id = ?/*@*/ AND m.id = ?`;
 
 /** A large text is read only after the budget was checked. */
 export const textColumns = (text: TextSource): string => sizedColumns({ columns: [], texts: { text } }, 'small');
 
 /** Parameters: dataset_id, id. */
 export const findContent: Record<ChunkKind, Statement<{ content: string; deleted: number }>> = {
-  segment: 'SELECT content, 0 AS deleted FROM segments WHERE dataset_id = ? AND id = ?',
-  child_chunk: 'SELECT content, deleted FROM child_chunks WHERE dataset_id = ? AND id = ?',
+  segment: 'SELECT content, 0 AS deleted FROM segments WHERE dataset_id = ?/*@*/ AND id = ?',
+  child_chunk: 'SELECT content, deleted FROM child_chunks WHERE dataset_id = ?/*@*/ AND id = ?',
 };
 
 /** With what they belong to. Both engines look up each table by its key, in this order. Parameters: pairs of a dataset and an id. */
@@ -38,7 +38,7 @@ export function findChunks(kind: ChunkKind, { isPair }: Dialect): Statement<Chun
       s.id AS segment_id, s.position AS segment_position, ${id} AS child_chunk_id, ${position} AS child_chunk_position,
       ${textColumns(`${hit}.content`)}
     FROM ${isSegment ? '' : 'child_chunks c CROSS JOIN'} segments s CROSS JOIN documents o CROSS JOIN datasets d
-    WHERE ${isPair(`${hit}.dataset_id`, `${hit}.id`)}
+    WHERE ${isPair(`${hit}.dataset_id`, `${hit}.id`)}/*@*/
       ${isSegment ? '' : 'AND c.deleted = 0 AND s.dataset_id = c.dataset_id AND s.id = c.segment_id'}
       AND o.dataset_id = s.dataset_id AND o.id = s.document_id AND d.id = s.dataset_id`;
 }
@@ -55,9 +55,9 @@ export function findEntries<R extends object>(
   const dataset_ids = scope?.dataset_ids ?? undefined;
   const { texts: where, values } = split([
     ...(hasTokens ? given(dialect.matches[table], dialect.queryOf(tokens)) : [[dialect.isIndexed[table]] as const]),
-    ...given('s.conversation_id = ?', conversation_id),
+    ...given('s.conversation_id = ?/*@*/', conversation_id),
     ...given('s.dataset_id IN (SELECT d.id FROM datasets d WHERE d.workspace_id = ?)', scope?.workspace_id),
-    ...given(isIn('s.dataset_id'), dataset_ids && list(dataset_ids)),
+    ...given(`${isIn('s.dataset_id')}/*@*/`, dataset_ids && list(dataset_ids)),
     ...given('s.cost >= ?', min_cost),
     ...given('s.latency >= ?', min_latency),
     ...given('s.waits_until > ?', waits_after),
@@ -78,7 +78,7 @@ export function countFound(...find: Parameters<typeof findEntries>): [Statement<
 /** Of one conversation. Parameters: conversation_id, count. */
 export const findIndexed = ({ isIndexed }: SearchDialect): Statement<{ conversation_id: string; id: string }> => `
   SELECT s.conversation_id, s.id FROM search_messages s
-  WHERE s.conversation_id = ? AND ${isIndexed.search_messages} LIMIT ?`;
+  WHERE s.conversation_id = ?/*@*/ AND ${isIndexed.search_messages} LIMIT ?`;
 
 export const countEntries = ['search_messages', 'search_chunks'].map(
   (table): Statement<{ n: number }> => `SELECT COUNT(*) AS n FROM ${table}`,

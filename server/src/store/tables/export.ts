@@ -104,7 +104,7 @@ class ParentRows {
 async function findApps(read: Reader, { app_id, conversation_id }: Selection): Promise<string[]> {
   if (app_id !== undefined) return [app_id];
   if (conversation_id === undefined) return (await read('SELECT id FROM apps ORDER BY id')).map(({ id }) => `${id}`);
-  const rows = await read('SELECT app_id FROM conversations WHERE conversation_id = ?', conversation_id);
+  const rows = await read('SELECT app_id FROM conversations WHERE conversation_id = ?/*@*/', conversation_id);
   return rows.map((row) => `${row.app_id}`);
 }
 
@@ -128,14 +128,14 @@ function reviewsOf(read: Reader, conversation_id: string, selection: Selection):
   const { texts, values } = split(inPeriod('m.created_at', selection));
   const ofMessage = `SELECT 1 FROM messages m WHERE m.conversation_id = reviews.conversation_id AND m.id = reviews.message_id`;
   const conditions: Condition[] = [
-    ['conversation_id = ?', conversation_id],
+    ['conversation_id = ?/*@*/', conversation_id],
     ...(values.length === 0 ? [] : [[`EXISTS (${[ofMessage, ...texts].join(' AND ')})`, ...values] as const]),
   ];
   return readByKey(read, stepOf('review'), conditions);
 }
 
 function messagesOf(read: Reader, conversation_id: string, selection: Selection): AsyncGenerator<Row[], void> {
-  const conditions: Condition[] = [['conversation_id = ?', conversation_id], ...inPeriod('created_at', selection)];
+  const conditions: Condition[] = [['conversation_id = ?/*@*/', conversation_id], ...inPeriod('created_at', selection)];
   return readByKey(read, { ...stepOf('message'), key: ['created_at', 'sequence'] }, conditions);
 }
 

@@ -1,6 +1,7 @@
 import type { Prepared } from '../../domain/records/prepared-record.ts';
 import { kindRules } from '../../domain/records/record-kinds.ts';
 import type { LookupKind, ReferenceTarget } from '../../domain/store/store.ts';
+import { markOf } from '../base/distribution.ts';
 import type { Dialect } from '../base/engine.ts';
 import { lockOf } from '../base/leases.ts';
 import {
@@ -27,9 +28,9 @@ export const clearModelEntries = 'DELETE FROM model_entries WHERE workspace_id =
 /** Renumbers a revision that this import has added. Parameters: see `moveRevisionValues`. */
 export const moveRevision = `
   UPDATE child_chunk_revisions SET revision = 1 + (
-    SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = ? AND r.child_chunk_id = ?
+    SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = ?/*@*/ AND r.child_chunk_id = ?
   )
-  WHERE dataset_id = ? AND child_chunk_id = ? AND revision = ? AND key_id IS NULL AND person_id IS NULL AND replaced_at = ? AND content <> ?`;
+  WHERE dataset_id = ?/*@*/ AND child_chunk_id = ? AND revision = ? AND key_id IS NULL AND person_id IS NULL AND replaced_at = ? AND content <> ?`;
 
 export function moveRevisionValues(record: Prepared<'child_chunk_revision'>): Value[] {
   const { dataset_id, child_chunk_id, revision, imported_at, content } = record;
@@ -40,17 +41,17 @@ export function moveRevisionValues(record: Prepared<'child_chunk_revision'>): Va
 export const addRevisions = ({ isIn }: Dialect): string => `
   INSERT INTO child_chunk_revisions (dataset_id, child_chunk_id, revision, content, replaced_at, key_id)
   SELECT c.dataset_id, c.id, 1 + COALESCE((
-      SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = ? AND r.child_chunk_id = c.id
+      SELECT MAX(r.revision) FROM child_chunk_revisions r WHERE r.dataset_id = ?/*@*/ AND r.child_chunk_id = c.id
     ), 0), c.content, CAST(? AS BIGINT), NULL
-  FROM child_chunks c WHERE c.dataset_id = ? AND ${isIn('c.id')}`;
+  FROM child_chunks c WHERE c.dataset_id = ?/*@*/ AND ${isIn('c.id')}`;
 
 /** The ids of the messages of a conversation, in pages. Parameters: conversation_id, time and sequence of the last one, count. */
 export const findMessageIds: Statement<{ id: string; created_at: number; sequence: number }> = `
   SELECT id, created_at, sequence FROM messages
-  WHERE conversation_id = ? AND (created_at, sequence) > (?, ?) ORDER BY created_at, sequence LIMIT ?`;
+  WHERE conversation_id = ?/*@*/ AND (created_at, sequence) > (?, ?) ORDER BY created_at, sequence LIMIT ?`;
 
 export const findReviewIds: Statement<{ id: string }> =
-  'SELECT message_id AS id FROM reviews WHERE conversation_id = ?';
+  'SELECT message_id AS id FROM reviews WHERE conversation_id = ?/*@*/';
 
 /** Imports run one after another, across all instances. */
 export const lockImports = lockOf('import');
@@ -61,7 +62,7 @@ export const lockImports = lockOf('import');
  */
 export function lookupStatement(kind: LookupKind, condition: (column: string) => string): Statement<ReferenceTarget> {
   const { table, id, parent, scope } = columnsFor(kind);
-  return `SELECT ${id} AS id, ${parent} AS parent, ${scope} AS scope FROM ${table} WHERE ${condition(id)}`;
+  return `SELECT ${id} AS id, ${parent} AS parent, ${scope} AS scope FROM ${table} WHERE ${condition(id)}${markOf(table, id)}`;
 }
 
 function columnsFor(kind: LookupKind): { table: string; id: string; parent: string; scope: string } {

@@ -1,5 +1,5 @@
+import { distribution } from '../../base/distribution.ts';
 import type { Statement } from '../../base/statement.ts';
-import { distribution } from '../../schema/schema.ts';
 import type { PostgresPool } from '../pool/pool.ts';
 
 /**

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordKind } from '../../../contract/record.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { type KindRules, kindRules } from '../../../domain/records/record-kinds.ts';
+import { distribution } from '../../base/distribution.ts';
 import type { ExportedRows, ExportStep, Reader, Row, Value } from '../../base/engine.ts';
 import type { Condition } from '../../base/selection.ts';
 import { readByKey } from '../../base/sized.ts';
 import type { Statement } from '../../base/statement.ts';
 import { SeenIds } from '../../import/seen-ids.ts';
-import { distribution } from '../../schema/schema.ts';
 import { exportSteps } from '../../tables/export.ts';
 import type { PostgresPool, Transaction } from '../pool/pool.ts';
 
@@ -92,7 +92,7 @@ class PageReader {
 
   async *#readByDataset(step: ExportStep): AsyncGenerator<Row[]> {
     const key = step.key.slice(1);
-    for (const id of this.#datasets) yield* this.#readPart(step, { conditions: [['dataset_id = ?', id]], key });
+    for (const id of this.#datasets) yield* this.#readPart(step, { conditions: [['dataset_id = ?/*@*/', id]], key });
   }
 
   async *#readConversations(step: ExportStep): AsyncGenerator<Row[]> {
@@ -116,7 +116,7 @@ class PageReader {
     let first = '';
     for (const { last, single } of this.#ranges) {
       const part: Part = single
-        ? { conditions: [['conversation_id = ?', last]], key: step.key.slice(1) }
+        ? { conditions: [['conversation_id = ?/*@*/', last]], key: step.key.slice(1) }
         : { conditions: [['conversation_id > ? AND conversation_id <= ?', first, last]], key: step.key };
       yield* this.#readPart(step, part);
       first = last;

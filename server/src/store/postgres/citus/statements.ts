@@ -16,16 +16,16 @@ import { pageColumns } from '../server/statements.ts';
 /** Parameters: conversation_id, app_id[, user]. */
 export const findConversation = (hasUser: boolean): Statement<{ version: string }> => `
   SELECT version FROM conversations
-  WHERE conversation_id = ? AND app_id = ? AND deleted = 0 ${hasUser ? 'AND "user" = ?' : ''}`;
+  WHERE conversation_id = ?/*@*/ AND app_id = ? AND deleted = 0 ${hasUser ? 'AND "user" = ?' : ''}`;
 
 /** Parameters: conversation_id, id. */
 export const findPosition: Statement<{ created_at: number; sequence: number }> =
-  'SELECT created_at, sequence FROM messages WHERE conversation_id = ? AND id = ?';
+  'SELECT created_at, sequence FROM messages WHERE conversation_id = ?/*@*/ AND id = ?';
 
 /** Messages, newest first. Parameters: conversation_id[, created_at and sequence of the first message], count. */
 export const findMessages = (hasFirst: boolean, columns: keyof typeof pageColumns): Statement<PageRow> => `
   SELECT ${pageColumns[columns]} FROM messages m
-  WHERE m.conversation_id = ? ${hasFirst ? 'AND (m.created_at, m.sequence) < (?, ?)' : ''}
+  WHERE m.conversation_id = ?/*@*/ ${hasFirst ? 'AND (m.created_at, m.sequence) < (?, ?)' : ''}
   ORDER BY m.created_at DESC, m.sequence DESC LIMIT ?`;
 
 /** Which of these messages exist, with the fields for their usage and those that a record may omit. Parameters: conversation_id, ids. */
@@ -34,7 +34,7 @@ export const findStoredMessages: Statement<StoredMessage> = `
     CAST(doc AS json) ->> 'total_price' AS total_price, CAST(doc AS json) ->> 'currency' AS currency,
     CAST(doc AS json) ->> 'feedback' AS feedback, CAST(doc AS json) ->> 'inputs' AS inputs,
     CAST(doc AS json) ->> 'status' AS status, feedback_content, rated_at, model_provider, model
-  FROM messages WHERE conversation_id = ? AND id = ANY(?)`;
+  FROM messages WHERE conversation_id = ?/*@*/ AND id = ANY(?)`;
 
 /** Which of these messages exist, on all shards of their conversations. Parameters: conversation ids, ids. */
 export const findManyStoredMessages: Statement<StoredMessage> = `
@@ -42,23 +42,23 @@ export const findManyStoredMessages: Statement<StoredMessage> = `
   FROM unnest($1::text[], $2::text[]) AS given (conversation_id, id)
   JOIN messages m ON m.conversation_id = given.conversation_id AND m.id = given.id
   ${parseStored}
-  WHERE m.conversation_id = ANY($1)`;
+  WHERE m.conversation_id = ANY($1)/*@*/`;
 
 /** Parameters: conversation_id. */
 export const findNewestTime: Statement<{ created_at: number | null }> =
-  'SELECT MAX(created_at) AS created_at FROM messages WHERE conversation_id = ?';
+  'SELECT MAX(created_at) AS created_at FROM messages WHERE conversation_id = ?/*@*/';
 
 const { derived_name, derived_inputs } = derivedColumns.postgres;
 /** Parameters: conversation_id. */
 export const findFirst: Statement<{ created_at: number; derived_name: string | null; derived_inputs: string }> = `
   SELECT created_at, ${derived_name} AS derived_name, ${derived_inputs} AS derived_inputs
-  FROM messages WHERE conversation_id = ? ORDER BY created_at, sequence LIMIT 1`;
+  FROM messages WHERE conversation_id = ?/*@*/ ORDER BY created_at, sequence LIMIT 1`;
 
 /** Parameters: conversation_id, newest time; time, derived_name and derived_inputs of the first message; all null if there are none. */
 export const setActivity = `
   UPDATE conversations SET last_message_at = COALESCE($2::bigint, 0), first_message_at = $3::bigint, derived_name = $4,
     derived_inputs = $5, updated_at = ${updatedAt('created_at', '$2::bigint', 'renamed_at', 'record_updated_at')}
-  WHERE conversation_id = $1`;
+  WHERE conversation_id = $1/*@*/`;
 
 /** A statement on every shard takes ten milliseconds and more, whatever it reads. So few read much. */
 export const searchWindows: SearchWindows = { days: 92, fast: 1_000, slow: 1_500, tooSlow: 2_000 };

@@ -2,12 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../../domain/errors.ts';
 import type { Reader, Value } from '../../base/engine.ts';
 import { isSilence, notAvailable } from './errors.ts';
-import { findNodesOf, findOtherNodes, type Node, probeNode, routeOf } from './routes.ts';
+import { findNodesOf, findOtherNodes, markedValue, type Node, probeNode } from './routes.ts';
 
 /** The time between two probes. */
 const pauseMillis = 1_000;
 /** What waits this long for its server is a reason to probe it. */
 const suspectMillis = 1_000;
+/** While a node is silent, a statement that may need it fails after this time, and is tried again after the other. */
+const trialMillis = 500;
+const retryMillis = 30_000;
 
 /** Runs `work` on a connection of its own, with short time limits. */
 export type Probe = <T>(work: (read: Reader) => Promise<T>) => Promise<T>;
@@ -24,7 +27,8 @@ type Waiting = { statement: Needing | undefined; reject: (error: Error) => void 
  */
 export class Breaker {
   readonly #probe: Probe;
-  readonly #routes = new Map<string, ReturnType<typeof routeOf>>();
+  /** Statements without a distribution value: 0 if they run without the silent nodes, or else when they are tried again. */
+  readonly #trials = new Map<string, number>();
   readonly #waiting = new Set<Waiting>();
   #isWatching = false;
   #isSuspected = false;
@@ -50,12 +54,16 @@ export class Breaker {
   async waitFor<T>(running: Promise<T>, statement?: Needing): Promise<T> {
     const { promise: failed, reject } = Promise.withResolvers<never>();
     const waiting = { statement, reject };
-    const timer = setTimeout(() => {
+    const wait = () => {
       this.#waiting.add(waiting);
       this.suspect();
-    }, suspectMillis);
+      this.#failTrial(waiting);
+    };
+    const timer = setTimeout(wait, this.hasSilentNodes ? trialMillis : suspectMillis);
     try {
-      return await Promise.race([running, failed]);
+      const result = await Promise.race([running, failed]);
+      if (this.hasSilentNodes && statement !== undefined) this.#trials.set(statement.text, 0);
+      return result;
     } finally {
       clearTimeout(timer);
       this.#waiting.delete(waiting);
@@ -66,12 +74,19 @@ export class Breaker {
     if (this.#isSilent) throw silent('');
   }
 
-  async requireNodes({ text, values }: Needing, read: Reader): Promise<void> {
-    let route = this.#routes.get(text);
-    if (route === undefined) this.#routes.set(text, (route = routeOf(text)));
-    const needed = await findNodesOf(route, values, read);
-    const node = this.#silentNodes.find(({ groupid }) => needed?.includes(groupid) ?? true);
-    if (node !== undefined) throw silent(`${node.nodename}:${node.nodeport}`);
+  /**
+   * Which nodes a statement needs is known of one that marks its distribution value. Any other one needs the same nodes each time,
+   * whatever its values: it is tried, and if it has waited, it fails at once until it is tried again.
+   */
+  async requireNodes(statement: Needing, read: Reader): Promise<void> {
+    const value = markedValue(statement);
+    const next = this.#trials.get(statement.text) ?? 0;
+    const needed = value === undefined ? [] : await findNodesOf(value, read);
+    const isNeeded = (node: Node) =>
+      value === undefined ? performance.now() < next : needed.some(({ groupid }) => groupid === node.groupid);
+    const node = this.#silentNodes.find(isNeeded);
+    if (node !== undefined) throw silentNode(node);
+    if (next > 0) this.#trials.set(statement.text, performance.now() + retryMillis);
   }
 
   close(): void {
@@ -90,6 +105,7 @@ export class Breaker {
       );
       const isSilent = (await Promise.all(responses)).map((response) => response === 'silent');
       this.#silentNodes = probed.filter((_, at) => isSilent[at]);
+      if (!this.hasSilentNodes) this.#trials.clear();
       if (this.#isSilent || this.hasSilentNodes) await this.#failWaiting();
       await sleep(pauseMillis, undefined, { ref: false });
     } while (!this.#isClosed && (this.#isSuspected || this.#isSilent || this.hasSilentNodes));
@@ -100,10 +116,21 @@ export class Breaker {
     if (this.#isSilent) for (const { reject } of this.#waiting) reject(silent(''));
     else
       await this.#respond(async (read) => {
-        for (const { statement, reject } of this.#waiting)
+        for (const waiting of this.#waiting) {
+          this.#failTrial(waiting);
+          const { statement, reject } = waiting;
           if (statement !== undefined)
             await this.requireNodes(statement, read).catch((error) => error instanceof ServiceError && reject(error));
+        }
       });
+  }
+
+  #failTrial({ statement, reject }: Waiting): void {
+    const [some] = this.#silentNodes;
+    if (some === undefined || statement === undefined || markedValue(statement) !== undefined) return;
+    if (this.#trials.get(statement.text) === 0) return;
+    this.#trials.set(statement.text, performance.now() + retryMillis);
+    reject(silentNode(some));
   }
 
   /** A server that rejects a connection is not silent: the statements that need it fail at once anyway. */
@@ -116,5 +143,6 @@ export class Breaker {
   }
 }
 
+const silentNode = ({ nodename, nodeport }: Node) => silent(`${nodename}:${nodeport}`);
 const silent = (node: string) =>
   notAvailable(new Error(`the ${node === '' ? 'server' : `node ${node}`} does not respond`), { cause: 'silent', node });

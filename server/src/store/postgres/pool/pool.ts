@@ -256,9 +256,12 @@ export class PostgresPool {
     const { text, name, binary } = this.#toDialect(sql);
     const isNamed = name !== undefined && this.#options.prepared && values.length > 0 && !values.some(isLongList);
     const query = { text, values: values as Value[], query_timeout: millis, ...(isNamed && { name }), binary };
+    // The end of one transaction says nothing about the nodes of others.
+    const needing = sql === 'COMMIT' ? undefined : query;
     try {
-      if (this.#breaker.hasSilentNodes) await this.#breaker.requireNodes(query, readerOn(client, probeMillis));
-      return await this.#breaker.waitFor(client.query(query), query);
+      if (needing && this.#breaker.hasSilentNodes)
+        await this.#breaker.requireNodes(needing, readerOn(client, probeMillis));
+      return await this.#breaker.waitFor(client.query(query), needing);
     } catch (error) {
       if (isTimeout(error)) this.#breaker.suspect();
       const isAbandoned = (isTimeout(error) || error instanceof ServiceError) && cancel(client);

@@ -18,11 +18,11 @@ import { eraseReplaced } from './search.ts';
 export const openConversations: Statement<OpenedConversation> = `
   UPDATE conversations SET next_sequence = next_sequence + $2, version = $3 || '.' || conversation_id,
     ${addedMessages((name) => `($4::jsonb -> conversation_id ->> '${name}')::${addedTypes[name]}`)}
-  WHERE conversation_id = ANY($1)
+  WHERE conversation_id = ANY($1)/*@*/
   RETURNING conversation_id, app_id, next_sequence - $2 AS first_sequence, first_message_at`;
 
 /** Parameters: ids. */
-export const updateActivity = updateActivityWhere('postgres', 'conversation_id = ANY($1)');
+export const updateActivity = updateActivityWhere('postgres', 'conversation_id = ANY($1)/*@*/');
 
 const writeMessages = insertInto(
   'messages',

@@ -1,7 +1,7 @@
 import { findEntry } from '../../accounting/audit.ts';
+import { distribution } from '../../base/distribution.ts';
 import type { Command, Scalar, Statement, Value, Write } from '../../base/statement.ts';
 import { insertOutbox, outboxValues } from '../../changes/outbox.ts';
-import { distribution } from '../../schema/schema.ts';
 import type { PostgresPool, Session } from '../pool/pool.ts';
 
 export type RunOptions = {

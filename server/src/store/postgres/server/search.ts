@@ -28,14 +28,14 @@ const lockMessages: Statement<MessageKey & MessageRow> = `
   JOIN conversations c ON c.conversation_id = m.conversation_id
   LEFT JOIN search_messages s
     ON s.conversation_id = m.conversation_id AND s.id = m.id AND s.conversation_id = ANY($1) AND s.id = ANY($2)
-  WHERE m.conversation_id = ANY($1) AND m.id = ANY($2) AND c.conversation_id = ANY($1)
+  WHERE m.conversation_id = ANY($1)/*@*/ AND m.id = ANY($2) AND c.conversation_id = ANY($1)
   ORDER BY m.conversation_id, m.id FOR SHARE OF m`;
 const entryColumns = 'position, conversation_id, id, created_at, "user", cost, latency, waits_until, cited';
 /** Parameters: a list for each column; that of the tokens has texts with spaces between tokens. */
 const insertEntries = `
   INSERT INTO search_messages (${entryColumns}, tokens)
   SELECT ${entryColumns}, array_to_tsvector(string_to_array(tokens, ' '))
-  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::double precision[],
+  FROM unnest($1::bigint[], $2::text[]/*@*/, $3::text[], $4::bigint[], $5::text[], $6::double precision[],
     $7::double precision[], $8::bigint[], $9::text[], $10::text[]) AS entry (${entryColumns}, tokens)`;
 const writeEntries = `
   ${insertEntries}
@@ -43,14 +43,14 @@ const writeEntries = `
     "user" = excluded."user", cost = excluded.cost, latency = excluded.latency, waits_until = excluded.waits_until,
     cited = excluded.cited, tokens = excluded.tokens`;
 /** Two conversations may have messages of the same id. The first two conditions find the shards and the rows. Parameters: `keyLists`. */
-const isKey = `conversation_id = ANY(?) AND id = ANY(?) AND conversation_id || ' ' || id = ANY(?)`;
+const isKey = `conversation_id = ANY(?)/*@*/ AND id = ANY(?) AND conversation_id || ' ' || id = ANY(?)`;
 const deleteEntries = `DELETE FROM search_messages WHERE ${isKey}`;
 const clearTokens = `UPDATE search_messages SET tokens = NULL WHERE ${isKey} AND tokens IS NOT NULL`;
 const writeChunk = `
   INSERT INTO search_chunks (position, dataset_id, kind, id, tokens)
-  VALUES (?, ?, ?, ?, array_to_tsvector(CAST(? AS text[])))
+  VALUES (?, ?/*@*/, ?, ?, array_to_tsvector(CAST(? AS text[])))
   ON CONFLICT (dataset_id, kind, id) DO UPDATE SET tokens = excluded.tokens`;
-const removeChunk = 'DELETE FROM search_chunks WHERE dataset_id = ? AND kind = ? AND id = ?';
+const removeChunk = 'DELETE FROM search_chunks WHERE dataset_id = ?/*@*/ AND kind = ? AND id = ?';
 
 const messageKeyOf = ({ conversation_id, id }: MessageKey): string => `${conversation_id} ${id}`;
 const conversationsOf = (messages: readonly MessageKey[]): string[] => [

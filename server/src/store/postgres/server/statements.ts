@@ -41,7 +41,7 @@ export function pageStatement(hasFirst: boolean, hasUser: boolean, columns: stri
         ${hasFirst ? 'AND (created_at, sequence) < (f.created_at, f.sequence)' : ''}
       ORDER BY created_at DESC, sequence DESC LIMIT ${count}
     ) m ON true
-    WHERE c.conversation_id = ${conversation} AND c.app_id = ${app} AND c.deleted = 0
+    WHERE c.conversation_id = ${conversation}/*@*/ AND c.app_id = ${app} AND c.deleted = 0
       ${hasUser ? `AND c."user" = ${user}` : ''}
     ORDER BY m.created_at DESC, m.sequence DESC`;
 }
@@ -50,12 +50,12 @@ export function pageStatement(hasFirst: boolean, hasUser: boolean, columns: stri
 export const findDocs: Statement<{ [bytesColumn]: Buffer }> = `
   SELECT m.doc AS ${bytesColumn} FROM unnest($2::bigint[], $3::bigint[]) WITH ORDINALITY AS given (created_at, sequence, place)
   JOIN messages m ON m.conversation_id = $1 AND m.created_at = given.created_at AND m.sequence = given.sequence
-  WHERE m.conversation_id = $1 ORDER BY given.place`;
+  WHERE m.conversation_id = $1/*@*/ ORDER BY given.place`;
 
 export type ConversationVersion = { conversation_id: string; app_id: string; user: string | null; version: string };
 /** Checks many cached pages in one query. Parameters: conversation ids. */
 export const findVersions: Statement<ConversationVersion> = `
-  SELECT conversation_id, app_id, "user", version FROM conversations WHERE conversation_id = ANY($1) AND deleted = 0`;
+  SELECT conversation_id, app_id, "user", version FROM conversations WHERE conversation_id = ANY($1)/*@*/ AND deleted = 0`;
 
 /** Tokens have no quotation marks and no backslashes. */
 const search: SearchDialect = {
@@ -75,8 +75,8 @@ export const dialect: Dialect = {
   search,
   isIn: (column) => `${column} = ANY(?)`,
   list: (values) => values,
-  isPair: (first, second) => `${first} = ANY(?) AND ${second} = ANY(?)`,
-  pairs: (pairs) => [[...new Set(pairs.map(([first]) => first))], [...new Set(pairs.map(([, second]) => second))]],
+  isPair: (first, second) => `${second} = ANY(?) AND ${first} = ANY(?)`,
+  pairs: (pairs) => [[...new Set(pairs.map(([, second]) => second))], [...new Set(pairs.map(([first]) => first))]],
   hasOneWriter: false,
   leavesCopies: false,
   // Distributed engines reject a SELECT … FOR UPDATE of rows on several nodes.
