@@ -114,7 +114,6 @@ describe('the package', () => {
       'retry',
       'transport',
       'types',
-      'writes',
     ];
     const built = modules.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
     assert.deepEqual(files.sort(), ['LICENSE', 'README.md', ...built, 'package.json'].sort());
