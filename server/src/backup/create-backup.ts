@@ -72,13 +72,13 @@ async function removeLeftovers(destination: Destination): Promise<void> {
   for (const id of incomplete) for (const name of await destination.list(`${id}/`)) await destination.remove(name);
 }
 
-/** Never the one that was just made: if the clock was wrong before, others are newer by their names. */
+/** The one that was just made is the newest, also of those of its second, and if others are newer by a clock that was wrong. */
 async function removeOld(destination: Destination, keep: Keep, made: string, now: number): Promise<void> {
   const { complete } = await findBackups(destination);
-  const older = complete.slice(0, -1);
+  const older = complete.filter((id) => id !== made);
   const isOld = (id: string) => 'days' in keep && (timeOfId(id) ?? now) < now - keep.days * secondsPerDay;
-  const old = 'backups' in keep ? complete.slice(0, -keep.backups) : older.filter(isOld);
-  for (const one of old) if (one !== made) await removeBackup(destination, one);
+  const old = 'backups' in keep ? older.toReversed().slice(keep.backups - 1) : older.filter(isOld);
+  for (const one of old) await removeBackup(destination, one);
 }
 
 /** Without its manifest, the rest is no backup: the next run removes it if this one is interrupted. */
