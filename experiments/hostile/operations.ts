@@ -5,7 +5,7 @@ import type { Random } from '../support/random.ts';
 import type { Header, RequestParts } from './exchange.ts';
 import type { HostileFixture, HostileTenant } from './fixture.ts';
 import { malformJson, mutateJson, oddParts, oddQueries } from './odd-values.ts';
-import { adminKinds, mutateRecords, sampleRecord, writerKinds } from './records.ts';
+import { adminKinds, mutateRecords, sampleRecords, writerKinds } from './records.ts';
 
 type Schema = {
   $ref?: string;
@@ -228,7 +228,9 @@ export class OperationRequests {
     if (type === 'application/x-ndjson') {
       // An admin key can write to every tenant, but nothing here may write to the stable one.
       const [kinds, owner] = scheme === 'adminKey' ? [adminKinds, this.#fixture.busy] : [writerKinds, tenant];
-      const lines = Array.from({ length: 1 + random.below(4) }, () => sampleRecord(random, kinds, owner, marker));
+      const lines = Array.from({ length: 1 + random.below(4) }, () =>
+        sampleRecords(random, kinds, owner, marker),
+      ).flat();
       return mutation === 'body'
         ? mutateRecords(random, lines)
         : lines.map((line) => `${JSON.stringify(line)}\n`).join('');

@@ -8,7 +8,7 @@ import { malformJson, mutateJson } from './odd-values.ts';
 
 type Fields = { record: string; [field: string]: unknown };
 
-/** A new valid record of each kind that belongs to this tenant, with the marker in one of its texts. */
+/** A new valid record of each kind that belongs to this tenant, with the marker in one of its texts, which nothing replaces. */
 const samples: Record<RecordKind, (tenant: HostileTenant, marker: string) => Fields> = {
   workspace: (_, name) => ({ record: 'workspace', id: randomUUID(), name }),
   app: ({ ids }, name) => ({ record: 'app', id: randomUUID(), workspace_id: ids.workspace, name, mode: 'chat' }),
@@ -44,11 +44,10 @@ const samples: Record<RecordKind, (tenant: HostileTenant, marker: string) => Fie
     total_price: '0.0010',
     currency: 'USD',
   }),
-  review: ({ ids, messages }, note) => ({
+  review: ({ ids }, note) => ({
     record: 'review',
     app_id: ids.app,
     conversation_id: ids.conversation,
-    message_id: messages[0],
     labels: ['price'],
     note,
   }),
@@ -81,8 +80,18 @@ const samples: Record<RecordKind, (tenant: HostileTenant, marker: string) => Fie
   model_provider: ({ ids }, name) => provider(ids.workspace, name),
 };
 
-export function sampleRecord(random: Random, kinds: readonly RecordKind[], tenant: HostileTenant, marker: string) {
-  return samples[random.pick(kinds)](tenant, marker);
+/** A review comes with a message of its own, since another review of its message would replace it. */
+export function sampleRecords(
+  random: Random,
+  kinds: readonly RecordKind[],
+  tenant: HostileTenant,
+  marker: string,
+): Fields[] {
+  const kind = random.pick(kinds);
+  const record = samples[kind](tenant, marker);
+  if (kind !== 'review') return [record];
+  const message = samples.message(tenant, marker);
+  return [message, { ...record, message_id: message.id }];
 }
 
 export const adminKinds = recordKinds;

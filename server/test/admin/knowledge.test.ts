@@ -40,7 +40,7 @@ onEveryEngine('child chunks in the console API', (engine) => {
     assert.deepEqual(comparedParts(response), comparedParts(await get()));
     const [{ replaced_at, ...revision }] = await revisions();
     assert.ok(Math.abs(replaced_at - Date.now() / 1000) < 60);
-    const author = { key_id: adminId, key_name: 'admin', person_id: null, person_name: null };
+    const author = { key_id: adminId, key_name: 'admin', person_id: null, person_name: null, review_message_id: null };
     assert.deepEqual(revision, { revision: 1, content: before, ...author });
     const ids = [one.ids.chunk];
     assert.partialDeepStrictEqual(await newestAuditEntry(), {
