@@ -10,23 +10,39 @@ import { promisify } from 'node:util';
 import { type Document, exampleOf, type Operation, operationsOf, resolved } from '../../../web/docs/document.ts';
 import { pythonOf } from '../../../web/docs/snippets/python-snippet.ts';
 import { curlOf, exampleRequest, targetOf, typescriptOf } from '../../../web/docs/snippets/snippets.ts';
-import { repository, starterRecords } from '../support/cli-helpers.ts';
+import { repository } from '../support/cli-helpers.ts';
 import { exampleRequests } from '../support/example-requests.ts';
-import type { Service } from '../support/harness.ts';
+import { parseLines, type Service } from '../support/harness.ts';
 import { isLong, itLong } from '../support/long.ts';
-import { startStarter } from '../support/openapi/record-examples.ts';
+import { type StoredRecord, startStarter } from '../support/openapi/record-examples.ts';
 import { openapiFile } from '../support/openapi-check.ts';
 
 const operations = operationsOf(resolved(JSON.parse(readFileSync(openapiFile, 'utf8')) as Document));
 const operationOf = (id: string): Operation =>
   operations.find(({ operationId }) => operationId === id) ?? assert.fail(`no operation ${id}`);
 
-/** The conversation, the child chunk and the message that snippets delete. Records of parents come first, so the last one is meant. */
-const deletedRecords = ['deleteConversation', 'deleteChildChunk', 'deleteMessage'].map((id) => {
-  const ids = Object.values(exampleRequests[id]?.parameters ?? {});
-  const lines = `${exampleRequests.importRecords?.body}${readFileSync(starterRecords, 'utf8')}`.trimEnd().split('\n');
-  return lines.map((line) => JSON.parse(line)).findLast((record) => ids.includes(record.id));
-});
+/** Operations whose snippets delete, erase or end a record. Those of parents come first. */
+const endings = [
+  'deleteConversation',
+  'openaiDeleteConversation',
+  'openaiDeleteItem',
+  'deleteMessage',
+  'deleteChildChunk',
+  'revokeKey',
+];
+
+/** The records of these operations as they were. Records of parents come first, so the last one is meant. */
+function findEnded(records: readonly StoredRecord[]): StoredRecord[] {
+  const restored: Record<string, object> = { conversation: { deleted: false }, child_chunk: { deleted: false } };
+  return endings.map((operationId) => {
+    // OpenAI clients name a record by its id without hyphens.
+    const ids = Object.values(exampleRequests[operationId]?.parameters ?? {})
+      .join(' ')
+      .replaceAll('-', '');
+    const ended = records.findLast(({ id }) => id !== undefined && ids.includes(id.replaceAll('-', '')));
+    return ended ? { ...ended, ...restored[ended.record] } : assert.fail(`no record of ${operationId}`);
+  });
+}
 
 /** Splits a command as a POSIX shell does, as far as snippets go: quotes, variables, escaped ends of lines. */
 function wordsOf(command: string, variables: NodeJS.ProcessEnv): string[] {
@@ -67,16 +83,16 @@ async function curl(command: string): Promise<Response> {
 describe('snippets of the reference', () => {
   let service: Service;
   let folder: string;
+  let ended: readonly StoredRecord[];
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'backscroll-snippets-'));
-    const { secrets, ...started } = await startStarter();
+    const { secrets, records, ...started } = await startStarter();
     service = started.service;
+    ended = findEnded([...parseLines(String(exampleRequests.importRecords?.body)), ...records]);
     for (const [kind, secret] of Object.entries(secrets)) process.env[`${kind.toUpperCase()}_KEY`] = secret;
     await signIn();
   });
-  beforeEach(() =>
-    service.load(deletedRecords.map((one) => (one.record === 'message' ? one : { ...one, deleted: false }))),
-  );
+  beforeEach(() => service.load(ended));
   after(async () => {
     await service.close();
     await rm(folder, { recursive: true, force: true });

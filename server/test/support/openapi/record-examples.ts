@@ -16,14 +16,16 @@ import { parseLines, type Service, startService } from '../harness.ts';
 
 type Operation = { operationId: string; requestBody?: { content: object } };
 type Document = { paths: Record<string, Record<string, Operation>> };
-export type Starter = { service: Service; secrets: Secrets };
+export type Starter = { service: Service; records: StoredRecord[]; secrets: Secrets };
+/** Some records have no id. */
+export type StoredRecord = { record: string; id?: string };
 
 /** The evening of the last starter message. */
 const starterTime = 1_793_822_400;
 
 /** The starter records with a key of each kind and a person, and the secrets of the keys. */
-export function exampleRecords(): { records: object[]; secrets: Secrets } {
-  const records: Record<string, string>[] = parseLines(readFileSync(starterRecords, 'utf8'));
+export function exampleRecords(): Pick<Starter, 'records' | 'secrets'> {
+  const records: StoredRecord[] = parseLines(readFileSync(starterRecords, 'utf8'));
   const idOf = (kind: string) => records.find(({ record }) => record === kind)?.id;
   const reach = { workspace_id: idOf('workspace'), app_id: idOf('app'), dataset_ids: null };
   const secrets = Object.fromEntries(keyKinds.map((kind) => [kind, makeSecret(kind)])) as Secrets;
@@ -46,7 +48,7 @@ export async function startStarter(): Promise<Starter> {
   const { records, secrets } = exampleRecords();
   await service.load(records);
   await service.index();
-  return { service, secrets };
+  return { service, records, secrets };
 }
 
 /** Sends every example request to a new starter service and returns the responses. */
