@@ -44,10 +44,11 @@ const frame =
   `<div class="views"><div class="menu-content"><nav>${menu.map((title) => `<span class="entry">${title}</span>`).join('')}</nav></div></div></div>` +
   `<div class="skeletons">${'<span class="skeleton"></span>'.repeat(8)}</div></div>\n`;
 
-/** Loads the page again when the service serves another version of it. */
+/** Loads the page again when the service serves another version of it than this one. */
 const reloadChanged =
-  "var tag;setInterval(async()=>{if(!document.hidden)try{var r=await fetch(location.pathname,{method:'HEAD'}),n=r.headers.get('etag');" +
-  'if(r.ok&&n!==(tag??=n))location.reload()}catch{}},1000);';
+  "var own=[...document.querySelectorAll('[type=importmap],[integrity]'),document.currentScript].map(e=>e.outerHTML);" +
+  'setInterval(async()=>{if(!document.hidden)try{var r=await fetch(location.pathname),t=await r.text();' +
+  'if(r.ok&&!own.every(e=>t.includes(e)))location.reload()}catch{}},1000);';
 
 const digestOf = (content: string | Uint8Array): string =>
   `sha256-${createHash('sha256').update(content).digest('base64')}`;
