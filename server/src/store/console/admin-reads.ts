@@ -10,6 +10,7 @@ import { findPath, foundRow } from '../knowledge/path.ts';
 import * as sql from './admin-statements.ts';
 import { addDatasetTotals, addDocumentTotals, listCited } from './cited-lists.ts';
 import { findNames } from './record-names.ts';
+import { viewPrefix } from './sessions.ts';
 
 export function adminReads(engine: ReadEngine): AdminReads {
   const list = <R extends object>(list: sql.List, range: ListRange, ...values: Value[]) =>
@@ -17,7 +18,8 @@ export function adminReads(engine: ReadEngine): AdminReads {
   const find = async <R extends object>(statement: Statement<R>, ...values: Value[]) =>
     (await engine.read(statement, ...values))[0];
   return {
-    listSavedViews: (range) => list(sql.lists.savedViews, range),
+    listSavedViews: ({ after, count }) =>
+      list(sql.lists.savedViews, { after: after?.map((name) => `${viewPrefix}${name}`), count }),
     listWorkspaces: (range) => list(sql.lists.workspaces, range),
     findWorkspace: (id) => find(sql.findWorkspace, id),
     listApps: (range) => list(sql.lists.apps, range),

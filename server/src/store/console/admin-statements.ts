@@ -87,7 +87,6 @@ const datasets = ({ jsonField }: Dialect) => ({
   from: 'datasets d JOIN workspaces w ON w.id = d.workspace_id',
 });
 const documents = { columns: ['id'], texts: { name: 'name' }, from: 'documents' };
-const viewName = `substr(name, ${viewPrefix.length + 1})`;
 const segments = {
   columns: [
     `s.id, s.position, s.word_count, (
@@ -139,9 +138,10 @@ export const datasetTotals = ({ isIn }: Dialect): Statement<DatasetTotals> => `
 export const lists = {
   workspaces: { ...workspaces, by: [sorted('name'), 'id'] },
   savedViews: {
-    ...{ columns: [`${viewName} AS name`, 'value AS address'], texts: {}, from: 'service_values' },
-    where: [`name LIKE '${viewPrefix}%'`],
-    by: [viewName],
+    columns: [`substr(v.name, ${viewPrefix.length + 1}) AS name`, 'v.value AS address'],
+    ...{ texts: {}, from: 'service_values v' },
+    where: [`v.name LIKE '${viewPrefix}%'`],
+    by: ['v.name'],
   },
   apps: { ...apps, by: [sorted('a.name'), 'a.id'] },
   providers: {

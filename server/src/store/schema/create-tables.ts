@@ -76,6 +76,7 @@ const configuration: readonly string[] = [
      created_at BIGINT NOT NULL,
      expires_at BIGINT NOT NULL
    )`,
+  'CREATE INDEX console_sessions_by_person ON console_sessions (person_id)',
   // Values of the installation, such as the period of retention in force.
   `CREATE TABLE service_values (
      name TEXT NOT NULL PRIMARY KEY,

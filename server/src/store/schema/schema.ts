@@ -18,7 +18,7 @@ type Engine = keyof typeof createTables;
  * Until the first release there is one step: a change of the schema edits it and increments this version, so that databases of
  * unreleased versions are recognized. See decision 0030.
  */
-const firstVersion = 32;
+const firstVersion = 33;
 
 /**
  * Tables whose rows may be large. They are not clustered by their keys: SQLite would read each row that a lookup compares, as a
