@@ -215,22 +215,33 @@ describe('finding a conversation in the console', () => {
 
   itLong('starts another search at its first hit, although the search before has more pages', async () => {
     const { page, pageErrors } = await open();
+    // A page has two of the three conversations, and the next one is still being read when another search starts.
     const twoTalks = ['about user-8811', 'about User-8812'];
-    // A row for each conversation, however many hits it has.
-    const readsAll = async (query: string, change: () => Promise<void>) => {
-      const firstPage = page.waitForResponse((response) =>
-        response.url().endsWith(`/admin/search?${query}&limit=50&group=conversation`),
-      );
+    const requests: string[] = [];
+    const pages = '**/admin/search?*group=conversation*';
+    await page.route(pages, async (route) => {
+      const url = route.request().url();
+      const [, query, cursor] = /\?(.*)&limit=50&group=conversation(&cursor=)?/.exec(url) ?? [];
+      requests.push(`${query} ${cursor ? 'next' : 'first'}`);
+      if (!cursor) await route.continue({ url: url.replace('limit=50', 'limit=2') });
+    });
+    const readsFirst = async (query: string, change: () => Promise<void>) => {
       await change();
-      await firstPage;
+      await until(() => requests.includes(`${query} next`));
       await untilEqual(() => page.getByText('300 hits').count(), 2);
       await untilEqual(() => namesOf(page), twoTalks);
       await isAt(page, idAt(0, 299));
     };
     const field = page.getByRole('searchbox');
-    await readsAll('q=questio', () => field.fill('questio'));
-    await readsAll('q=question', () => field.fill('question'));
-    await readsAll('q=question&from=1', () => page.goto('/console#/conversations?q=question&from=1').then());
+    await readsFirst('q=questio', () => field.fill('questio'));
+    await readsFirst('q=question', () => field.fill('question'));
+    await readsFirst('q=question&from=1', () => page.goto('/console#/conversations?q=question&from=1').then());
+    const searches = ['q=questio', 'q=question', 'q=question&from=1'];
+    assert.deepEqual(
+      requests,
+      searches.flatMap((query) => [`${query} first`, `${query} next`]),
+    );
+    await page.unroute(pages);
     assert.deepEqual(pageErrors, []);
   });
 
